@@ -1,0 +1,93 @@
+"""Templates written in Python: `Model` and the words that its statements are made of.
+
+    from dcrfdsl import Model, bias, bio, gaussian, lower, segments
+
+    m = Model("chunker", doc="Linear-chain NP chunker.")
+    word, pos, _ = m.data("conll", "word", "pos", "chunk")
+    chunk = m.label("chunk", bio("NP"), others="O")
+    token = m.features("token", lower(word)[-2:2], pos[-1] & pos, word.has("[0-9]"), min_count=2)
+    m.clique(chunk, features=[bias, token])
+    m.clique(chunk[-1], chunk, name="chain")
+    m.train("likelihood", prior=gaussian(variance=10))
+    m.evaluate(segments(chunk))
+
+    spec = m.spec()  # the same specification that the template would give
+    print(m.text())  # … and the template
+
+How the language reads in Python:
+
+| template | Python |
+|---|---|
+| `word[-1]`, `word[-2..2]`, `word[-2, 0, 2]` | `word[-1]`, `word[-2:2]` (both ends included), `word[-2, 0, 2]` |
+| `word[i-1]`, `y[all]` | `i, j = positions("i", "j")`, then `word[i - 1]`; `y[...]` |
+| `a & b` | `a & b` |
+| `a and b`, `a or b`, `not a` | `a & b` or `all_of(a, b)`, `a \\| b`, `~a` |
+| `word matches /[A-Z]+/`, `word has /-/i` | `word.matches("[A-Z]+")`, `word.has("-", ignore_case=True)` |
+| `pos is NN`, `pos in {NN, NNS}`, `word in places` | `pos.is_("NN")`, `pos.in_("NN", "NNS")`, `word.in_(places)` |
+| `word[i] = word[j]`, `a != b` | `word[i] == word[j]`, `a != b` |
+| `a if c else b` | `if_else(a, c, b)` |
+| `prefix(word, 1..4)` | `prefix(word, 1, 4)` |
+| `trp(tolerance = 1e-3)` | `call("trp", tolerance=1e-3)` |
+"""
+
+from .functions import (
+    accuracy,
+    apply,
+    bias,
+    bio,
+    bioes,
+    call,
+    chars,
+    feats,
+    first,
+    gaussian,
+    index,
+    last,
+    lbfgs,
+    length,
+    locked,
+    lower,
+    prefix,
+    segments,
+    shape,
+    span,
+    state_file,
+    states_of,
+    suffix,
+)
+from .model import Model
+from .terms import Expression, Position, Term, all_of, any_of, if_else, positions
+
+__all__ = [
+    "Expression",
+    "Model",
+    "Position",
+    "Term",
+    "accuracy",
+    "all_of",
+    "any_of",
+    "apply",
+    "bias",
+    "bio",
+    "bioes",
+    "call",
+    "chars",
+    "feats",
+    "first",
+    "gaussian",
+    "if_else",
+    "index",
+    "last",
+    "lbfgs",
+    "length",
+    "locked",
+    "lower",
+    "positions",
+    "prefix",
+    "segments",
+    "shape",
+    "span",
+    "state_file",
+    "states_of",
+    "suffix",
+]

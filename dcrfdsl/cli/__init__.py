@@ -1,0 +1,81 @@
+"""The `dcrfdsl` command: one module a command, collected here. Heavy libraries load inside the commands only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from io import TextIOWrapper
+
+import typer
+
+from .. import __version__
+from . import check, evaluate, fmt, infer, new, show, tag, train, unroll
+from .console import guarded
+
+__all__ = ["COMMANDS", "main", "run"]
+
+# In the order of the help screen.
+COMMANDS: dict[str, Callable[..., None]] = {
+    "new": new.new,
+    "check": check.check,
+    "fmt": fmt.fmt,
+    "train": train.train,
+    "tag": tag.tag,
+    "eval": evaluate.evaluate,
+    "show": show.show,
+    "unroll": unroll.unroll,
+    "infer": infer.infer,
+}
+
+
+def _app() -> typer.Typer:
+    app = typer.Typer(
+        name="dcrfdsl",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def root(
+        version: bool = typer.Option(
+            False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ) -> None:
+        """Dynamic conditional random fields: write a template, train it on a corpus, tag text with it.
+
+        \b
+        dcrfdsl new linear_chain -o chunk.dcrf
+        dcrfdsl check chunk.dcrf --data train.txt
+        dcrfdsl train chunk.dcrf train.txt -o chunk.model
+        dcrfdsl tag chunk.model test.txt
+        """
+
+    for name, command in COMMANDS.items():
+        app.command(name)(guarded(command))
+    return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"dcrfdsl {__version__}")
+        raise typer.Exit
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of `dcrfdsl ARGUMENTS…`."""
+    try:
+        _app()(list(arguments), prog_name="dcrfdsl")
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+    return 0
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+    sys.exit(run(sys.argv[1:]))

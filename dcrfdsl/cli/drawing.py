@@ -1,0 +1,277 @@
+"""Pictures of an unrolled factor graph: SVG, DOT and text from one neutral description.
+
+A row a variable name, a column a position; variables are circles, factors small squares in the colour of their
+clique, the words stand beneath. Not here: unrolling (`graph`), reading data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+__all__ = ["FORMATS", "FactorMark", "GraphDrawing", "VariableMark", "dot", "svg", "text"]
+
+
+@dataclass(frozen=True)
+class VariableMark:
+    """The variable `name` at position `position`, with its number of states."""
+
+    name: str
+    position: int
+    states: int
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.position}]"
+
+
+@dataclass(frozen=True)
+class FactorMark:
+    """One instance of `clique`, its features read at `anchor`; `variables` are indices into the drawing's list."""
+
+    clique: str
+    anchor: int
+    variables: tuple[int, ...]
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GraphDrawing:
+    """The graph of one sentence; `words[t]` is what stands beneath position t."""
+
+    title: str
+    words: tuple[str, ...]
+    variables: tuple[VariableMark, ...]
+    factors: tuple[FactorMark, ...] = field(repr=False)
+
+    def rows(self) -> list[str]:
+        """Variable names in order of first appearance."""
+        return list(dict.fromkeys(variable.name for variable in self.variables))
+
+    def cliques(self) -> list[str]:
+        """Clique names in order of first appearance."""
+        return list(dict.fromkeys(factor.clique for factor in self.factors))
+
+
+# text -------------------------------------------------------------------------------------------------------------
+
+
+def text(graph: GraphDrawing) -> str:
+    """A list of the variables and the factors, with the features that fire at each factor."""
+    lines = [graph.title, "", f"{len(graph.variables)} variables"]
+    names = [str(variable) for variable in graph.variables]
+    width = max(map(len, names), default=0)
+    for name, variable in zip(names, graph.variables, strict=True):
+        lines.append(f"  {name:<{width}}  {variable.states} states  {graph.words[variable.position]}")
+    lines += ["", f"{len(graph.factors)} factors"]
+    clique_width = max(map(len, graph.cliques()), default=0)
+    for factor in graph.factors:
+        sites = " ".join(names[v] for v in factor.variables)
+        lines.append(f"  {factor.clique:<{clique_width}}  t={factor.anchor:<4} {sites}")
+        lines.extend(f"      {feature}" for feature in factor.features)
+    return "\n".join(lines) + "\n"
+
+
+# dot --------------------------------------------------------------------------------------------------------------
+
+
+def dot(graph: GraphDrawing) -> str:
+    """Graphviz, every node pinned where the SVG has it: `dot -Tpdf` draws it."""
+    layout = _Layout(graph)
+    lines = [
+        "graph unrolled {",
+        f"  layout=neato; inputscale=72; label={_quoted(graph.title)}; labelloc=t; fontname=Helvetica;",
+        "  node [fontname=Helvetica, fontsize=11, pin=true];",
+    ]
+    for v, (variable, at) in enumerate(zip(graph.variables, layout.centres, strict=True)):
+        lines.append(f"  v{v} [label={_quoted(str(variable))}, shape=ellipse, {_pinned(at)}];")
+    for t, word in enumerate(graph.words):
+        lines.append(
+            f"  w{t} [label={_quoted(word)}, shape=plaintext, {_pinned((layout.column_at(t), layout.words_at))}];"
+        )
+    for f, (factor, at, _) in enumerate(layout.squares()):
+        colour, tip = layout.colours[factor.clique], _quoted(f"{factor.clique} at {factor.anchor}")
+        box = f'label="", shape=square, width=0.12, style=filled, fillcolor="{colour}", tooltip={tip}'
+        lines.append(f"  f{f} [{box}, {_pinned(at)}];")
+        lines.extend(f'  f{f} -- v{v} [color="{colour}"];' for v in factor.variables)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(label: str) -> str:
+    return '"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _pinned(at: Point) -> str:
+    return f'pos="{at[0]:.1f},{-at[1]:.1f}!"'
+
+
+# svg --------------------------------------------------------------------------------------------------------------
+
+Point = tuple[float, float]
+
+_ROW = 104.0
+_RADIUS = 17.0
+_SQUARE = 10.0
+_MARGIN = 30.0
+_LETTER = 7.2  # mean width of a letter at the font size of the words
+# Okabe and Ito's palette first, told apart by colour-blind readers too; repeated where there are more cliques.
+_PALETTE = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c", "#9c5a1a", "#b5bd00",
+    "#ef476f", "#004d5a", "#6b8e23", "#c0a0ff",
+)  # fmt: skip
+# Where the squares of one-variable factors stand around their circle: degrees, 0 = right, 90 = up.
+_UNARY_ANGLES = (128.0, 52.0, 156.0, 24.0, 104.0, 76.0)
+
+
+class _Layout:
+    """Where everything stands. y grows downwards, as in SVG; lengths in pixels."""
+
+    def __init__(self, graph: GraphDrawing):
+        self.graph = graph
+        self.colours = {clique: _PALETTE[i % len(_PALETTE)] for i, clique in enumerate(graph.cliques())}
+        self.rows = {name: i for i, name in enumerate(graph.rows())}
+        self.column = max([92.0, *(len(word) * _LETTER + 18 for word in graph.words)])
+        self.left = _MARGIN + max((len(name) for name in self.rows), default=0) * 8.0 + 34
+        reach = max((max(f.variables) - min(f.variables) for f in graph.factors if len(f.variables) > 1), default=0)
+        self.top = 96.0 + (30.0 if reach >= 2 * max(1, len(self.rows)) else 0.0)  # long arcs rise over the first row
+        self.words_at = self.row_at(len(self.rows) - 1) + 58
+        self.centres = [(self.column_at(v.position), self.row_at(self.rows[v.name])) for v in graph.variables]
+
+    def column_at(self, position: int) -> float:
+        return self.left + (position + 0.5) * self.column
+
+    def row_at(self, row: int) -> float:
+        return self.top + row * _ROW
+
+    def squares(self) -> Iterator[tuple[FactorMark, Point, float]]:
+        """Each factor, the place of its square and how far that is off the line; it hides neither circle nor square."""
+        taken: set[tuple[int, int]] = set()
+        unary: Counter[int] = Counter()
+        for factor in self.graph.factors:
+            points = [self.centres[v] for v in factor.variables]
+            if len(points) == 1:
+                rank, full = (
+                    unary[factor.variables[0]] % len(_UNARY_ANGLES),
+                    unary[factor.variables[0]] // len(_UNARY_ANGLES),
+                )
+                unary[factor.variables[0]] += 1
+                angle, reach = math.radians(_UNARY_ANGLES[rank]), 40.0 + 14.0 * full
+                yield factor, (points[0][0] + reach * math.cos(angle), points[0][1] - reach * math.sin(angle)), 0.0
+                continue
+            middle = (sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points))
+            away = _sideways(points)
+            shift = 0.0
+            if len(points) > 2 or self._crosses_a_circle(points[0], points[1]):
+                shift = 28.0 if away[0] > 0.9 else 36.0 + 0.04 * math.dist(points[0], points[-1])
+            while _cell(_moved(middle, away, shift)) in taken:
+                shift += 15.0
+            spot = _moved(middle, away, shift)
+            taken.add(_cell(spot))
+            yield factor, spot, shift
+
+    def _crosses_a_circle(self, start: Point, end: Point) -> bool:
+        return any(
+            _distance_to_segment(centre, start, end) < 1.5 * _RADIUS
+            for centre in self.centres
+            if centre not in (start, end)
+        )
+
+
+def svg(graph: GraphDrawing) -> str:
+    """A drawing that needs no other program: open it in a browser."""
+    layout = _Layout(graph)
+    counts = Counter(factor.clique for factor in graph.factors)
+    width = max(layout.column_at(len(graph.words)), 380.0, _MARGIN + len(graph.title) * 8.5)
+    height = layout.words_at + 50 + 22 * len(counts)
+    edges, squares = [], []
+    for factor, at, bend in layout.squares():
+        colour = layout.colours[factor.clique]
+        edges += [_edge(at, layout.centres[v], bend, colour) for v in factor.variables]
+        squares.append(_square(at, colour, f"{factor.clique} at position {factor.anchor}", factor.features))
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif">',
+        f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
+        _label((_MARGIN, 26), graph.title, 14, anchor="start", weight="bold"),
+        *(_label((_MARGIN, layout.row_at(i) + 5), name, 14, anchor="start") for name, i in layout.rows.items()),
+        *edges,
+        *(_circle(centre, variable) for centre, variable in zip(layout.centres, graph.variables, strict=True)),
+        *squares,
+    ]
+    for t, word in enumerate(graph.words):
+        x = layout.column_at(t)
+        out.append(_label((x, layout.words_at), word, 13))
+        out.append(_label((x, layout.words_at + 17), str(t), 10, colour="#777777"))
+    for i, (clique, colour) in enumerate(layout.colours.items()):
+        y = layout.words_at + 44 + 22 * i
+        many = f"{clique}: {counts[clique]} factor{'' if counts[clique] == 1 else 's'}"
+        out += [_square((_MARGIN + 5, y), colour, clique, ()), _label((_MARGIN + 20, y + 4), many, 12, anchor="start")]
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def _sideways(points: Sequence[Point]) -> Point:
+    """A unit vector at right angles to the line through the outer points; upwards, or to the right of a column."""
+    (x0, y0), (x1, y1) = min(points), max(points)
+    length = math.dist((x0, y0), (x1, y1))
+    across = ((y1 - y0) / length, -(x1 - x0) / length)
+    return across if across[1] < 0 or (across[1] == 0 and across[0] > 0) else (-across[0], -across[1])
+
+
+def _moved(point: Point, direction: Point, distance: float) -> Point:
+    return point[0] + direction[0] * distance, point[1] + direction[1] * distance
+
+
+def _cell(point: Point) -> tuple[int, int]:
+    """Two squares in one cell would touch."""
+    return round(point[0] / _SQUARE), round(point[1] / _SQUARE)
+
+
+def _distance_to_segment(point: Point, start: Point, end: Point) -> float:
+    along = (end[0] - start[0], end[1] - start[1])
+    share = ((point[0] - start[0]) * along[0] + (point[1] - start[1]) * along[1]) / (along[0] ** 2 + along[1] ** 2)
+    share = min(1.0, max(0.0, share))
+    return math.dist(point, (start[0] + share * along[0], start[1] + share * along[1]))
+
+
+def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
+    """From a square to the centre of a circle (the circle is drawn over it); bent if the square was moved aside."""
+    if not bend:
+        path = f"M{square[0]:.1f} {square[1]:.1f} L{circle[0]:.1f} {circle[1]:.1f}"
+    else:  # leave the square along the line of the factor, so that a chain of squares reads as one arc
+        across = abs(square[0] - circle[0]) >= abs(square[1] - circle[1])
+        knee = (circle[0], square[1]) if across else (square[0], circle[1])
+        knee = ((knee[0] + square[0]) / 2, (knee[1] + square[1]) / 2)
+        path = f"M{square[0]:.1f} {square[1]:.1f} Q{knee[0]:.1f} {knee[1]:.1f} {circle[0]:.1f} {circle[1]:.1f}"
+    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.4"/>'
+
+
+def _circle(centre: Point, variable: VariableMark) -> str:
+    x, y = centre
+    return (
+        f"<g><title>{escape(str(variable))}: {variable.states} states</title>"
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
+        f"{_label((x, y + 4), str(variable.states), 11, colour='#444444')}</g>"
+    )
+
+
+def _square(at: Point, colour: str, title: str, features: Sequence[str]) -> str:
+    shown = "\n".join([title, *features])
+    corner = (at[0] - _SQUARE / 2, at[1] - _SQUARE / 2)
+    return (
+        f'<rect x="{corner[0]:.1f}" y="{corner[1]:.1f}" width="{_SQUARE}" height="{_SQUARE}" fill="{colour}">'
+        f"<title>{escape(shown)}</title></rect>"
+    )
+
+
+def _label(
+    at: Point, words: str, size: int, *, anchor: str = "middle", weight: str = "normal", colour: str = "#111111"
+) -> str:
+    return (
+        f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" font-size="{size}" text-anchor="{anchor}" '
+        f'font-weight="{weight}" fill="{colour}">{escape(words)}</text>'
+    )
+
+
+FORMATS: Mapping[str, Callable[[GraphDrawing], str]] = {"svg": svg, "dot": dot, "text": text}

@@ -1,0 +1,57 @@
+"""`dcrfdsl fmt`: templates in the one canonical layout."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics
+from .inputs import STDIN, read_text
+
+__all__ = ["fmt"]
+
+
+def fmt(
+    templates: Annotated[
+        list[str], typer.Argument(metavar="TEMPLATE...", help="Template files; - is stdin, to stdout.")
+    ],
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write templates in the canonical layout. Comments and meaning stay.
+
+    \b
+    Example:
+      dcrfdsl fmt chunk.dcrf
+      dcrfdsl fmt --check templates/*.dcrf
+      dcrfdsl fmt - < chunk.dcrf
+    """
+    from ..errors import DcrfError
+    from ..files import write_whole
+    from ..syntax.format import format_template
+    from ..syntax.parse import parse
+
+    talk = Talk(quiet)
+    failed = False
+    for path in templates:
+        try:
+            before = read_text(path)
+            after = format_template(parse(before, "<stdin>" if path == STDIN else path))
+        except DcrfError as error:
+            print_diagnostics(error.diagnostics)
+            failed = True
+            continue
+        if check:
+            if after != before:
+                talk(f"would change {path}")
+                failed = True
+        elif path == STDIN:
+            print(after, end="")
+        elif after != before:
+            write_whole(path, (after.encode(),))
+            talk(f"changed {path}")
+    if failed:
+        raise typer.Exit(INPUT_ERROR)

@@ -1,0 +1,122 @@
+"""`dcrfdsl infer`: inference on one factor graph in the UAI format, without a template."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .console import Json, Quiet, Talk, refuse
+
+if TYPE_CHECKING:
+    from ..inference.status import GraphResult
+    from ..spec.settings import MethodSettings
+
+__all__ = ["infer"]
+
+Task = Literal["mar", "pr", "map"]
+
+
+def infer(
+    graph: Annotated[str, typer.Argument(metavar="FILE.uai", help="Factor graph in the UAI format.")],
+    task: Annotated[
+        Task, typer.Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")
+    ] = "mar",
+    method: Annotated[str, typer.Option("--method", metavar="M", help="auto, exact, trp, bp.")] = "auto",
+    evidence: Annotated[
+        str | None, typer.Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Largest change of a message at convergence.")
+    ] = None,
+    max_iterations: Annotated[int | None, typer.Option("--max-iterations", help="Iterations at most.")] = None,
+    damping: Annotated[float | None, typer.Option("--damping", help="Share of the old message that is kept.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the method's random choices.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Infer on a factor graph in the UAI format.
+
+    Marginals (mar), log Z (pr) or the best assignment (map).
+
+    \b
+    Example:
+      dcrfdsl infer grid.uai --task mar --method trp --tolerance 1e-6
+      dcrfdsl infer grid.uai --evidence grid.uai.evid --task pr --json
+    """
+    chosen = {"tolerance": tolerance, "max_iterations": max_iterations, "damping": damping, "seed": seed}
+    talk = Talk(quiet)
+    settings = _settings(method, {name: value for name, value in chosen.items() if value is not None}, talk)
+    from ..graph.uai import read_uai, read_uai_evidence
+    from ..inference.single import infer_graph
+
+    model = read_uai(graph)
+    if evidence is not None:
+        model = model.given(read_uai_evidence(evidence, model))
+    result = infer_graph(model, task, settings)
+    status = result.status
+    if status.impossible:
+        refuse("no-assignment", f"no assignment of `{graph}` is possible: each has potential 0, log Z is -inf")
+    if not status.converged:
+        talk(
+            f"warning: `{method}` did not converge: a message still moves by {status.residual:.1e} "
+            f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"
+        )
+    print(json.dumps(_as_json(task, method, result)) if as_json else _as_text(result))
+
+
+def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings:
+    """The settings of `method`, those of the command line in place of its defaults.
+
+    What a method does not have (`exact` has no iterations) is said and left out, so that one command line serves all.
+    """
+    from pydantic import ValidationError
+
+    from ..spec.settings import INFERENCE
+
+    runs = [name for name, settings in INFERENCE.items() if settings.runs]
+    if method not in INFERENCE:
+        near = INFERENCE.suggest(method)
+        remedy = f"did you mean `{near}`?" if near else f"it is one of {', '.join(runs)}"
+        refuse("unknown-method", f"`{method}` is not an inference method", remedy)
+    if not INFERENCE[method].runs:
+        refuse("not-in-this-version", f"`{method}` does not run in this version", f"methods that do: {', '.join(runs)}")
+    known = INFERENCE[method].model_fields
+    for name in chosen.keys() - known.keys():
+        talk(f"note: `{method}` has no {name.replace('_', ' ')}; it is not used")
+    try:
+        return INFERENCE[method](**{name: value for name, value in chosen.items() if name in known})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = str(first["loc"][0]).replace("_", "-")
+        raise typer.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
+
+
+def _as_json(task: str, method: str, result: GraphResult) -> dict[str, Any]:
+    """The contract of `infer --json`; what a task does not compute is absent."""
+    answer = {
+        "task": task,
+        "method": method,
+        "log_z": result.log_z,
+        "marginals": None if result.marginals is None else [marginal.tolist() for marginal in result.marginals],
+        "assignment": None if result.assignment is None else result.assignment.tolist(),
+        "score": result.score,
+        "converged": result.status.converged,
+        "iterations": result.status.iterations,
+        "residual": result.status.residual,
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def _as_text(result: GraphResult) -> str:
+    lines = []
+    if result.log_z is not None:
+        lines.append(f"log Z {result.log_z:.10g}")
+    if result.score is not None:
+        lines.append(f"score {result.score:.10g}")
+    if result.assignment is not None:
+        lines.append("assignment " + " ".join(map(str, result.assignment.tolist())))
+    for v, marginal in enumerate(result.marginals or ()):
+        lines.append(f"{v}: " + " ".join(f"{p:.6f}" for p in marginal))
+    return "\n".join(lines)

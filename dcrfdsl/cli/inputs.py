@@ -1,0 +1,85 @@
+"""Where commands get their templates, data and the user's feature functions from; `-` is stdin everywhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import data_error
+from .console import Talk, refuse
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features.registered import RegisteredFeature
+    from ..spec.model import DataSpec, ModelSpec
+    from ..spec.resolve import Resolved
+
+__all__ = ["STDIN", "data_statement", "read_features", "read_gold", "read_sample", "read_text", "resolved_template"]
+
+STDIN = "-"
+
+
+def read_text(path: str) -> str:
+    """The text of a template file, or of stdin."""
+    from ..spec.resolve import read_template
+
+    if path != STDIN:
+        return read_template(path)
+    content = sys.stdin.buffer.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise data_error("no-text", "the template is not UTF-8", file="<stdin>", line=line) from None
+
+
+def resolved_template(path: str, overrides: Sequence[str] | None, stage: str | None) -> Resolved:
+    """The model that a template file, or the text on stdin, describes, with the problems found so far."""
+    from ..spec.resolve import load_template, load_text
+
+    if path == STDIN:
+        return load_text(read_text(path), "<stdin>", overrides or (), stage)
+    return load_template(path, overrides or (), stage)
+
+
+def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
+    """The `@dcrfdsl.feature` functions of the user's Python files, by name."""
+    if not paths:
+        return {}
+    from ..features.registered import load_feature_file, registered_features
+
+    found = [load_feature_file(Path(path)) for path in paths]
+    # One name in two files is an error, not the last one wins.
+    return registered_features({f"{i}.{name}": item for i, part in enumerate(found) for name, item in part.items()})
+
+
+def data_statement(spec: ModelSpec) -> DataSpec:
+    """How the model's data are read; `DcrfError` for a model built in Python that does not say it."""
+    if spec.data is None:
+        refuse(
+            "no-data-statement", "the model does not say how its data are read", "give its template a `data` statement"
+        )
+    return spec.data
+
+
+def read_gold(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
+    """Data with the columns of all labels; what the reader noticed is said."""
+    return _read(path, spec, talk, required=[label.name for label in spec.labels])
+
+
+def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
+    """Data to check a template against: that a label's column is absent is for the checker to say."""
+    return _read(path, spec, talk, optional=[label.name for label in spec.labels])
+
+
+def _read(
+    path: str, spec: ModelSpec, talk: Talk, *, required: Sequence[str] = (), optional: Sequence[str] = ()
+) -> Corpus:
+    from ..data import read_corpus
+
+    corpus = read_corpus(path, data_statement(spec), required=required, optional=optional)
+    for warning in corpus.warnings:
+        talk(f"warning: {warning}")
+    return corpus

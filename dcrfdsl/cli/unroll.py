@@ -1,0 +1,129 @@
+"""`dcrfdsl unroll`: the factor graph of one sentence, as a picture or a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .console import Features, Quiet, SetPaths, StageName, Talk, refuse
+from .drawing import FORMATS, FactorMark, GraphDrawing, VariableMark
+from .inputs import read_features, read_gold, resolved_template
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features.extract import FeatureExtractor
+    from ..features.rows import FeatureRows
+    from ..graph.unroll import CliqueTemplate, ModelGraph
+
+__all__ = ["unroll"]
+
+Format = Literal["svg", "dot", "text"]
+
+
+def unroll(
+    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Data with labels; - is stdin.")],
+    sentence: Annotated[int, typer.Option("--sentence", "-n", min=1, metavar="N", help="Which sentence, from 1.")] = 1,
+    format: Annotated[
+        Format | None, typer.Option("--format", metavar="svg|dot|text", help="Default: the output's ending, else text.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
+    ] = None,
+    stage: StageName = None,
+    set_: SetPaths = None,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw the factor graph of one sentence.
+
+    \b
+    Example:
+      dcrfdsl unroll chunk.dcrf train.txt --sentence 3 -o sentence.svg
+      dcrfdsl unroll chunk.dcrf train.txt --format text
+    """
+    from ..files import write_whole
+
+    talk = Talk(quiet)
+    drawing = _drawing(template, data, sentence, set_, stage, features, talk)
+    endings: dict[str, Format] = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+    chosen = format or endings.get(output.suffix if output else "", "text")
+    picture = FORMATS[chosen](drawing)
+    if output is None:
+        print(picture, end="")
+        return
+    write_whole(output, (picture.encode(),))
+    talk(f"{output} written: {drawing.title}")
+
+
+def _drawing(
+    template: str,
+    data: str,
+    sentence: int,
+    set_: list[str] | None,
+    stage: str | None,
+    features: list[str] | None,
+    talk: Talk,
+) -> GraphDrawing:
+    from ..data.labels import learn_states
+    from ..features.extract import FeatureExtractor
+    from ..features.lexicons import load_lexicons
+    from ..graph import ModelGraph, clique_templates
+    from ..spec.check import check_or_raise
+
+    resolved = resolved_template(template, set_, stage)
+    registered = read_features(features)
+    spec = resolved.spec
+    check_or_raise(resolved, stage=stage, registered=registered)
+    corpus = read_gold(data, spec, talk)
+    if sentence > corpus.num_sentences:
+        refuse("no-such-sentence", f"`{data}` has {corpus.num_sentences:,} sentences, there is no number {sentence:,}")
+    states = learn_states(spec, corpus, resolved.directories)
+    lexicons = load_lexicons(spec, resolved.directories)
+    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
+    templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
+    labels = tuple(label.name for label in spec.labels)
+    graph = ModelGraph(labels, tuple(len(states[label]) for label in labels), templates)
+    return _marks(graph, corpus, sentence - 1, extractor, rows)
+
+
+def _marks(
+    graph: ModelGraph, corpus: Corpus, sentence: int, extractor: FeatureExtractor, rows: tuple[FeatureRows, ...]
+) -> GraphDrawing:
+    first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
+    words = next(iter(corpus.columns))
+    variables = tuple(
+        VariableMark(label, t, card)
+        for t in range(length)
+        for label, card in zip(graph.labels, graph.cards, strict=True)
+    )
+    factors = []
+    for kind, anchor, scope in graph.instances(length):
+        template = graph.kinds[kind].template
+        factors.append(
+            FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, first, extractor, rows))
+        )
+    title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
+    return GraphDrawing(
+        title, tuple(corpus.text_column(words).text(first + t) for t in range(length)), variables, tuple(factors)
+    )
+
+
+def _firing(
+    template: CliqueTemplate,
+    anchor: int,
+    sentence: int,
+    first: int,
+    extractor: FeatureExtractor,
+    rows: tuple[FeatureRows, ...],
+) -> tuple[str, ...]:
+    """The features that fire at a factor, in words."""
+    found = ("bias",) if template.has_bias else ()
+    if template.feature_set < 0:
+        return found
+    table = rows[template.feature_set]
+    row = first + sentence * (table.pad_left + table.pad_right) + table.pad_left + anchor
+    fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
+    return (*found, *(extractor.describe(template.feature_set, feature) for feature in fired))

@@ -1,0 +1,14 @@
+"""Data: readers and writers of `conll`, `conllu` and `jsonl`, and columns interned once.
+
+Numba is loaded by the first file that is read, not by importing this room.
+"""
+
+from .corpus import Corpus, InternedColumn, NumericColumn
+from .readers import READERS, Chunk, read_corpus, stream_corpus
+from .tables import corpus_from_frame, corpus_from_rows
+from .writers import WRITERS, tagged
+
+__all__ = [
+    "READERS", "WRITERS", "Chunk", "Corpus", "InternedColumn", "NumericColumn", "corpus_from_frame", "corpus_from_rows",
+    "read_corpus", "stream_corpus", "tagged",
+]  # fmt: skip

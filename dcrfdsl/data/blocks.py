@@ -1,0 +1,124 @@
+"""A text file as a stream of blocks of whole sentences: bounded memory however long the file is.
+
+Checked here, once a block: that the bytes are UTF-8 text. Not here: what the lines mean, nor where a sentence ends:
+each format brings its own `cut`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from ..errors import data_error
+from ..files import READING, clear_os_errors
+
+__all__ = ["Block", "TextSource", "blocks", "open_source"]
+
+TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard input, or an open stream of bytes
+
+_BOM = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
+
+
+class Block(NamedTuple):
+    """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file."""
+
+    text: bytes
+    first_line: int
+    bom: bytes = b""
+
+
+@contextmanager
+def open_source(source: TextSource) -> Iterator[tuple[str, BufferedIOBase]]:
+    """The name that messages use, and the bytes. `DcrfError` if the file cannot be opened or read."""
+    if isinstance(source, BufferedIOBase):
+        yield "<stream>", source
+    elif source == "-":
+        assert isinstance(sys.stdin.buffer, BufferedIOBase)
+        yield "<stdin>", sys.stdin.buffer
+    else:
+        name = os.fspath(source)
+        if "\0" in name:
+            raise data_error("file-error", f"{name!r} is no file name: it has a NUL character")
+        with clear_os_errors(name, READING), open(name, "rb") as stream:
+            assert isinstance(stream, BufferedIOBase)
+            yield name, stream
+
+
+def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, file: str) -> Iterator[Block]:
+    """Cuts `stream` into blocks of about `size` bytes; a block ends where `cut` finds the last sentence end.
+
+    `cut(text)` is the number of bytes of `text` up to there, 0 if no sentence ends in it. A sentence longer than
+    `size` makes a longer block. At a terminal, a block is what was typed since the last sentence end.
+    """
+    read = stream.read1 if stream.isatty() else stream.read
+    rest, line, bom = b"", 1, b""
+    fresh = True
+    while more := read(max(size, len(rest))):  # doubling: a sentence of any length is looked through a few times only
+        if fresh:
+            bom, more = _split_bom(more, file)
+            fresh = False
+        text = rest + more
+        end = cut(text)
+        if end:
+            yield _checked(Block(text[:end], line, bom), file)
+            line += text.count(b"\n", 0, end)
+            bom = b""
+        rest = text[end:]
+    if rest or bom:
+        yield _checked(Block(rest, line, bom), file)
+
+
+def _split_bom(text: bytes, file: str) -> tuple[bytes, bytes]:
+    if text.startswith(_UTF16_MARKS):
+        raise data_error(
+            "not-utf8",
+            f"`{file}` is UTF-16 text; expected UTF-8",
+            file=file,
+            line=1,
+            help=f"convert it: iconv -f UTF-16 -t UTF-8 {file} > converted.txt",
+        )
+    return (_BOM, text[len(_BOM) :]) if text.startswith(_BOM) else (b"", text)
+
+
+def _checked(block: Block, file: str) -> Block:
+    """The block itself if it is UTF-8 text; `DcrfError` names the line and the byte in it otherwise."""
+    text = block.text
+    nul = text.find(b"\0")
+    if nul >= 0:
+        raise _binary(block, nul, file)
+    if text.isascii():
+        return block
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if any(byte < 32 and byte not in _TEXT_CONTROLS for byte in text[:4096]):
+            raise _binary(block, error.start, file) from None
+        line, column = _place(block, error.start)
+        raise data_error(
+            "not-utf8",
+            f"byte {column} of line {line} is 0x{text[error.start]:02x}, which is not UTF-8",
+            file=file,
+            line=line,
+            column=column,
+            help=f"convert the file from its encoding: iconv -f ISO-8859-1 -t UTF-8 {file} > converted.txt",
+        ) from None
+    return block
+
+
+def _binary(block: Block, at: int, file: str) -> Exception:
+    line, column = _place(block, at)
+    message = f"`{file}` is a binary file (byte 0x{block.text[at]:02x} in line {line}); expected UTF-8 text"
+    return data_error("binary-file", message, file=file, line=line, column=column, help="unpack it if it is compressed")
+
+
+def _place(block: Block, at: int) -> tuple[int, int]:
+    """Line of the file and byte of the line, both from 1, of byte `at` of the block."""
+    line = block.first_line + block.text.count(b"\n", 0, at)
+    return line, at - (block.text.rfind(b"\n", 0, at) + 1) + 1

@@ -1,0 +1,171 @@
+"""Columns put together from the blocks of a file: texts numbered once, numbers parsed once a distinct text.
+
+Every format hands over texts, block by block, as `InternedColumn`s of the block; `CorpusBuilder` joins them and turns
+the columns that were declared as numbers into arrays. Not here: formats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import data_error
+from ..spec.model import Column, ColumnType
+from .corpus import Corpus, InternedColumn, NumericColumn
+
+__all__ = ["CorpusBuilder", "Parsed", "interned"]
+
+
+class Parsed(NamedTuple):
+    """The N tokens of a block. `columns` holds the texts of every column that the file has, numeric ones too."""
+
+    columns: Mapping[str, InternedColumn]
+    sentence_len: NDArray[np.int64]  # [S]  tokens a sentence, each at least 1
+    token_line: NDArray[np.int64]  #   [N]  line in the file, from 1
+
+
+def interned(texts: Iterable[str], num_texts: int) -> InternedColumn:
+    """Numbers `texts` in order of first appearance."""
+    code: defaultdict[str, int] = defaultdict(count().__next__)
+    codes = np.fromiter(map(code.__getitem__, texts), np.int32, num_texts)
+    return InternedColumn(codes, list(code))
+
+
+class CorpusBuilder:
+    """Joins the blocks of one file to a `Corpus`."""
+
+    def __init__(self, file: str, columns: Sequence[Column]):
+        self._file = file
+        self._declared = {column.name: column for column in columns}
+        self._parts: dict[str, _ColumnParts] = {}
+        self._lengths: list[NDArray[np.int64]] = []
+        self._lines: list[NDArray[np.int64]] = []
+
+    def add(self, parsed: Parsed) -> None:
+        """Takes a block in. `DcrfError` names the line of a value that does not fit the type of its column."""
+        for name, block in parsed.columns.items():
+            if name not in self._parts:
+                column_type = self._declared[name].type
+                self._parts[name] = _PARTS[column_type.name](column_type)
+            try:
+                self._parts[name].add(block)
+            except _BadValue as bad:
+                line = int(parsed.token_line[np.argmax(block.codes == bad.code)])
+                raise data_error("bad-value", f"column `{name}`: {bad.reason}", file=self._file, line=line) from None
+        self._lengths.append(parsed.sentence_len)
+        self._lines.append(parsed.token_line)
+
+    def corpus(self, warnings: Sequence[str] = ()) -> Corpus:
+        lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
+        return Corpus(
+            file=self._file,
+            sentence_off=np.cumsum(lengths, dtype=np.int64),
+            columns={name: self._parts[name].column() for name in self._declared if name in self._parts},
+            token_line=np.concatenate([np.empty(0, np.int64), *self._lines]),
+            warnings=tuple(warnings),
+        )
+
+
+class _BadValue(Exception):
+    """Distinct value number `code` of a block does not fit its column."""
+
+    def __init__(self, code: int, reason: str):
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class _ColumnParts(Protocol):
+    def add(self, block: InternedColumn) -> None: ...
+    def column(self) -> InternedColumn | NumericColumn: ...
+
+
+class _TextParts:
+    def __init__(self, column_type: ColumnType):
+        self._code: defaultdict[str, int] = defaultdict(count().__next__)
+        self._parts: list[NDArray[np.int32]] = []
+
+    def add(self, block: InternedColumn) -> None:
+        _check_encodable(block.values)
+        renumbered = np.fromiter(map(self._code.__getitem__, block.values), np.int32, len(block.values))
+        self._parts.append(renumbered[block.codes])
+
+    def column(self) -> InternedColumn:
+        return InternedColumn(np.concatenate(self._parts), list(self._code))
+
+
+class _NumberParts:
+    def __init__(self, column_type: ColumnType):
+        self._type = column_type
+        self._parse = _NUMBERS[column_type.name]
+        self._parts: list[NDArray[np.float64]] = []
+
+    def add(self, block: InternedColumn) -> None:
+        shape = (len(block.values),) if self._type.size is None else (len(block.values), self._type.size)
+        parsed = np.empty(shape, np.float64)
+        for code, text in enumerate(block.values):
+            try:
+                parsed[code] = self._parse(text, self._type)
+            except ValueError as error:
+                raise _BadValue(code, str(error)) from None
+        self._parts.append(parsed[block.codes])
+
+    def column(self) -> NumericColumn:
+        return NumericColumn(np.concatenate(self._parts))
+
+
+def _check_encodable(values: Sequence[str]) -> None:
+    """JSON and Python texts may hold half a surrogate pair, which no file can."""
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        for code, text in enumerate(values):
+            if any("\ud800" <= char <= "\udfff" for char in text):
+                raise _BadValue(code, f"{text!r} holds half a surrogate pair, which is no text") from None
+
+
+def _float(text: str, column_type: ColumnType) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"found {_shown(text)}, expected a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"found {_shown(text)}, expected a finite number")
+    return number
+
+
+def _int(text: str, column_type: ColumnType) -> float:
+    number = _float(text, column_type)
+    if not number.is_integer():
+        raise ValueError(f"found {_shown(text)}, expected a whole number")
+    return number
+
+
+def _vector(text: str, column_type: ColumnType) -> list[float]:
+    """Numbers with commas or spaces between them."""
+    parts = text.replace(",", " ").split()
+    if len(parts) != column_type.size:
+        raise ValueError(f"found {len(parts)} numbers in {_shown(text)}, expected {column_type.size}")
+    return [_float(part, column_type) for part in parts]
+
+
+def _shown(text: str) -> str:
+    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}...`"
+
+
+_NUMBERS: Mapping[str, Callable[[str, ColumnType], float | list[float]]] = {
+    "float": _float,
+    "int": _int,
+    "vector": _vector,
+}
+_PARTS: Mapping[str, Callable[[ColumnType], _ColumnParts]] = {
+    "str": _TextParts,
+    "bag": _TextParts,
+    **dict.fromkeys(_NUMBERS, _NumberParts),
+}

@@ -1,0 +1,194 @@
+"""Columns a line, a blank line after each sentence: `conll`.
+
+Columns are split at any white space, or at one character if `separator` is given; cells may then hold spaces or be
+empty. `comment = "#"` leaves out the lines that start with it. White space is ASCII's: a no-break space is part of a
+word. The line-and-cell part is shared with `conllu`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DcrfError, Diagnostic, data_error
+from ..registry import did_you_mean
+from ..spec.model import Column, DataSpec, plain
+from .blocks import Block
+from .columns import Parsed
+from .corpus import InternedColumn
+from .formats import Wanted, absent_columns
+
+__all__ = ["ConllReader", "LineTable", "conll_options", "cut_at_blank_line"]
+
+_BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
+
+
+def cut_at_blank_line(text: bytes) -> int:
+    """End of the last blank line of `text`, 0 if it has none (the first line is not asked)."""
+    unix, windows = text.rfind(b"\n\n"), text.rfind(b"\n\r\n")
+    if max(unix, windows) >= 0:
+        return max(unix + 2 if unix >= 0 else 0, windows + 3 if windows >= 0 else 0)
+    return max((match.end() for match in _BLANK_LINE.finditer(text)), default=0)
+
+
+class LineTable:
+    """The lines of a block: which hold cells, how many, in which sentence."""
+
+    def __init__(self, block: Block, separator: str | None, comment: str | None):
+        from . import _scan  # numba is loaded when a file is read, not when the room is imported
+
+        self._intern = _scan.intern_cells
+        self._first_line = block.first_line
+        self.block = block
+        self._bytes = np.frombuffer(block.text, np.uint8)
+        byte = _scan.ANY_SPACE if separator is None else ord(separator)
+        mark = np.frombuffer((comment or "").encode(), np.uint8)
+        line_start, self._line_cells, self._start, self._end = _scan.lines_and_cells(self._bytes, byte, mark)
+        self._line_start = line_start
+        self.rows: NDArray[np.int64] = np.flatnonzero(self._line_cells > _scan.BLANK)
+        # Lines of one sentence have the same number of blank lines before them.
+        self._blanks_before = np.cumsum(self._line_cells == _scan.BLANK)
+
+    @property
+    def row_cells(self) -> NDArray[np.int64]:
+        """Number of cells of each line that has any, [R]."""
+        cells: NDArray[np.int64] = self._line_cells[self.rows]
+        return cells
+
+    def line_of(self, row: int) -> int:
+        """Line of the file, from 1."""
+        return int(self.rows[row]) + self._first_line
+
+    def text_of(self, row: int) -> str:
+        start = self._line_start[self.rows[row]]
+        end = self.block.text.find(b"\n", start)
+        return self.block.text[start : end if end >= 0 else None].decode()
+
+    def column(self, number: int, width: int, kept: NDArray[np.int64] | None = None) -> InternedColumn:
+        """Cells `number` of the rows `kept` (default all), given that every row has `width` cells."""
+        start, end = self._start[number::width], self._end[number::width]
+        if kept is not None:
+            start, end = start[kept], end[kept]
+        start, end = np.ascontiguousarray(start), np.ascontiguousarray(end)
+        codes, first = self._intern(self._bytes, start, end)
+        text = self.block.text
+        spans = zip(start[first].tolist(), end[first].tolist(), strict=True)
+        return InternedColumn(codes, [text[a:b].decode() for a, b in spans])
+
+    def first_empty_cell(self) -> int | None:
+        """Number of the first cell of the block without a character, counted over all rows."""
+        empty = np.flatnonzero(self._start == self._end)
+        return int(empty[0]) if len(empty) else None
+
+    def sentence_len(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Lengths of the runs of `rows` (line numbers of the block) that no blank line cuts, [S]."""
+        if not len(rows):
+            return np.empty(0, np.int64)
+        group = self._blanks_before[rows]
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        return np.diff(starts, append=len(rows))
+
+    def parsed(self, columns: dict[str, InternedColumn], rows: NDArray[np.int64]) -> Parsed:
+        return Parsed(columns, self.sentence_len(rows), rows + self._first_line)
+
+
+class ConllReader:
+    bytes_per_token: ClassVar[int] = 16
+
+    def __init__(self, wanted: Wanted):
+        self._wanted = wanted
+        options = conll_options(wanted.data)
+        self._separator, self._comment = options.get("separator"), options.get("comment")
+        self._columns: tuple[Column, ...] | None = None  # decided by the first line of cells
+        self.warnings: list[str] = []
+
+    def cut(self, text: bytes) -> int:
+        return cut_at_blank_line(text)
+
+    def parse(self, block: Block) -> Parsed:
+        table = LineTable(block, self._separator, self._comment)
+        if not len(table.rows):
+            return table.parsed({}, table.rows)
+        if self._columns is None:
+            self._columns = self._decide(table)
+        width = len(self._columns)
+        wrong = np.flatnonzero(table.row_cells != width)
+        if len(wrong):
+            raise self._wrong_count(table, int(wrong[0]), [self._columns])
+        return table.parsed(
+            {column.name: table.column(number, width) for number, column in enumerate(self._columns)}, table.rows
+        )
+
+    def _decide(self, table: LineTable) -> tuple[Column, ...]:
+        wanted, found = self._wanted, int(table.row_cells[0])
+        choices = [wanted.columns]
+        if 0 < len(wanted.without_optional) < len(wanted.columns):
+            choices.append(wanted.without_optional)
+        for columns in choices:
+            if len(columns) != found:
+                continue
+            absent = [c.name for c in wanted.columns if c.name in wanted.required and c not in columns]
+            if absent:
+                raise absent_columns(absent, wanted, table.line_of(0), f"found {found} {_columns_word(found)}")
+            return columns
+        labels = [c.name for c in wanted.columns if c.name in wanted.required]
+        if labels and found == len(wanted.columns) - len(labels):
+            raise absent_columns(labels, wanted, table.line_of(0), f"found {found} {_columns_word(found)}")
+        raise self._wrong_count(table, 0, choices)
+
+    def _wrong_count(self, table: LineTable, row: int, choices: Sequence[Sequence[Column]]) -> DcrfError:
+        found, line, text = int(table.row_cells[row]), table.line_of(row), table.text_of(row)
+        expected = " or ".join(f"{len(columns)} (`{' '.join(c.name for c in columns)}`)" for columns in choices)
+        remedy = None
+        counts = {len(columns) for columns in choices}
+        if self._comment is None and text.startswith("#"):
+            remedy = 'if this line is a comment, declare `comment = "#"` in the `data` statement'
+        elif self._separator is None and text.count("\t") + 1 in counts:
+            remedy = 'if TABs alone separate the columns, declare `separator = "\\t"` in the `data` statement'
+        elif self._separator is not None and len(text.split()) in counts:
+            remedy = "if any white space separates the columns, leave `separator` out of the `data` statement"
+        return data_error(
+            "column-count",
+            f"line {line} has {found} {_columns_word(found)}, expected {expected}",
+            file=self._wanted.file,
+            line=line,
+            help=remedy,
+        )
+
+
+def conll_options(data: DataSpec) -> dict[str, str]:
+    """`separator` and `comment` as texts. `DcrfError` if an option is another, or has a value that cannot be used."""
+    found: dict[str, str] = {}
+    for option in data.options:
+        name, value = option.name or "", plain(option.value)
+        if name not in _OPTION_WORDS:
+            guess = did_you_mean(name, _OPTION_WORDS)
+            remedy = f"did you mean `{guess}`?" if guess else None
+            raise DcrfError(Diagnostic("unknown-option", f"`conll` has no option `{name}`", help=remedy))
+        fits, words = _OPTION_WORDS[name]
+        if not isinstance(value, str) or not fits(value):
+            raise DcrfError(Diagnostic("bad-option", f"`{name}` of `conll`: expected {words}"))
+        found[name] = value
+    return found
+
+
+def _is_separator(value: str) -> bool:
+    return len(value) == 1 and value.isascii() and value not in "\n\r\0"
+
+
+def _is_comment_mark(value: str) -> bool:
+    return bool(value) and not value[0].isspace() and "\n" not in value
+
+
+_OPTION_WORDS = {
+    "separator": (_is_separator, 'one ASCII character, such as `"\\t"`'),
+    "comment": (_is_comment_mark, 'the start of a comment line, such as `"#"`'),
+}
+
+
+def _columns_word(number: int) -> str:
+    return "column" if number == 1 else "columns"

@@ -1,0 +1,122 @@
+"""CoNLL-U (universaldependencies.org/format.html): ten columns split by TAB, comments, a blank line a sentence.
+
+Lines of multiword tokens (`1-2`) and empty nodes (`1.1`) are no tokens here; the writers keep them. A column of the
+template is one of the ten, or one key of FEATS: `Case=Nom,Acc` is the one value `Nom,Acc`; of a key that comes twice
+the first value counts, with one warning a file. Not here: whether heads and relations make a tree.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import DcrfError, data_error
+from ..registry import did_you_mean
+from ..spec.model import Column
+from .blocks import Block
+from .columns import Parsed
+from .conll import LineTable, cut_at_blank_line
+from .corpus import InternedColumn
+from .formats import Wanted, no_options
+
+__all__ = ["CONLLU_COLUMNS", "MISC", "ConlluReader"]
+
+CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+MISC = CONLLU_COLUMNS.index("misc")
+_ABSENT = "_"
+_TOKEN_ID = re.compile(r"[0-9]+")
+_OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")
+
+
+class ConlluReader:
+    bytes_per_token: ClassVar[int] = 70
+
+    def __init__(self, wanted: Wanted):
+        no_options(wanted)
+        for column in wanted.columns:
+            if column.source not in CONLLU_COLUMNS or (column.key is not None and column.source != "feats"):
+                raise _unknown_source(column, wanted)
+        self._wanted = wanted
+        self.warnings: list[str] = []
+
+    def cut(self, text: bytes) -> int:
+        return cut_at_blank_line(text)
+
+    def parse(self, block: Block) -> Parsed:
+        table = LineTable(block, separator="\t", comment="#")
+        width = len(CONLLU_COLUMNS)
+        wrong = np.flatnonzero(table.row_cells != width)
+        if len(wrong):
+            raise self._wrong_count(table, int(wrong[0]))
+        empty = table.first_empty_cell()
+        if empty is not None:
+            row, number = divmod(empty, width)
+            message = (
+                f"line {table.line_of(row)} has nothing in column `{CONLLU_COLUMNS[number]}`, expected at least `_`"
+            )
+            raise data_error("empty-cell", message, file=self._wanted.file, line=table.line_of(row))
+        kept = np.flatnonzero(self._is_token(table, table.column(0, width)))
+        read = {source: table.column(CONLLU_COLUMNS.index(source), width, kept) for source in self._sources()}
+        rows = table.rows[kept]
+        columns = {
+            column.name: read[column.source]
+            if column.key is None
+            else self._feature(read[column.source], column.key, rows + block.first_line)
+            for column in self._wanted.columns
+        }
+        return table.parsed(columns, rows)
+
+    def _sources(self) -> set[str]:
+        return {column.source for column in self._wanted.columns}
+
+    def _is_token(self, table: LineTable, ids: InternedColumn) -> np.ndarray:
+        """[R] whether the row is a token, by its ID; `DcrfError` for what is no ID."""
+        plain = np.empty(len(ids.values), np.bool_)
+        for code, text in enumerate(ids.values):
+            plain[code] = _TOKEN_ID.fullmatch(text) is not None
+            if not plain[code] and not _OTHER_ID.fullmatch(text):
+                line = table.line_of(int(np.argmax(ids.codes == code)))
+                message = f"`{text}` is no token number; expected `1`, a range `1-2` or an empty node `1.1`"
+                raise data_error("bad-id", message, file=self._wanted.file, line=line)
+        return plain[ids.codes]
+
+    def _feature(self, feats: InternedColumn, key: str, token_line: np.ndarray) -> InternedColumn:
+        """The values of one key of FEATS, found on the distinct values of the column."""
+        code_of: dict[str, int] = {}
+        of_feats = np.empty(len(feats.values), np.int32)
+        for code, text in enumerate(feats.values):
+            values = [value for name, _, value in (pair.partition("=") for pair in text.split("|")) if name == key]
+            if len(values) > 1 and not self.warnings:
+                line = int(token_line[np.argmax(feats.codes == code)])
+                self.warnings.append(
+                    f"{self._wanted.file}:{line}: `{key}` comes more than once in `{text}`; "
+                    "the first value of a repeated key counts (said once)"
+                )
+            of_feats[code] = code_of.setdefault(values[0] if values else _ABSENT, len(code_of))
+        return InternedColumn(of_feats[feats.codes], list(code_of))
+
+    def _wrong_count(self, table: LineTable, row: int) -> DcrfError:
+        found, line = int(table.row_cells[row]), table.line_of(row)
+        return data_error(
+            "column-count",
+            f"line {line} has {found} {'column' if found == 1 else 'columns'}, expected the 10 of CoNLL-U",
+            file=self._wanted.file,
+            line=line,
+            help="columns are split by one TAB" if len(table.text_of(row).split()) >= len(CONLLU_COLUMNS) else None,
+        )
+
+
+def _unknown_source(column: Column, wanted: Wanted) -> DcrfError:
+    if column.source in CONLLU_COLUMNS:
+        message = f"`{column.name}` asks for a key of `{column.source}`; only `feats` has keys"
+        return data_error("unknown-column", message, file=wanted.file)
+    guess = did_you_mean(column.source, CONLLU_COLUMNS, {"word": "form", "token": "form", "pos": "upos", "tag": "xpos"})
+    listed = " ".join(CONLLU_COLUMNS)
+    return data_error(
+        "unknown-column",
+        f"`{column.source}` is no column of CoNLL-U, which has `{listed}`",
+        file=wanted.file,
+        help=f"did you mean `{column.name} = {guess}`?" if guess else None,
+    )

@@ -1,0 +1,80 @@
+"""What a data format is to the rest of this room, and what every format decides in the same way.
+
+A file has all declared columns, or all but the optional ones (labels, when tagging): its first line decides and the
+rest has to agree. Not here: the formats themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from ..errors import DcrfError, Diagnostic, data_error
+from ..registry import did_you_mean
+from ..spec.model import Column, DataSpec
+from .blocks import Block
+from .columns import Parsed
+
+__all__ = ["Reader", "Wanted", "absent_columns", "no_options"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be read from one file: `required` columns must be there, `optional` ones may all be absent."""
+
+    file: str
+    data: DataSpec
+    required: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.data.columns
+
+    @property
+    def without_optional(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.name not in self.optional)
+
+    def check_names(self) -> None:
+        """`DcrfError` if a required column is not declared at all."""
+        declared = [column.name for column in self.columns]
+        for name in sorted(self.required.difference(declared)):
+            guess = did_you_mean(name, declared)
+            listed = " ".join(declared)
+            raise data_error(
+                "missing-column",
+                f"column `{name}` is needed, but the data are declared as `{listed}`",
+                file=self.file,
+                help=f"did you mean `{guess}`?" if guess else f"add `{name}` to the `data` statement",
+            )
+
+
+class Reader(Protocol):
+    """Reads one file, block by block. What the file's first line decides is kept from block to block."""
+
+    bytes_per_token: ClassVar[int]  # a guess, to cut blocks of a wanted number of tokens
+    warnings: list[str]
+
+    def __init__(self, wanted: Wanted): ...
+
+    def cut(self, text: bytes) -> int:
+        """Number of bytes of `text` up to its last sentence end; 0 if it has none."""
+        ...
+
+    def parse(self, block: Block) -> Parsed: ...
+
+
+def absent_columns(names: Collection[str], wanted: Wanted, line: int, found: str) -> DcrfError:
+    """Required columns that the file does not have; `found` says what it has."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    plural = "columns" if len(names) > 1 else "column"
+    declared = " ".join(column.name for column in wanted.columns)
+    message = f"{plural} {listed} missing: {found}, expected `{declared}`"
+    return data_error("missing-column", message, file=wanted.file, line=line)
+
+
+def no_options(wanted: Wanted) -> None:
+    """`DcrfError` if the `data` statement gives an option to a format that has none."""
+    for option in wanted.data.options:
+        raise DcrfError(Diagnostic("unknown-option", f"`{wanted.data.format}` has no option `{option.name}`"))

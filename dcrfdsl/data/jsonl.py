@@ -1,0 +1,56 @@
+"""One sentence a line, as JSON: `{"word": ["The", "dog"], "pos": ["DT", "NN"]}`, or a list of tokens,
+`[{"word": "The", "pos": "DT"}, {"word": "dog", "pos": "NN"}]`.
+
+Keys that no column names are left alone. Lines of white space are skipped. Not here: what the values mean (`records`).
+"""
+
+from __future__ import annotations
+
+import json
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from ..errors import DcrfError, Diagnostic, data_error
+from .blocks import Block
+from .columns import Parsed
+from .formats import Wanted, no_options
+from .records import Records
+
+__all__ = ["JsonlReader"]
+
+
+class JsonlReader:
+    bytes_per_token: ClassVar[int] = 32
+
+    def __init__(self, wanted: Wanted):
+        no_options(wanted)
+        for column in wanted.columns:
+            if column.key is not None:
+                message = f"`{column.name}` asks for a key of `{column.source}`; only `conllu` has keys"
+                raise DcrfError(Diagnostic("unknown-column", message))
+        self._file = wanted.file
+        self._records = Records(wanted, key=attrgetter("source"), unit="line")
+        self.warnings: list[str] = []
+
+    def cut(self, text: bytes) -> int:
+        return text.rfind(b"\n") + 1
+
+    def parse(self, block: Block) -> Parsed:
+        for number, line in enumerate(block.text.decode().split("\n"), block.first_line):
+            if line and not line.isspace():
+                self._records.add(self._decoded(line, number), number)
+        return self._records.take()
+
+    def _decoded(self, line: str, number: int) -> Any:
+        remedy = "one sentence a line, as a JSON object of lists or a JSON list of objects"
+        try:
+            return json.loads(line)
+        except json.JSONDecodeError as error:
+            message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+            raise data_error(
+                "bad-json", message, file=self._file, line=number, column=error.colno, help=remedy
+            ) from None
+        except ValueError:  # the one other thing that Python's decoder refuses
+            raise data_error("bad-json", "a number of thousands of digits", file=self._file, line=number) from None
+        except RecursionError:
+            raise data_error("bad-json", "JSON nested too deeply", file=self._file, line=number, help=remedy) from None

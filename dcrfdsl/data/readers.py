@@ -1,0 +1,100 @@
+"""The door to data on disk: a whole file as one `Corpus`, or as a stream of chunks that can be written back tagged.
+
+`READERS` is the table of formats; adding one is a file and a line there. Not here: the formats themselves, writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DcrfError, Diagnostic, data_error
+from ..registry import Table
+from ..spec.model import DataSpec
+from .blocks import Block, TextSource, blocks, open_source
+from .columns import CorpusBuilder
+from .conll import ConllReader
+from .conllu import ConlluReader
+from .corpus import Corpus
+from .formats import Reader, Wanted
+from .jsonl import JsonlReader
+
+__all__ = ["READERS", "Chunk", "read_corpus", "stream_corpus"]
+
+READERS: Table[type[Reader]] = Table(
+    "data format",
+    {"conll": ConllReader, "conllu": ConlluReader, "jsonl": JsonlReader},
+    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll"},
+)
+
+_READ_BYTES = 1 << 21  # blocks of a whole-file read: larger ones fall out of the cache
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some whole sentences of a file and the bytes they were read from. The corpus may be empty (trailing comments)."""
+
+    corpus: Corpus
+    block: Block
+    data: DataSpec
+
+
+def read_corpus(
+    path: str | Path, data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = ()
+) -> Corpus:
+    """Reads the file `path` (`-`: standard input) as `data` declares it.
+
+    `optional` columns may be absent, all together; `required` ones may not, even if optional. `DcrfError` if the file
+    cannot be read as declared, or holds no token.
+    """
+    with open_source(path) as (file, stream):
+        reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
+        builder = CorpusBuilder(file, data.columns)
+        for block in blocks(stream, reader.cut, size=_READ_BYTES, file=file):
+            builder.add(reader.parse(block))
+    corpus = builder.corpus(reader.warnings)
+    if not corpus.num_tokens:
+        raise _empty(file)
+    return corpus
+
+
+def stream_corpus(
+    source: TextSource,
+    data: DataSpec,
+    *,
+    tokens_per_chunk: int = 50_000,
+    required: Collection[str] = (),
+    optional: Collection[str] = (),
+) -> Iterator[Chunk]:
+    """The same in chunks of whole sentences, about `tokens_per_chunk` tokens each. All chunks have the same columns.
+
+    Every byte of the source is in one chunk, so a chunk without a token may come (the file's last comments, say).
+    Codes of one chunk mean nothing in another. Warnings are on the chunk that brought them.
+    """
+    with open_source(source) as (file, stream):
+        reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
+        size = tokens_per_chunk * reader.bytes_per_token
+        tokens = said = 0
+        for block in blocks(stream, reader.cut, size=size, file=file):
+            builder = CorpusBuilder(file, data.columns)
+            builder.add(reader.parse(block))
+            corpus = builder.corpus(reader.warnings[said:])
+            tokens, said = tokens + corpus.num_tokens, len(reader.warnings)
+            yield Chunk(corpus, block, data)
+    if not tokens:
+        raise _empty(file)
+
+
+def _reader(wanted: Wanted) -> Reader:
+    wanted.check_names()
+    name = wanted.data.format
+    if name not in READERS:
+        guess = READERS.suggest(name)
+        remedy = f"did you mean `{guess}`?" if guess else f"known formats: {', '.join(READERS)}"
+        raise DcrfError(Diagnostic("unknown-format", f"`{name}` is not a data format", help=remedy))
+    return READERS[name](wanted)
+
+
+def _empty(file: str) -> DcrfError:
+    return data_error("empty-file", f"`{file}` holds no sentence", file=file)

@@ -1,0 +1,200 @@
+"""Sentences that are Python values (of JSON, of a caller) gathered to columns of texts.
+
+A sentence is a mapping of column → values, or a sequence of tokens; a token is a mapping of column → value, or the
+values in declared order. Numbers become their shortest exact text, so that every source goes through the same
+interning. Not here: where the values come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..errors import DcrfError, data_error
+from ..spec.model import Column
+from .columns import Parsed, interned
+from .formats import Wanted, absent_columns
+
+__all__ = ["Records"]
+
+
+class Records:
+    """Gathers sentences. `key(column)` names a column in the mappings, `unit` is what messages call a sentence."""
+
+    def __init__(self, wanted: Wanted, *, key: Callable[[Column], str], unit: str):
+        self._wanted = wanted
+        self._key = key
+        self._unit = unit
+        self._columns: tuple[Column, ...] | None = None  # decided by the first sentence that has a token
+        self._clear()
+
+    def _clear(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._lengths: list[int] = []
+        self._numbers: list[int] = []
+
+    def add(self, sentence: Any, number: int) -> None:
+        """Takes a sentence, the one of line (or item) `number`; `DcrfError` if it is no sentence of these columns."""
+        read = next((read for kind, read in self._shapes() if isinstance(sentence, kind)), None)
+        if read is None:
+            raise self._error(
+                number,
+                f"found {_shown(sentence)}, expected a sentence: an object of lists or a list of tokens",
+            )
+        columns = read(sentence, number)
+        lengths = {name: len(values) for name, values in columns.items()}
+        length = next(iter(lengths.values()), 0)
+        if any(other != length for other in lengths.values()):
+            listed = ", ".join(f"`{name}` has {n}" for name, n in lengths.items())
+            raise self._error(number, f"columns of unequal length: {listed}")
+        if not length:
+            return
+        for column in self._columns or ():
+            texts = self._to_texts(columns[column.name], column, number)
+            self._texts.setdefault(column.name, []).extend(texts)
+        self._lengths.append(length)
+        self._numbers.append(number)
+
+    def take(self) -> Parsed:
+        """What was gathered since the last `take`."""
+        lengths = np.array(self._lengths, np.int64)
+        parsed = Parsed(
+            {name: interned(texts, len(texts)) for name, texts in self._texts.items()},
+            lengths,
+            np.repeat(np.array(self._numbers, np.int64), lengths),
+        )
+        self._clear()
+        return parsed
+
+    # shapes of a sentence -------------------------------------------------------------------------------------
+
+    def _shapes(self) -> tuple[tuple[Any, Callable[[Any, int], dict[str, Sequence[Any]]]], ...]:
+        return ((Mapping, self._of_lists), ((list, tuple), self._of_tokens))
+
+    def _of_lists(self, sentence: Mapping[str, Any], number: int) -> dict[str, Sequence[Any]]:
+        columns: dict[str, Sequence[Any]] = {}
+        for column in self._layout(sentence, number):
+            values: Any = sentence[self._key(column)]
+            if not isinstance(values, list | tuple | np.ndarray):
+                raise self._error(number, f"column `{column.name}`: found {_shown(values)}, expected a list")
+            columns[column.name] = values.tolist() if isinstance(values, np.ndarray) else values
+        return columns
+
+    def _of_tokens(self, tokens: Sequence[Any], number: int) -> dict[str, Sequence[Any]]:
+        if not tokens:
+            return {}
+        if all(isinstance(token, Mapping) for token in tokens):
+            columns: dict[str, Sequence[Any]] = {}
+            for column in self._layout(tokens[0], number):
+                key = self._key(column)
+                if not all(key in token for token in tokens):
+                    raise absent_columns([column.name], self._wanted, number, "a token lacks it")
+                columns[column.name] = [token[key] for token in tokens]
+            return columns
+        return self._of_rows(tokens, number)
+
+    def _of_rows(self, tokens: Sequence[Any], number: int) -> dict[str, Sequence[Any]]:
+        """Tokens as values in declared order; a lone text is a token of one column."""
+        rows = [(token,) if isinstance(token, str) else token for token in tokens]
+        strangers = [row for row in rows if not isinstance(row, list | tuple)]
+        if strangers:
+            raise self._error(
+                number, f"found {_shown(strangers[0])}, expected a token: all objects, or all lists of values"
+            )
+        fresh = {len(columns): columns for columns in (self._wanted.without_optional, self._wanted.columns)}
+        choices = fresh if self._columns is None else {len(self._columns): self._columns}
+        columns = choices.get(len(rows[0]), next(iter(choices.values())))
+        odd = next((len(row) for row in rows if len(row) != len(columns)), None)
+        if odd is not None:
+            expected = " or ".join(str(width) for width in sorted(choices))
+            raise self._error(number, f"found a token of {odd}, expected {expected} values", "column-count")
+        columns = self._layout({self._key(column): None for column in columns}, number)
+        return dict(zip((column.name for column in columns), zip(*rows, strict=True), strict=True))
+
+    # one choice a file ------------------------------------------------------------------------------------------
+
+    def _layout(self, keys: Mapping[str, Any], number: int) -> tuple[Column, ...]:
+        """The columns of the file: all, or all but the optional ones, as the first sentence has it."""
+        wanted = self._wanted
+        absent = [c.name for c in self._columns or wanted.columns if self._key(c) not in keys]
+        if self._columns is None:
+            kept = wanted.without_optional
+            unlabelled = kept and {c.name for c in wanted.columns} - {c.name for c in kept} == set(absent)
+            if absent and (not unlabelled or wanted.required.intersection(absent)):
+                raise absent_columns(absent, wanted, number, f"this {self._unit} has {_listed(keys)}")
+            self._columns = kept if absent else wanted.columns
+        elif absent:
+            raise absent_columns(absent, wanted, number, f"the first {self._unit} has it, this one not")
+        return self._columns
+
+    # values -------------------------------------------------------------------------------------------------------
+
+    def _to_texts(self, values: Sequence[Any], column: Column, number: int) -> Sequence[str]:
+        if column.type.name == "str" and set(map(type, values)) == {str}:
+            return values  # nearly always
+        to_text = _TO_TEXT[column.type.name]
+        texts = [to_text(value) for value in values]
+        if None in texts:
+            value = values[texts.index(None)]
+            expected = _EXPECTED[column.type.name]
+            raise self._error(
+                number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value"
+            )
+        return [text for text in texts if text is not None]
+
+    def _error(self, number: int, message: str, slug: str = "bad-sentence") -> DcrfError:
+        return data_error(slug, message, file=self._wanted.file, line=number)
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) else None
+
+
+def _number(value: Any) -> str | None:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return None
+    return format(int(value), "d") if isinstance(value, Integral) and abs(int(value)) < 2**63 else repr(float(value))
+
+
+def _joined(to_text: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+    """A text as it stands, or a list of parts with spaces between them."""
+
+    def join(value: Any) -> str | None:
+        if isinstance(value, str):
+            return str(value)
+        if not isinstance(value, list | tuple | np.ndarray):
+            return None
+        parts = [to_text(part) for part in value]
+        return None if None in parts else " ".join(part for part in parts if part is not None)
+
+    return join
+
+
+_TO_TEXT: Mapping[str, Callable[[Any], str | None]] = {
+    "str": _text,
+    "float": _number,
+    "int": _number,
+    "bag": _joined(_text),
+    "vector": _joined(_number),
+}
+_EXPECTED: Mapping[str, str] = {
+    "str": "a text",
+    "float": "a number",
+    "int": "a whole number",
+    "bag": "a text or a list of texts",
+    "vector": "a list of numbers",
+}
+
+
+def _listed(keys: Mapping[str, Any]) -> str:
+    return " ".join(f"`{key}`" for key in list(keys)[:12]) or "no column"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}...`"

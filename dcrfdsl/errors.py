@@ -1,0 +1,168 @@
+"""Where things are in a source text, what went wrong there, and the one renderer.
+
+Every complaint of the project about its user's input is a `Diagnostic`; several travel together in one
+`DcrfError`. Nothing else formats messages. Not here: deciding what is wrong (that is the parser's, the
+checker's and the readers' business).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+__all__ = ["DcrfError", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named text: a template file, or a text typed at the keyboard (`name` is then `<text>`)."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        starts = [0]
+        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, both counted from 1, of a character offset."""
+        line = bisect.bisect_right(self.line_starts, offset) - 1
+        return line + 1, offset - self.line_starts[line] + 1
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1) without its end."""
+        start = self.line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start` to `end` (exclusive) of a source."""
+
+    source: Source = field(repr=False)
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.position(self.start)[1]
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of `other` (same source)."""
+        return Span(self.source, self.start, max(self.end, other.end))
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place that a message points at, with a few words beside the carets."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem: what was found, what was expected, where, and what to do about it.
+
+    `slug` is the stable name of the kind of problem (`unknown-name`). `primary` is the place of the mistake,
+    `secondary` are places that explain it. `location` stands in for `primary` where the input is data and
+    not a template: `file:line:column` as far as known.
+    """
+
+    slug: str
+    message: str
+    primary: Label | None = None
+    secondary: tuple[Label, ...] = ()
+    help: str | None = None
+    severity: Literal["error", "warning", "note"] = "error"
+    location: str | None = None
+
+
+class DcrfError(Exception):
+    """The user's input cannot be used. Carries every problem that was found, in order of place."""
+
+    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]):
+        found = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        self.diagnostics: tuple[Diagnostic, ...] = found
+        super().__init__("\n\n".join(render(d) for d in found))
+
+
+def data_error(
+    slug: str,
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    column: int | None = None,
+    help: str | None = None,
+) -> DcrfError:
+    """A `DcrfError` about a data or model file rather than a template; `line` and `column` count from 1."""
+    parts = [file or "<input>", *(str(n) for n in (line, column) if n is not None)]
+    return DcrfError(Diagnostic(slug, message, location=":".join(parts), help=help))
+
+
+def render_all(diagnostics: Iterable[Diagnostic]) -> str:
+    """All messages, a blank line between them."""
+    return "\n\n".join(render(d) for d in diagnostics)
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """One message as plain text, in the form that compilers use: header, place, source lines, carets, help."""
+    lines = [f"{diagnostic.severity}[{diagnostic.slug}]: {diagnostic.message}"]
+    if diagnostic.primary is not None:
+        lines.extend(_render_places(diagnostic.primary, diagnostic.secondary))
+    elif diagnostic.location is not None:
+        lines.append(f"  --> {diagnostic.location}")
+    if diagnostic.help:
+        gutter = "   " if diagnostic.primary is not None else "  "
+        first, *rest = diagnostic.help.splitlines()
+        lines.append(f"{gutter}= help: {first}")
+        lines.extend(f"{gutter}        {more}" for more in rest)
+    return "\n".join(lines)
+
+
+def _render_places(primary: Label, secondary: Sequence[Label]) -> list[str]:
+    source = primary.span.source
+    here = [primary, *(label for label in secondary if label.span.source == source)]
+    elsewhere = [label for label in secondary if label.span.source != source]
+    width = max(len(str(label.span.line)) for label in [*here, *elsewhere])
+    out = [f"{' ' * width} --> {primary.span}"]
+    out.extend(_render_source(here, primary, width))
+    for label in elsewhere:
+        out.append(f"{' ' * width} ::: {label.span}")
+        out.extend(_render_source([label], primary, width))
+    return out
+
+
+def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[str]:
+    """The source lines that `labels` lie in, in order, each followed by its marks."""
+    out = [f"{' ' * width}  |"]
+    by_line: dict[int, list[Label]] = {}
+    for label in labels:
+        by_line.setdefault(label.span.line, []).append(label)
+    for number in sorted(by_line):
+        text = labels[0].span.source.line(number)
+        out.append(f"{number:>{width}}  | {text.expandtabs(1)}".rstrip())
+        for label in sorted(by_line[number], key=lambda item: -item.span.start):
+            start = label.span.column - 1
+            length = max(1, min(label.span.end - label.span.start, len(text) - start))
+            mark = "^" if label is primary else "-"
+            out.append(f"{' ' * width}  | {' ' * start}{mark * length} {label.text}".rstrip())
+    return out

@@ -1,0 +1,242 @@
+"""Factors on a corpus: from distinct values to codes, and from codes to the keys of a template's rows.
+
+A *vocabulary* numbers the texts that an atom (a factor without its place) gave in training. It is locked after that: a
+text that training did not see has no code, and no feature. Outside the sequence an atom that gives texts has the codes
+after its vocabulary, one for each side and distance that its place can reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._join import cross, cross_ragged, gather_lists
+from .block import Block
+from .expand import ExpandedFeature, Factor, leaves
+from .joint import TRUE, JointTest, joint_test
+from .notation import condition_text
+from .values import CorpusValues, Numbers, Texts, Truths
+
+__all__ = ["BlockReader", "CorpusAtoms", "RowKeys", "Vocabulary", "atom_name", "reach"]
+
+Vocabulary: TypeAlias = dict[str, int]
+
+
+def atom_name(factor: Factor) -> str:
+    """The name of a factor without its place; factors of one name share a vocabulary."""
+    return Factor(factor.condition, 0, factor.component).name
+
+
+def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
+    """How many positions before the start and after the end of a sequence a factor can read."""
+    return max(0, pad_left - factor.offset), max(0, pad_right + factor.offset)
+
+
+# atoms ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _One:
+    """At most one text, or a test (whose only code is 0), a distinct value; `lut[v]` is its code or -1."""
+
+    codes: NDArray[np.int32]  # [N]
+    lut: NDArray[np.int32]  #   [V]
+    size: int
+    test: bool
+
+
+@dataclass(frozen=True)
+class _Several:
+    """Several texts a distinct value: the codes of value v are `list_codes[list_off[v] : list_off[v + 1]]`."""
+
+    codes: NDArray[np.int32]  #      [N]
+    list_off: NDArray[np.int64]  #   [V+1]
+    list_codes: NDArray[np.int32]
+    size: int
+
+
+@dataclass(frozen=True)
+class _Number:
+    numbers: NDArray[np.float64]  # [N]
+
+
+@dataclass(frozen=True)
+class _Joint:
+    test: JointTest
+
+
+_Atom: TypeAlias = _One | _Several | _Number | _Joint
+
+
+@dataclass
+class CorpusAtoms:
+    """The atoms of a corpus. While `learning`, texts that have no code get one."""
+
+    values: CorpusValues
+    vocabularies: dict[str, Vocabulary]
+    learning: bool
+    _atoms: dict[str, _Atom] = field(default_factory=dict)
+
+    def atom(self, factor: Factor) -> _Atom:
+        name = atom_name(factor)
+        if name not in self._atoms:
+            self._atoms[name] = self._build(name, factor)
+        return self._atoms[name]
+
+    def size(self, factor: Factor, pad_left: int, pad_right: int) -> int:
+        """The number of codes of a factor; 0 for a number, which takes no part in keys."""
+        atom = self.atom(factor)
+        if isinstance(atom, _Number):
+            return 0
+        if isinstance(atom, _Joint) or (isinstance(atom, _One) and atom.test):
+            return 1
+        return max(
+            1, atom.size + sum(reach(factor, pad_left, pad_right))
+        )  # 1 where nothing ever fires: 0 is a number's
+
+    def _build(self, name: str, factor: Factor) -> _Atom:
+        condition = factor.condition
+        read = {(condition_text(leaf), offset) for leaf, offset in leaves(self.values.spec, condition)}
+        if len(read) > 1:
+            return _Joint(joint_test(condition, self.values))
+        if self.values.is_numeric(condition):
+            ((column, _),) = read
+            return _Number(self.values.numbers(column, factor.component))
+        source, values = self.values.evaluate(condition)
+        match values:
+            case Numbers(of=numbers):
+                return _Number(np.append(numbers, 0.0)[source.codes])  # the code -1 reads the 0 at the end
+            case Truths(of=truths):
+                return _One(source.codes, np.where(truths, 0, -1).astype(np.int32), 1, test=True)
+            case Texts(of=texts):
+                return self._coded(name, source.codes, texts)
+
+    def _coded(self, name: str, codes: NDArray[np.int32], texts: list[tuple[str, ...]]) -> _Atom:
+        vocabulary = self.vocabularies.setdefault(name, {})
+        coded: list[list[int]]
+        if self.learning:
+            coded = [[vocabulary.setdefault(text, len(vocabulary)) for text in several] for several in texts]
+        else:
+            coded = [[vocabulary[text] for text in several if text in vocabulary] for several in texts]
+        size = len(vocabulary)
+        if max(map(len, coded), default=0) <= 1:
+            return _One(codes, np.array([one[0] if one else -1 for one in coded], np.int32), size, test=False)
+        list_off = np.zeros(len(coded) + 1, np.int64)
+        np.cumsum([len(one) for one in coded], out=list_off[1:])
+        return _Several(codes, list_off, np.array([code for one in coded for code in one], np.int32), size)
+
+
+# rows -----------------------------------------------------------------------------------------------------------
+
+
+class RowKeys(NamedTuple):
+    """The keys of a template on a block: one a row, or several (`off` not None). -1 fires nothing."""
+
+    keys: NDArray[np.int64]  # [R] or [M]
+    off: NDArray[np.int64] | None  # [R+1]
+    weight: NDArray[np.float64]  # [R], or [0] for ones
+
+
+class _Coded(NamedTuple):
+    codes: NDArray[np.int32]
+    off: NDArray[np.int64] | None
+
+
+@dataclass
+class BlockReader:
+    """Reads factors in one block, each once however many templates use it."""
+
+    atoms: CorpusAtoms
+    block: Block
+    _coded: dict[Factor, _Coded] = field(default_factory=dict)
+
+    def keys(
+        self,
+        feature: ExpandedFeature,
+        sizes: tuple[int, ...],
+        compact: Callable[[int, NDArray[np.int64]], NDArray[np.int32] | None],
+    ) -> RowKeys:
+        """The keys of a template: the codes of its factors as digits, `sizes[i]` the base of factor i (0: a number).
+
+        `compact(i, keys)` may replace what has been joined before factor i by smaller numbers (None: no need).
+        """
+        weight = np.empty(0)
+        keys: NDArray[np.int64] | None = None
+        off: NDArray[np.int64] | None = None
+        for i, factor in enumerate(feature.factors):
+            if sizes[i] == 0:
+                numbers = self._numbers(factor)
+                weight = numbers if len(weight) == 0 else weight * numbers
+                continue
+            codes, code_off = self._codes(factor)
+            if keys is None:
+                keys, off = codes.astype(np.int64), code_off
+                continue
+            smaller = compact(i, keys)
+            keys = keys if smaller is None else smaller.astype(np.int64)
+            if off is None and code_off is None:
+                keys = cross(keys, codes, sizes[i])
+            else:
+                lists = _ragged(keys, off), _ragged(codes, code_off)
+                off, keys = cross_ragged(*lists[0], *lists[1], sizes[i])
+        if keys is None:  # only numbers: one feature
+            keys = np.zeros(self.block.num_rows, np.int64)
+        return self._masked(feature, keys, off, weight)
+
+    def _masked(
+        self,
+        feature: ExpandedFeature,
+        keys: NDArray[np.int64],
+        off: NDArray[np.int64] | None,
+        weight: NDArray[np.float64],
+    ) -> RowKeys:
+        """Drop rows of weight 0 and, where asked, those that read outside the sequence."""
+        keep: NDArray[np.bool_] | None = weight != 0 if len(weight) else None
+        if feature.outside == "skip":
+            spec = self.atoms.values.spec
+            places = [f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition)]
+            inside = self.block.inside(min(places), max(places))
+            keep = inside if keep is None else keep & inside
+        if keep is not None:
+            keys = np.where(keep if off is None else np.repeat(keep, np.diff(off)), keys, -1)
+        return RowKeys(keys, off, weight)
+
+    def _numbers(self, factor: Factor) -> NDArray[np.float64]:
+        atom = self.atoms.atom(factor)
+        assert isinstance(atom, _Number)
+        return self.block.numbers(atom.numbers, factor.offset, outside=0.0)
+
+    def _codes(self, factor: Factor) -> _Coded:
+        if factor not in self._coded:
+            self._coded[factor] = self._read(factor)
+        return self._coded[factor]
+
+    def _read(self, factor: Factor) -> _Coded:
+        atom, block = self.atoms.atom(factor), self.block
+        left, _ = reach(factor, block.pad_left, block.pad_right)
+        match atom:
+            case _Joint(test=test):
+                return _Coded(np.where(test(block) == TRUE, 0, -1).astype(np.int32), None)
+            case _One(codes=codes, lut=lut, test=True):
+                return _Coded(block.codes(codes, lut, factor.offset, left=-1, right=-1, step=0), None)
+            case _One(codes=codes, lut=lut, size=size):
+                return _Coded(block.codes(codes, lut, factor.offset, left=size, right=size + left, step=1), None)
+            case _Several(codes=codes, list_off=list_off, list_codes=list_codes, size=size):
+                lists = len(list_off) - 1
+                same = np.arange(lists, dtype=np.int32)
+                rows = block.codes(codes, same, factor.offset, left=lists, right=lists + left, step=1)
+                off, items = gather_lists(rows, list_off, list_codes, size)
+                return _Coded(items, off)
+        raise AssertionError(atom)  # numbers have no codes
+
+
+def _ragged(items: NDArray[Any], off: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """At most one item a row as lists of items."""
+    if off is not None:
+        return off, items
+    present = items >= 0
+    return np.concatenate([[0], np.cumsum(present)]), items[present]

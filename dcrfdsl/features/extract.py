@@ -1,0 +1,256 @@
+"""`FeatureExtractor`: from interned columns to sparse rows of feature ids, and back from an id to what it means.
+
+    learn    values -> vocabularies -> keys -> counts -> alphabet (locked) -> rows
+    extract  values -> codes of known texts -> keys -> ids -> rows
+
+One template at a time over blocks of sentences, no Python a token. Not here: how features pair with states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.corpus import Corpus
+from ..errors import DcrfError, Diagnostic
+from ..spec.model import ModelSpec
+from ._join import count_rows, count_rows_ragged, place_rows, place_rows_ragged
+from .alphabet import Alphabet, TemplateCounter, lock
+from .atoms import BlockReader, CorpusAtoms, atom_name, reach
+from .block import cut
+from .expand import Expansion, Factor, FeatureSetPlan, expand
+from .lexicons import Lexicons
+from .notation import boundary_text
+from .registered import RegisteredFeature
+from .rows import FeatureRows
+from .storage import Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
+from .values import CorpusValues
+
+__all__ = ["FeatureExtractor", "FeatureSetInfo"]
+
+
+@dataclass(frozen=True)
+class FeatureSetInfo:
+    """`templates[i]` is the name of the i-th expanded feature, `features_of_template[i]` how many ids it has.
+
+    A template without ids never fired in training, or never often enough.
+    """
+
+    num_features: int
+    pad_left: int
+    pad_right: int
+    templates: tuple[str, ...]
+    features_of_template: tuple[int, ...]
+
+
+class FeatureExtractor:
+    """The features of a model, learned from training data. Immutable; `learn` and `restore` make one."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        expansion: Expansion,
+        *,
+        alphabets: Sequence[Alphabet],
+        vocabularies: Vocabularies,
+        lexicons: Lexicons,
+        registered: Mapping[str, RegisteredFeature],
+        kinds: Mapping[str, str],
+    ):
+        self._spec = spec
+        self._plans = expansion.sets
+        self._alphabets = tuple(alphabets)
+        self._vocabularies = vocabularies
+        self._lexicons = lexicons
+        self._registered = registered
+        self._kinds = dict(kinds)
+        self.set_of_clique = expansion.set_of_clique
+        self.bias_of_clique = expansion.bias_of_clique
+
+    @classmethod
+    def learn(
+        cls,
+        spec: ModelSpec,
+        corpus: Corpus,
+        *,
+        resources: Lexicons,
+        registered: Mapping[str, RegisteredFeature] | None = None,
+    ) -> tuple[FeatureExtractor, tuple[FeatureRows, ...]]:
+        """The alphabets of a corpus, and its rows, one `FeatureRows` a feature set."""
+        expansion = expand(spec)
+        values = CorpusValues(spec, corpus, resources, registered or {}, {})
+        atoms = CorpusAtoms(values, {}, learning=True)
+        alphabets = [_learned(plan, atoms) for plan in expansion.sets]
+        extractor = cls(
+            spec,
+            expansion,
+            alphabets=alphabets,
+            vocabularies=Vocabularies(atoms.vocabularies),
+            lexicons=resources,
+            registered=registered or {},
+            kinds=values.kinds,
+        )
+        pairs = zip(expansion.sets, alphabets, strict=True)
+        return extractor, tuple(_rows(plan, alphabet, atoms) for plan, alphabet in pairs)
+
+    def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
+        """The rows of other data: what training did not see, or saw too seldom, has no feature."""
+        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+        atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
+        pairs = zip(self._plans, self._alphabets, strict=True)
+        return tuple(_rows(plan, alphabet, atoms) for plan, alphabet in pairs)
+
+    @cached_property
+    def sets(self) -> tuple[FeatureSetInfo, ...]:
+        return tuple(
+            FeatureSetInfo(
+                alphabet.num_features,
+                plan.pad_left,
+                plan.pad_right,
+                tuple(feature.name for feature in plan.features),
+                tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates),
+            )
+            for plan, alphabet in zip(self._plans, self._alphabets, strict=True)
+        )
+
+    # what a feature means ------------------------------------------------------------------------------------------
+
+    def describe(self, feature_set: int, feature: int) -> str:
+        """`lower(word)[-1]=the & pos=NN`; a test or a number stands by its name alone, ⟨-1⟩ is before the start."""
+        plan = self._plans[feature_set]
+        template, key = self._origins[feature_set]
+        factors = plan.features[template[feature]].factors
+        codes = self._alphabets[feature_set].templates[template[feature]].codes(int(key[feature]))
+        return " & ".join(self._described(plan, factor, code) for factor, code in zip(factors, codes, strict=True))
+
+    def _described(self, plan: FeatureSetPlan, factor: Factor, code: int) -> str:
+        texts = self._texts.get(atom_name(factor))
+        if texts is None:
+            return factor.name
+        beyond = code - len(texts)
+        if beyond < 0:
+            return f"{factor.name}={texts[code]}"
+        left, _ = reach(factor, plan.pad_left, plan.pad_right)
+        return f"{factor.name}={boundary_text(-beyond - 1 if beyond < left else beyond - left + 1)}"
+
+    @cached_property
+    def _origins(self) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        return [alphabet.origin() for alphabet in self._alphabets]
+
+    @cached_property
+    def _texts(self) -> dict[str, list[str]]:
+        return {name: list(vocabulary) for name, vocabulary in self._vocabularies.by_name.items()}
+
+    # storage -------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything large, for a model file. `restore` takes them as they are, also mapped and read-only."""
+        return {**alphabet_arrays(self._alphabets), **self._vocabularies.arrays(), **self._lexicons.arrays()}
+
+    def metadata(self) -> dict[str, Any]:
+        """The rest, as plain JSON values."""
+        return {
+            **alphabet_metadata(self._alphabets),
+            "vocabularies": self._vocabularies.metadata(),
+            "lexicons": self._lexicons.metadata(),
+            "registered": dict(self._kinds),
+        }
+
+    @classmethod
+    def restore(
+        cls,
+        spec: ModelSpec,
+        arrays: Mapping[str, NDArray[Any]],
+        metadata: Mapping[str, Any],
+        *,
+        registered: Mapping[str, RegisteredFeature] | None = None,
+    ) -> FeatureExtractor:
+        """The extractor whose `arrays` and `metadata` these are.
+
+        Errors: DcrfError `missing-feature-function` if the model needs a registered function that is not given,
+        `bad-model` if arrays, metadata and template do not fit together.
+        """
+        missing = ", ".join(f"`{name}`" for name in metadata["registered"] if name not in (registered or {}))
+        if missing:
+            message = f"the model was trained with feature functions that are not loaded: {missing}"
+            remedy = "load the file that defines them: `--features FILE.py`"
+            raise DcrfError(Diagnostic("missing-feature-function", message, help=remedy))
+        expansion = expand(spec)
+        return cls(
+            spec,
+            expansion,
+            alphabets=restored_alphabets(expansion.sets, arrays, metadata),
+            vocabularies=Vocabularies.restore(arrays, metadata["vocabularies"]),
+            lexicons=Lexicons.restore(arrays, metadata["lexicons"]),
+            registered=registered or {},
+            kinds=metadata["registered"],
+        )
+
+
+def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> Alphabet:
+    """Count every key of every template over a corpus, and lock what is frequent enough."""
+    counters = [
+        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
+        for feature in plan.features
+    ]
+    for block in cut(atoms.values.corpus, plan.pad_left, plan.pad_right):
+        reader = BlockReader(atoms, block)
+        for feature, counter in zip(plan.features, counters, strict=True):
+            counter.add(reader.keys(feature, counter.sizes, counter.compact).keys)
+    return lock(counters, [feature.min_count for feature in plan.features])
+
+
+class _Fired(NamedTuple):
+    """What one template gives on a block: one id a row (-1 for none), or several where `off` is not None."""
+
+    ids: NDArray[np.int32]
+    off: NDArray[np.int64] | None
+    weight: NDArray[np.float64]
+
+
+def _rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
+    """The rows of a corpus."""
+    numeric = any(0 in tables.sizes for tables in alphabet.templates)
+    counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
+    for block in cut(atoms.values.corpus, plan.pad_left, plan.pad_right):
+        reader = BlockReader(atoms, block)
+        fired = []
+        for feature, tables in zip(plan.features, alphabet.templates, strict=True):
+            keys = reader.keys(feature, tables.sizes, tables.compact)
+            fired.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
+        of_rows, ids, weights = _assembled(fired, block.num_rows, numeric)
+        counts.append(of_rows)
+        features.append(ids)
+        values.append(weights)
+    value = np.concatenate(values)
+    if np.all(value == 1.0):
+        value = np.empty(0)
+    return FeatureRows(
+        np.cumsum(np.concatenate(counts)), np.concatenate(features), value, plan.pad_left, plan.pad_right
+    )
+
+
+def _assembled(
+    fired: Sequence[_Fired], num_rows: int, numeric: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """The templates of a block side by side: features a row [R], ids and values [nnz], templates in order."""
+    counts = np.zeros(num_rows, np.int64)
+    for ids, off, _ in fired:
+        if off is None:
+            count_rows(ids, counts)
+        else:
+            count_rows_ragged(off, ids, counts)
+    cursor = np.cumsum(counts) - counts
+    num = int(counts.sum())
+    feature, value = np.empty(num, np.int32), np.empty(num if numeric else 0)
+    for ids, off, weight in fired:
+        if off is None:
+            place_rows(ids, weight, cursor, feature, value)
+        else:
+            place_rows_ragged(off, ids, weight, cursor, feature, value)
+    return counts, feature, value

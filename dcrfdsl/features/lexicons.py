@@ -1,0 +1,133 @@
+"""Lexicons: sets of entries and maps from an entry to a value, read from a file once and kept in the model.
+
+A file has one entry a line; `entry TAB value` on every line makes it a map. Blank lines are skipped, nothing is a
+comment, an entry that comes again with the same value counts once. Not here: what an entry is compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import data_error
+from ..spec.model import ModelSpec
+from .strings import pack_strings, unpack_strings
+
+__all__ = ["MAX_BYTES", "Lexicon", "Lexicons", "load_lexicons", "read_lexicon"]
+
+MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and all of it goes into the model
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """`values[i]` is the value of `entries[i]`; a set has no values. `sha256` is that of the file."""
+
+    name: str
+    entries: tuple[str, ...]
+    values: tuple[str, ...] | None
+    sha256: str
+    index: Mapping[str, str] = field(init=False, repr=False, compare=False)  # entry -> value ("" in a set)
+
+    def __post_init__(self) -> None:
+        values = self.values if self.values is not None else ("",) * len(self.entries)
+        object.__setattr__(self, "index", dict(zip(self.entries, values, strict=True)))
+
+
+@dataclass(frozen=True)
+class Lexicons:
+    """The lexicons of a model, by name."""
+
+    by_name: Mapping[str, Lexicon] = field(default_factory=dict)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All entries and values as one packed table of strings."""
+        strings: list[str] = []
+        for lexicon in self.by_name.values():
+            strings.extend(lexicon.entries)
+            strings.extend(lexicon.values or ())
+        data, off = pack_strings(strings)
+        return {"lexicon_bytes": data, "lexicon_off": off}
+
+    def metadata(self) -> list[dict[str, Any]]:
+        """What `restore` needs beside the arrays, as plain JSON values."""
+        return [
+            {"name": one.name, "entries": len(one.entries), "map": one.values is not None, "sha256": one.sha256}
+            for one in self.by_name.values()
+        ]
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: list[dict[str, Any]]) -> Lexicons:
+        strings = tuple(unpack_strings(arrays["lexicon_bytes"], np.asarray(arrays["lexicon_off"])))
+        by_name, start = {}, 0
+        for one in metadata:
+            end = start + one["entries"]
+            entries, values = strings[start:end], None
+            if one["map"]:
+                start, end = end, end + one["entries"]
+                values = strings[start:end]
+            start = end
+            by_name[one["name"]] = Lexicon(one["name"], entries, values, one["sha256"])
+        return cls(by_name)
+
+
+def load_lexicons(spec: ModelSpec, directories: Mapping[str, Path]) -> Lexicons:
+    """Read every lexicon that a model declares. `directories[name]`: the directory of the file that declares it."""
+    return Lexicons(
+        {one.name: read_lexicon(one.name, directories.get(one.name, Path()) / one.path) for one in spec.lexicons}
+    )
+
+
+def read_lexicon(name: str, path: Path) -> Lexicon:
+    """One lexicon file.
+
+    Errors: DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf-8`, `bad-lexicon` with the line.
+    """
+    file = str(path)
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = f"cannot read lexicon `{name}`: {error.strerror or error}"
+        raise data_error("missing-lexicon", reason, file=file) from None
+    if len(raw) > MAX_BYTES:
+        raise data_error("lexicon-too-large", f"lexicon `{name}` has more than {MAX_BYTES >> 20} MiB", file=file)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        reason = f"lexicon `{name}` is not UTF-8: byte 0x{raw[error.start]:02x}"
+        raise data_error("not-utf-8", reason, file=file, line=line) from None
+    pairs = _pairs(name, text, file)
+    values = tuple(value for value in pairs.values() if value is not None)
+    return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest())
+
+
+def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
+    """Entry -> value (None in a set), in the order of the file."""
+    pairs: dict[str, str | None] = {}
+    is_map: bool | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.rstrip("\r")
+        if not line.strip():
+            continue
+        entry, _, value = (part.strip() for part in line.partition("\t"))
+        found = value if line.count("\t") else None
+        is_map = found is not None if is_map is None else is_map
+        if (found is not None) != is_map:
+            expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
+            raise data_error("bad-lexicon", f"`{line}`: the lines before have {expected}", file=file, line=number)
+        if not entry or found == "" or "\t" in (found or ""):
+            raise data_error("bad-lexicon", f"`{line}`: expected an entry, a TAB and its value", file=file, line=number)
+        if pairs.get(entry, found) != found:
+            reason = f"`{entry}` has the value `{pairs[entry]}` above and `{found}` here"
+            raise data_error("bad-lexicon", reason, file=file, line=number)
+        pairs[entry] = found
+    if not pairs:
+        raise data_error("bad-lexicon", f"lexicon `{name}` is empty", file=file)
+    return pairs

@@ -1,0 +1,27 @@
+"""Sparse feature rows: which features fire at which position. The product of `features`, the input of training.
+
+One `FeatureRows` a feature set (the distinct feature list of one or more cliques). Row r lists the ids of
+the features that fire there; ids count from 0 in their feature set's alphabet.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FeatureRows"]
+
+
+class FeatureRows(NamedTuple):
+    """CSR rows over positions. The row of position t of sentence s (t may run from -pad_left to T-1+pad_right) is
+
+    `sentence_off[s] + s * (pad_left + pad_right) + pad_left + t`; without padding simply the token's number.
+    """
+
+    row_off: NDArray[np.int64]  #  [R+1]  offsets into `feature`
+    feature: NDArray[np.int32]  #  [nnz]  feature id
+    value: NDArray[np.float64]  #  [nnz], or [0] if every value is 1
+    pad_left: int = 0
+    pad_right: int = 0

@@ -1,0 +1,30 @@
+"""Tables of strings as two arrays, so that a model file can hold them and a process can map them from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["pack_strings", "unpack_strings"]
+
+
+def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """UTF-8 bytes of all strings in a row, and where each begins: string i is bytes `off[i]` to `off[i + 1]`."""
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    off = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(one) for one in encoded], out=off[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), off
+
+
+def unpack_strings(data: NDArray[np.uint8], off: NDArray[np.int64]) -> list[str]:
+    """The strings that `pack_strings` packed. `off` may be a slice of a longer table's offsets."""
+    first = int(off[0])
+    raw = data[first : int(off[-1])].tobytes()
+    ends = (off - first).tolist()
+    if raw.isascii():
+        text = raw.decode("ascii")
+        return [text[start:end] for start, end in pairwise(ends)]
+    return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(ends)]

@@ -1,0 +1,140 @@
+"""Files that are written whole or not at all, and what the operating system refuses said in one message.
+
+Not here: what is in a file (`model_file`, `syntax`, the command line).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .errors import DcrfError, data_error
+
+__all__ = ["READING", "WRITING", "clear_os_errors", "ensure_writable", "write_whole"]
+
+Bytes = bytes | memoryview
+
+
+def write_whole(path: str | Path, parts: Sequence[Bytes]) -> None:
+    """Writes the bytes of `parts` to `path`; what was there before is replaced only once all is on disk.
+
+    Raises `DcrfError` where that fails (full disk, read-only target …); the old file is then as it was, and no
+    temporary file is left. A link stays a link. A device or a pipe is written to, never replaced.
+    """
+    ensure_writable(path)
+    target = Path(os.path.realpath(path))
+    in_place = target.exists() and not target.is_file()
+    with clear_os_errors(path, WRITING):
+        (_write_through if in_place else _write_and_rename)(target, parts)
+
+
+def ensure_writable(path: str | Path) -> None:
+    """`DcrfError` if `path` cannot be written: found out before hours of training, not after.
+
+    A file or directory without any write permission bit counts as read-only even for a user who could override it.
+    """
+    target = Path(os.path.realpath(path))
+    with clear_os_errors(path, WRITING):
+        if not target.parent.is_dir():
+            raise _error(path, "no-such-directory", f"there is no directory `{Path(path).parent}` to write to")
+        if target.is_dir():
+            raise _error(path, "target-is-directory", f"`{path}` is a directory", "give the name of a file in it")
+        for place in (target, target.parent) if target.exists() else (target.parent,):
+            if not os.access(place, os.W_OK) or not stat.S_IMODE(place.stat().st_mode) & 0o222:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
+    temporary = target.with_name(f".dcrfdsl-{secrets.token_hex(8)}.tmp")  # the same directory: a rename needs it
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            if target.exists():
+                os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
+            _write_all(descriptor, parts)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C included: nothing half written stays
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_directory(target.parent)
+
+
+def _write_through(target: Path, parts: Sequence[Bytes]) -> None:
+    descriptor = os.open(target, os.O_WRONLY)
+    try:
+        _write_all(descriptor, parts)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, parts: Sequence[Bytes]) -> None:
+    for part in parts:
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+
+
+def _sync_directory(directory: Path) -> None:
+    """Makes the rename itself durable. The file is complete by now: a file system that refuses this is no error."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# errors -----------------------------------------------------------------------------------------------------------
+
+
+def _error(path: str | Path, slug: str, message: str, remedy: str | None = None) -> DcrfError:
+    return data_error(slug, message, file=os.fspath(path), help=remedy)
+
+
+def _disk_full(path: str | Path) -> DcrfError:
+    return _error(path, "disk-full", f"no room to write `{path}`", "free some space, or write to another disk")
+
+
+def _read_only(path: str | Path) -> DcrfError:
+    return _error(
+        path,
+        "read-only-target",
+        f"`{path}` is read-only for this user",
+        "choose another place, or change its permissions",
+    )
+
+
+def _unreadable(path: str | Path) -> DcrfError:
+    return _error(path, "unreadable-file", f"`{path}` may not be read by this user", "change its permissions")
+
+
+ErrorsByNumber = Mapping[int, Callable[[str | Path], DcrfError]]
+WRITING: ErrorsByNumber = {
+    errno.ENOSPC: _disk_full,
+    errno.EDQUOT: _disk_full,
+    errno.EFBIG: _disk_full,
+    errno.EROFS: _read_only,
+    errno.EACCES: _read_only,
+    errno.EPERM: _read_only,
+}
+READING: ErrorsByNumber = {errno.EACCES: _unreadable, errno.EPERM: _unreadable}
+
+
+@contextmanager
+def clear_os_errors(path: str | Path, known: ErrorsByNumber) -> Iterator[None]:
+    """Turns what the operating system refuses into one message about `path`."""
+    try:
+        yield
+    except OSError as error:
+        found = known.get(error.errno or 0)
+        reason = (error.strerror or str(error)).lower()
+        raise (found(path) if found else _error(path, "file-error", f"`{path}`: {reason}")) from error

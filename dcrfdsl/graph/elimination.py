@@ -1,0 +1,143 @@
+"""Elimination orders: in which order variables are summed out, and what that costs.
+
+The cost of an order is the work of its contractions: for each eliminated variable the size of the table over it
+and its neighbours at that moment. For one graph: greedy minimum fill and minimum table size, the cheaper one.
+For sequences: position by position, with the best order inside a position; that is optimal for chains and
+keeps the work local however long the sequence is. Source: Sutton 2004 §3.2 (exact inference by junction tree).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+
+__all__ = ["OrderCost", "best_order", "cheapest_order", "order_cost", "slice_order"]
+
+Scopes = Sequence[Sequence[int]]
+MAX_PERMUTED = 5  # variables a position up to which every order inside the position is tried
+
+
+@dataclass(frozen=True)
+class OrderCost:
+    """`work` = multiply-adds of the elimination; `largest` = entries of the largest table made; `width` = its variables.
+
+    `culprit` is the variable whose elimination makes the largest table.
+    """
+
+    work: float
+    largest: float
+    width: int
+    culprit: int
+
+
+def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph:
+    """The graph that joins variables which share a factor."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(num_variables))
+    for scope in scopes:
+        graph.add_edges_from(itertools.combinations(scope, 2))
+    return graph
+
+
+def order_cost(scopes: Scopes, cards: Sequence[int], order: Iterable[int]) -> OrderCost:
+    """Simulates elimination in `order` on sets of neighbours only; no table is made."""
+    neighbours = _neighbour_sets(scopes, len(cards))
+    work, largest, width, culprit = 0.0, 1.0, 0, -1
+    for variable in order:
+        around = neighbours[variable]
+        size = math.prod(cards[v] for v in around)
+        work += float(size) * cards[variable]
+        if size > largest:
+            largest, culprit = float(size), variable
+        width = max(width, len(around))
+        _eliminate(neighbours, variable)
+    return OrderCost(work, largest, width, culprit)
+
+
+def _neighbour_sets(scopes: Scopes, num_variables: int) -> list[set[int]]:
+    neighbours: list[set[int]] = [set() for _ in range(num_variables)]
+    for scope in scopes:
+        for variable in scope:
+            neighbours[variable].update(scope)
+    for variable, around in enumerate(neighbours):
+        around.discard(variable)
+    return neighbours
+
+
+def _eliminate(neighbours: list[set[int]], variable: int) -> None:
+    around = neighbours[variable]
+    for other in around:
+        neighbours[other] |= around
+        neighbours[other].discard(other)
+        neighbours[other].discard(variable)
+    neighbours[variable] = set()
+
+
+def _greedy(graph: nx.Graph, cards: Sequence[int], score: Callable[[nx.Graph, int, Sequence[int]], float]) -> list[int]:
+    """Eliminates the variable of the lowest score again and again; ties go to the lowest number."""
+    graph = graph.copy()
+    scores = {v: score(graph, v, cards) for v in graph}
+    order = []
+    while scores:
+        variable = min(scores, key=lambda v: (scores[v], v))
+        order.append(variable)
+        around = list(graph[variable])
+        touched = set(around)
+        for u, w in itertools.combinations(around, 2):
+            if not graph.has_edge(u, w):
+                graph.add_edge(u, w)
+                touched.update(graph[u], graph[w])
+        graph.remove_node(variable)
+        del scores[variable]
+        touched.discard(variable)
+        for other in touched:
+            scores[other] = score(graph, other, cards)
+    return order
+
+
+def _fill(graph: nx.Graph, variable: int, cards: Sequence[int]) -> float:
+    """Weighted fill: the edges that eliminating `variable` adds, each counted by the size of its table."""
+    return sum(
+        cards[u] * cards[w] for u, w in itertools.combinations(graph[variable], 2) if not graph.has_edge(u, w)
+    )
+
+
+def _table(graph: nx.Graph, variable: int, cards: Sequence[int]) -> float:
+    return math.prod(cards[v] for v in graph[variable])
+
+
+def best_order(scopes: Scopes, cards: Sequence[int]) -> list[int]:
+    """A good elimination order for one graph: the cheaper of greedy minimum fill and greedy minimum table."""
+    graph = interaction_graph(scopes, len(cards))
+    return cheapest_order(scopes, cards, [_greedy(graph, cards, _fill), _greedy(graph, cards, _table)])
+
+
+def cheapest_order(scopes: Scopes, cards: Sequence[int], candidates: Iterable[Sequence[int]]) -> list[int]:
+    """The candidate of the least work, the first one where several are equal."""
+    return list(min(candidates, key=lambda order: order_cost(scopes, cards, order).work))
+
+
+def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int) -> list[int]:
+    """The best order of the variables *inside* a position, for a sequence eliminated from left to right.
+
+    Variables are numbered t·`num_labels` + label. The order is chosen on the graph given, which should be a short
+    sequence of the template; it is then used at every position of every sequence.
+    """
+    length = len(cards) // num_labels
+    if num_labels > MAX_PERMUTED:
+        inside = sorted(range(num_labels), key=lambda label: -cards[label])
+        candidates: Iterable[Sequence[int]] = [inside, inside[::-1], range(num_labels)]
+    else:
+        candidates = itertools.permutations(range(num_labels))
+    return list(
+        min(
+            candidates,
+            key=lambda inside: order_cost(
+                scopes, cards, (t * num_labels + label for t in range(length) for label in inside)
+            ).work,
+        )
+    )

@@ -1,0 +1,78 @@
+"""A factor graph with explicit tables: the input of inference on one graph, such as a `.uai` file.
+
+Sequences do not pass through here (their tables are made by kernels); the wiring is the same. Not here: inference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bank import GraphShape
+
+__all__ = ["FactorGraph"]
+
+
+@dataclass(frozen=True)
+class FactorGraph:
+    """Discrete variables and log potentials: p(y) ∝ exp Σ_f log_tables[f][y_scope].
+
+    cards: states of each variable [V].   scopes: variables of each factor, distinct inside a factor.
+    log_tables: float64 array of shape (cards of the scope) for each factor; -inf forbids.   constant: added to log Z.
+    """
+
+    cards: tuple[int, ...]
+    scopes: tuple[tuple[int, ...], ...]
+    log_tables: tuple[NDArray[np.float64], ...]
+    constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        for scope, table in zip(self.scopes, self.log_tables, strict=True):
+            expected = tuple(self.cards[v] for v in scope)
+            if table.shape != expected:
+                raise ValueError(f"table over variables {scope} has shape {table.shape}, expected {expected}")
+
+    def shape(self, local_start: int = 1) -> GraphShape:
+        """The wiring, tables laid end to end from `local_start`."""
+        places, at = [], local_start
+        for scope in self.scopes:
+            places.append(at)
+            at += math.prod(self.cards[v] for v in scope)
+        return GraphShape(self.cards, self.scopes, tuple(places))
+
+    def score(self, assignment: NDArray[np.integer]) -> float:
+        """log of the unnormalised probability of a labelling [V]."""
+        total = self.constant
+        for scope, table in zip(self.scopes, self.log_tables, strict=True):
+            total += float(table[tuple(int(assignment[v]) for v in scope)])
+        return total
+
+    def given(self, evidence: Mapping[int, int]) -> FactorGraph:
+        """The graph in which observed variables keep only their state: every other state gets -inf.
+
+        Variables stay in place, so that marginals and labellings keep their numbers.
+        """
+        scopes, tables = list(self.scopes), list(self.log_tables)
+        for variable, state in evidence.items():
+            table = np.full(self.cards[variable], -np.inf)
+            table[state] = 0.0
+            scopes.append((variable,))
+            tables.append(table)
+        restricted = [_slice_observed(scope, table, evidence) for scope, table in zip(scopes, tables, strict=True)]
+        constant = self.constant + sum(float(table) for scope, table in restricted if not scope)
+        kept = [(scope, table) for scope, table in restricted if scope]
+        return FactorGraph(self.cards, tuple(s for s, _ in kept), tuple(t for _, t in kept), constant)
+
+
+def _slice_observed(
+    scope: tuple[int, ...], table: NDArray[np.float64], evidence: Mapping[int, int]
+) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """A factor of several variables cut down to its unobserved ones; the observation's own factor stays."""
+    if len(scope) == 1:
+        return scope, table
+    index = tuple(evidence[v] if v in evidence else slice(None) for v in scope)
+    return tuple(v for v in scope if v not in evidence), np.ascontiguousarray(table[index])

@@ -1,0 +1,130 @@
+"""Reads factor graphs in the UAI competition's text format, with evidence.
+
+A file is white-space separated: `MARKOV` (or `BAYES`), the number of variables, their states, the number of factors,
+their scopes, and for each factor the number of entries and the potentials, the last variable of the scope
+varying fastest. Evidence: an optional count of samples (1), the number of observed variables, then pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DcrfError, data_error
+from .factor_graph import FactorGraph
+
+__all__ = ["read_uai", "read_uai_evidence"]
+
+MAX_ENTRIES = 2**28
+
+
+class _Tokens:
+    """The words of a file, with the line of the last one for messages."""
+
+    def __init__(self, path: Path):
+        self.path = str(path)
+        self.line = 1
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise data_error("unreadable-file", f"cannot read `{path}`: {reason}", file=self.path) from None
+        self._words = self._split(text)
+
+    def _split(self, text: str) -> Iterator[str]:
+        for number, line in enumerate(text.splitlines(), 1):
+            self.line = number
+            yield from line.split()
+
+    def fail(self, message: str, help: str | None = None) -> DcrfError:
+        return data_error("bad-uai", message, file=self.path, line=self.line, help=help)
+
+    def word(self, what: str) -> str:
+        found = next(self._words, None)
+        if found is None:
+            raise self.fail(f"the file ends where {what} should stand", "is the file cut off?")
+        return found
+
+    def integer(self, what: str, low: int, high: int) -> int:
+        word = self.word(what)
+        try:
+            value = int(word)
+        except ValueError:
+            raise self.fail(f"`{word}` is not {what}: expected a whole number") from None
+        if not low <= value <= high:
+            raise self.fail(f"{what} is {value}: expected {low} to {high}")
+        return value
+
+    def number(self, what: str) -> float:
+        word = self.word(what)
+        try:
+            value = float(word)
+        except ValueError:
+            raise self.fail(f"`{word}` is not {what}: expected a number") from None
+        if not (value >= 0.0 and math.isfinite(value)):
+            raise self.fail(f"{what} is {word}: a potential must be finite and not negative")
+        return value
+
+    def rest(self) -> list[str]:
+        return list(self._words)
+
+
+def read_uai(path: str | Path) -> FactorGraph:
+    """The graph of a `.uai` file; potentials become logarithms, 0 becomes -inf. Raises DcrfError with the line."""
+    tokens = _Tokens(Path(path))
+    kind = tokens.word("`MARKOV` or `BAYES`")
+    if kind not in ("MARKOV", "BAYES"):
+        raise tokens.fail(f"the file starts with `{kind[:20]}`, expected `MARKOV` or `BAYES`", "is this a .uai model?")
+    num_variables = tokens.integer("the number of variables", 0, MAX_ENTRIES)
+    cards = tuple(tokens.integer(f"the number of states of variable {v}", 1, MAX_ENTRIES) for v in range(num_variables))
+    num_factors = tokens.integer("the number of factors", 0, MAX_ENTRIES)
+    scopes = []
+    for f in range(num_factors):
+        arity = tokens.integer(f"the number of variables of factor {f}", 0, num_variables)
+        scope = tuple(tokens.integer(f"a variable of factor {f}", 0, num_variables - 1) for _ in range(arity))
+        if len(set(scope)) < arity:
+            raise tokens.fail(f"factor {f} names a variable twice: {scope}")
+        scopes.append(scope)
+    tables, constant = [], 0.0
+    for f, scope in enumerate(scopes):
+        expected = math.prod(cards[v] for v in scope)
+        if expected > MAX_ENTRIES:
+            raise tokens.fail(f"factor {f} has {expected} entries, at most {MAX_ENTRIES} are read")
+        entries = tokens.integer(f"the number of entries of factor {f}", 0, MAX_ENTRIES)
+        if entries != expected:
+            raise tokens.fail(f"factor {f} says {entries} entries, its variables have {expected} joint states")
+        values = np.array([tokens.number(f"a potential of factor {f}") for _ in range(entries)])
+        with np.errstate(divide="ignore"):
+            table = np.log(values).reshape([cards[v] for v in scope])
+        if scope:
+            tables.append(table)
+        else:
+            constant += float(table)
+    if tokens.rest():
+        raise tokens.fail("there is more text after the last factor")
+    return FactorGraph(cards, tuple(s for s in scopes if s), tuple(tables), constant)
+
+
+def read_uai_evidence(path: str | Path, graph: FactorGraph) -> dict[int, int]:
+    """Observed variables and their states from an `.evid` file, in the old form (with a sample count) or the new."""
+    tokens = _Tokens(Path(path))
+    words = tokens.rest()
+    try:
+        numbers = [int(word) for word in words]
+    except ValueError as error:
+        raise tokens.fail(f"evidence must be whole numbers: {error}") from None
+    for start in (0, 1):
+        if len(numbers) > start and len(numbers) == start + 1 + 2 * numbers[start] and (start == 0 or numbers[0] == 1):
+            pairs = list(zip(numbers[start + 1 :: 2], numbers[start + 2 :: 2], strict=True))
+            break
+    else:
+        if numbers in ([], [0]):
+            return {}
+        raise tokens.fail("the evidence is not a count followed by that many pairs of variable and state")
+    for variable, state in pairs:
+        if not (0 <= variable < len(graph.cards) and 0 <= state < graph.cards[variable]):
+            raise tokens.fail(f"evidence names variable {variable} in state {state}, which the model does not have")
+    return dict(pairs)

@@ -1,0 +1,240 @@
+"""Inference over a data set: a method = a schedule, a stopping rule, and what it returns.
+
+`METHODS` is the table of methods. A method is built for one `BoundData`; it then answers for runs of sequences, so that
+threads can share it. Nothing is raised for non-convergence: the status says so.
+
+To add a method: a settings class in `spec.settings`, a class here with the three functions of `SequenceMethod`, a line
+in `METHODS`; the tests loop over the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import data_error
+from ..graph.elimination import OrderCost, order_cost
+from ..graph.forests import bank_pools, pool_arrays
+from ..graph.unroll import ModelGraph
+from ..kernels.contraction import IMPOSSIBLE
+from ..kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
+from ..kernels.sequences import exact_decode, exact_expectations, message_decode, message_expectations
+from ..registry import Table
+from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from .potentials import BoundData, Potentials
+from .status import RunStatus
+
+__all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_method", "exact_cost", "sweep_cost"]
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+NOTHING = np.zeros(0)
+AUTO_SWEEPS = 4  # `auto` is exact where that costs less than so many sweeps of messages …
+AUTO_BUDGET = 20_000  # … or fewer than so many multiply-adds a token
+
+
+@dataclass(eq=False)
+class Expectations:
+    """What a run over all sequences of a data set yields; each sequence writes at its own index.
+
+    log_z [S]: natural logs, -inf where no labelling is possible.   marginals: flat, see `BoundData.marginal_off`.
+    """
+
+    log_z: Floats
+    status: NDArray[np.int8]
+    redone: NDArray[np.bool_]
+    iterations: NDArray[np.int64]
+    residual: Floats
+    marginals: Floats = field(default_factory=lambda: NOTHING)
+    approximate: bool = False
+
+    @classmethod
+    def empty(cls, data: BoundData, *, marginals: bool = False, approximate: bool = False) -> Expectations:
+        n = data.num_sequences
+        return cls(
+            np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.bool_), np.ones(n, np.int64), np.zeros(n),
+            np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING, approximate,
+        )  # fmt: skip
+
+    def summary(self) -> RunStatus:
+        rested = self.iterations > 0
+        worked = self.status == 0
+        return RunStatus(
+            graphs=len(self.status),
+            not_converged=int((~rested & worked & (self.iterations < 0)).sum()),
+            iterations=int(np.abs(self.iterations).max(initial=0)),
+            residual=float(self.residual.max(initial=0.0)),
+            redone=int(self.redone.sum()),
+            impossible=tuple(np.flatnonzero(self.status == IMPOSSIBLE).tolist()),
+            approximate=self.approximate,
+        )
+
+
+class SequenceMethod(Protocol):
+    """Inference on the sequences `first`..`last` of the data that it was built for."""
+
+    approximate: bool
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells]."""
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]) -> None:
+        """Writes the best labelling found to `labelling` (see `BoundData.labelling_off`), -1 if there is none."""
+
+
+@dataclass(eq=False)
+class ExactMethod:
+    """Variable elimination by contraction programs; exact on any graph whose tables fit."""
+
+    data: BoundData
+    settings: ExactSettings | AutoSettings
+    approximate: bool = False
+
+    def __post_init__(self) -> None:
+        check_width(self.data.graph, self.settings.max_table)
+        self.programs = self.data.bank.program_arrays()
+        self.patterns = self.data.bank.patterns.arrays()
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        d, p = self.data, potentials
+        exact_expectations(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base, p.base,
+            p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals, d.marginal_off,
+        )  # fmt: skip
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]) -> None:
+        d, p = self.data, potentials
+        exact_decode(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
+            out.log_z, labelling, d.labelling_off,
+        )  # fmt: skip
+        out.status[first:last] = np.where(np.isneginf(out.log_z[first:last]), IMPOSSIBLE, 0)
+
+
+@dataclass(eq=False)
+class MessageMethod:
+    """Belief propagation; `schedule` is one of the kernel's. Exact on trees, approximate on loops."""
+
+    data: BoundData
+    settings: TrpSettings | BpSettings | AutoSettings
+    schedule: int
+    pools: list[list[list[int]]]
+    approximate: bool = True
+
+    def __post_init__(self) -> None:
+        self.edges = self.data.bank.edge_arrays()
+        self.schedules = pool_arrays(self.pools)
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        d, p, s = self.data, potentials, self.settings
+        message_expectations(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base, p.base,
+            p.peaks, p.fits, self.schedule, s.tolerance, s.max_iterations, s.damping, s.seed, gradient, expected,
+            out.log_z, out.status, out.redone, out.iterations, out.residual, out.marginals, d.marginal_off,
+        )  # fmt: skip
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]) -> None:
+        d, p, s = self.data, potentials, self.settings
+        message_decode(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
+            self.schedule, s.tolerance, s.max_iterations, s.damping, s.seed, out.status, out.iterations, out.residual,
+            labelling, d.labelling_off,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MethodEntry:
+    """A line of `METHODS`: how to build the method, and whether the data must bring contraction programs."""
+
+    build: Callable[[BoundData, MethodSettings], SequenceMethod]
+    programs: bool
+
+
+def _build_exact(data: BoundData, settings: MethodSettings) -> SequenceMethod:
+    assert isinstance(settings, ExactSettings | AutoSettings)
+    return ExactMethod(data, settings)
+
+
+def _build_trp(data: BoundData, settings: MethodSettings) -> SequenceMethod:
+    assert isinstance(settings, TrpSettings | AutoSettings)
+    return MessageMethod(data, settings, ORDERED, bank_pools(data.bank, settings.seed))
+
+
+def _build_bp(data: BoundData, settings: MethodSettings) -> SequenceMethod:
+    assert isinstance(settings, BpSettings)
+    schedules = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
+    return MessageMethod(data, settings, schedules[settings.schedule], [[] for _ in data.bank.shapes])
+
+
+METHODS: Table[MethodEntry] = Table(
+    "inference method",
+    {
+        "exact": MethodEntry(_build_exact, programs=True),
+        "trp": MethodEntry(_build_trp, programs=False),
+        "bp": MethodEntry(_build_bp, programs=False),
+    },
+)
+
+
+def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, MethodSettings]:
+    """Name and settings of the method to run: `auto` becomes `exact` where that is cheap enough, else `trp`."""
+    if not isinstance(settings, AutoSettings):
+        return settings.method, settings
+    cost = exact_cost(graph)
+    cheap = cost.work <= max(AUTO_SWEEPS * sweep_cost(graph), AUTO_BUDGET) and cost.largest <= settings.max_table
+    return ("exact" if cheap else "trp"), settings
+
+
+def exact_cost(graph: ModelGraph) -> OrderCost:
+    """Cost of exact inference: multiply-adds a *token* (far from the ends), largest table, width."""
+    costs, lengths = [], (8, 16)
+    for length in lengths:
+        shape = graph.shape(length)
+        costs.append(order_cost(shape.scopes, shape.cards, graph.elimination_order(shape)))
+    work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
+    return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
+
+
+def sweep_cost(graph: ModelGraph) -> float:
+    """Multiply-adds a token of one sweep that sends every message once: a table is read once a message."""
+    return float(sum(np.prod(t.cards) * len(t.cards) for t in graph.templates if len(t.cards) > 1))
+
+
+def check_width(graph: ModelGraph, max_table: int) -> None:
+    """Raises DcrfError if exact inference would build a table of more than `max_table` entries."""
+    cost = exact_cost(graph)
+    if cost.largest > max_table:
+        label = graph.labels[cost.culprit % len(graph.labels)]
+        raise data_error(
+            "too-wide",
+            f"`exact` would build a table of {cost.largest:.3g} entries over {cost.width} variables when it sums out "
+            f"`{label}`; `max_table` allows {max_table}",
+            help="use `infer trp`, or raise `max_table` if there is memory for it",
+        )
+
+
+class Workers:
+    """A pool of threads for runs of sequences. The result does not depend on the number of threads."""
+
+    def __init__(self, threads: int | None = None):
+        wanted = threads if threads is not None else int(os.environ.get("DCRFDSL_THREADS") or 0)
+        self.threads = wanted if wanted > 0 else (os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def map(self, task: Callable[[int, int], Result], runs: Sequence[tuple[int, int]]) -> list[Result]:
+        """`task(first, last)` for each run, results in order."""
+        if self._pool is None or len(runs) < 2:
+            return [task(first, last) for first, last in runs]
+        return list(self._pool.map(lambda run: task(*run), runs))

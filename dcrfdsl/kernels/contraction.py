@@ -1,0 +1,346 @@
+"""Running a contraction program: variable elimination as a list of small matrix products.
+
+A step takes two tables A and B and makes C; indices fall into four groups, b (in both, kept), l (in A only),
+k (in both, summed out), r (in B only):
+
+    C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]           (contraction)
+    C[i]       = A[i] · B[index[i]]                     (product: B's variables are among A's)
+
+Where an entry lies in A is a_b[b] + a_l[l] + a_k[k] (likewise B); C is contiguous. The reverse sweep is the
+derivative of log Z by every table entry; times the entry it is the marginal (Sutton 2004 §3.2; the sweep is
+reverse-mode differentiation of the program).
+
+Linear space: each contraction's result is divided by its maximum, whose logarithm is added up. An underflow is
+never silent: as long as every positive entry is at least `TINY`, products of two entries are representable and
+zero means zero, so a step that leaves a smaller positive entry gives up, and the log-space twin takes over.
+
+Source: bucket elimination in product form; METHODS "exact". Not here: choosing the order (`graph`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "OK", "IMPOSSIBLE", "UNDERFLOW", "backward_linear", "backward_log", "forward_linear", "forward_log", "forward_max",
+    "trace_back",
+]  # fmt: skip
+
+TINY = 1e-150  # TINY² is still a normal double; see the module docstring
+OK, UNDERFLOW, IMPOSSIBLE = 0, 1, 2
+
+# reassociation lets LLVM vectorise sums; nothing here assumes that inf and nan do not occur
+FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def forward_linear(first, last, programs, patterns, value, scale):
+    """Runs steps `first`..`last` in linear space on the arena `value`; `scale[i]` gets the divisor of step i.
+
+    Returns (log of what was divided out, status): `UNDERFLOW` asks for `forward_log`.
+    """
+    dims, start, index = patterns.dims, patterns.start, patterns.index
+    log_z = 0.0
+    product = 1.0  # of divisors; its logarithm is taken only when it leaves the safe range
+    for i in range(first, last):
+        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        size = num_b * num_l * num_r
+        smallest_bad = False
+        if dims[pattern, 5]:
+            at = start[pattern, 0]
+            left, result = value[a : a + size], value[c : c + size]
+            for j in range(size):
+                v = left[j] * value[b + index[at + j]]
+                result[j] = v
+                smallest_bad |= (v > 0.0) & (v < TINY)
+            scale[i] = 1.0
+        else:
+            _contract(pattern, dims, start, index, value, a, b, c)
+            result = value[c : c + size]
+            peak = 0.0
+            for j in range(size):
+                peak = max(peak, result[j])
+            if not peak > 0.0:
+                return 0.0, IMPOSSIBLE
+            factor = 1.0 / peak
+            for j in range(size):
+                v = result[j] * factor
+                result[j] = v
+                smallest_bad |= (v > 0.0) & (v < TINY)
+            scale[i] = factor
+            product *= peak
+            if product < 1e-140 or product > 1e140:
+                log_z += np.log(product)
+                product = 1.0
+        if smallest_bad:
+            return 0.0, UNDERFLOW
+    return log_z + np.log(product), OK
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy", inline="always")
+def _contract(pattern, dims, start, index, value, a, b, c):
+    """C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]"""
+    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    contiguous = dims[pattern, 4] == 1
+    out = c
+    for ib in range(num_b):
+        for il in range(num_l):
+            a0 = a + index[a_b + ib] + index[a_l + il]
+            b0 = b + index[b_b + ib]
+            if num_r == 1:
+                total = 0.0
+                for k in range(num_k):
+                    total += value[a0 + index[a_k + k]] * value[b0 + index[b_k + k]]
+                value[out] = total
+            else:
+                result = value[out : out + num_r]
+                result[:] = 0.0
+                if contiguous:
+                    for k in range(num_k):
+                        x = value[a0 + index[a_k + k]]
+                        row = b0 + index[b_k + k]
+                        right = value[row : row + num_r]
+                        for r in range(num_r):
+                            result[r] += x * right[r]
+                else:
+                    for k in range(num_k):
+                        x = value[a0 + index[a_k + k]]
+                        row = b0 + index[b_k + k]
+                        for r in range(num_r):
+                            value[out + r] += x * value[row + index[b_r + r]]
+            out += num_r
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal):
+    """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
+
+    The result of a root step is the normaliser of a connected component, 1 after scaling: its adjoint is 1. If
+    `marginal` is not empty, the marginal of the variable that a step sums out is added there from `state_off[v]` on.
+    """
+    dims, start, index = patterns.dims, patterns.start, patterns.index
+    wanted = len(marginal) > 0
+    for i in range(last - 1, first - 1, -1):
+        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        size = num_b * num_l * num_r
+        if programs.step[i, 4]:
+            adjoint[c] = 1.0
+        if dims[pattern, 5]:
+            at = start[pattern, 0]
+            for j in range(size):
+                other = b + index[at + j]
+                adjoint[a + j] += adjoint[c + j] * value[other]
+                adjoint[other] += adjoint[c + j] * value[a + j]
+            continue
+        adjoint[c : c + size] *= scale[i]
+        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        contiguous = dims[pattern, 4] == 1
+        counted = wanted and programs.variable[i] >= 0
+        states = state_off[programs.variable[i]] if counted else 0
+        out = c
+        for ib in range(num_b):
+            for il in range(num_l):
+                a0 = a + index[a_b + ib] + index[a_l + il]
+                b0 = b + index[b_b + ib]
+                if num_r == 1:
+                    pull = adjoint[out]
+                    for k in range(num_k):
+                        x, row = a0 + index[a_k + k], b0 + index[b_k + k]
+                        adjoint[x] += pull * value[row]
+                        adjoint[row] += pull * value[x]
+                        if counted:
+                            marginal[states + k] += pull * value[x] * value[row]
+                elif contiguous:
+                    # slices let LLVM see that no index is negative, and so vectorise
+                    pull_r = adjoint[out : out + num_r]
+                    for k in range(num_k):
+                        x, row = a0 + index[a_k + k], b0 + index[b_k + k]
+                        weight, total = value[x], 0.0
+                        right, right_adjoint = value[row : row + num_r], adjoint[row : row + num_r]
+                        for r in range(num_r):
+                            total += pull_r[r] * right[r]
+                        for r in range(num_r):
+                            right_adjoint[r] += weight * pull_r[r]
+                        adjoint[x] += total
+                        if counted:
+                            marginal[states + k] += weight * total
+                else:
+                    for k in range(num_k):
+                        x, row = a0 + index[a_k + k], b0 + index[b_k + k]
+                        weight, total = value[x], 0.0
+                        for r in range(num_r):
+                            at = row + index[b_r + r]
+                            total += adjoint[out + r] * value[at]
+                            adjoint[at] += weight * adjoint[out + r]
+                        adjoint[x] += total
+                        if counted:
+                            marginal[states + k] += weight * total
+                out += num_r
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def forward_log(first, last, programs, patterns, value):
+    """The same program on logarithms: C = log Σ exp(A + B). Returns log Z, -inf if no labelling is possible."""
+    dims, start, index = patterns.dims, patterns.start, patterns.index
+    log_z = 0.0
+    for i in range(first, last):
+        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        if dims[pattern, 5]:
+            at = start[pattern, 0]
+            for j in range(num_b * num_l * num_r):
+                value[c + j] = value[a + j] + value[b + index[at + j]]
+            continue
+        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        out, top = c, -np.inf
+        for ib in range(num_b):
+            for il in range(num_l):
+                a0 = a + index[a_b + ib] + index[a_l + il]
+                b0 = b + index[b_b + ib]
+                for r in range(num_r):
+                    right = b0 + index[b_r + r]
+                    peak = -np.inf
+                    for k in range(num_k):
+                        peak = max(peak, value[a0 + index[a_k + k]] + value[right + index[b_k + k]])
+                    total = 0.0
+                    if peak > -np.inf:
+                        for k in range(num_k):
+                            total += np.exp(value[a0 + index[a_k + k]] + value[right + index[b_k + k]] - peak)
+                        value[out] = peak + np.log(total)
+                    else:
+                        value[out] = -np.inf
+                    top = max(top, value[out])
+                    out += 1
+        if top == -np.inf:
+            return -np.inf
+        # the maximum is taken out here too: sums over 10⁶ positions keep their digits
+        for j in range(c, out):
+            value[j] -= top
+        log_z += top
+    return log_z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def backward_log(first, last, programs, patterns, value, belief, state_off, marginal):
+    """Marginals of every table from a finished `forward_log`: p(a, b, k) = p(c) · exp(A + B − C), summed.
+
+    C lies in the arena with the maximum taken out, so its normaliser is summed up again. Adds to `belief`, which must
+    be zero where results lie; `marginal` as in `backward_linear`.
+    """
+    dims, start, index = patterns.dims, patterns.start, patterns.index
+    wanted = len(marginal) > 0
+    for i in range(last - 1, first - 1, -1):
+        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        if programs.step[i, 4]:
+            belief[c] = 1.0
+        if dims[pattern, 5]:
+            at = start[pattern, 0]
+            for j in range(num_b * num_l * num_r):
+                belief[a + j] += belief[c + j]
+                belief[b + index[at + j]] += belief[c + j]
+            continue
+        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        counted = wanted and programs.variable[i] >= 0
+        states = state_off[programs.variable[i]] if counted else 0
+        out = c
+        for ib in range(num_b):
+            for il in range(num_l):
+                a0 = a + index[a_b + ib] + index[a_l + il]
+                b0 = b + index[b_b + ib]
+                for r in range(num_r):
+                    share = belief[out]
+                    if share > 0.0:
+                        right = b0 + index[b_r + r]
+                        peak = -np.inf
+                        for k in range(num_k):
+                            peak = max(peak, value[a0 + index[a_k + k]] + value[right + index[b_k + k]])
+                        total = 0.0
+                        for k in range(num_k):
+                            total += np.exp(value[a0 + index[a_k + k]] + value[right + index[b_k + k]] - peak)
+                        share /= total
+                        for k in range(num_k):
+                            x, y = a0 + index[a_k + k], right + index[b_k + k]
+                            p = share * np.exp(value[x] + value[y] - peak)
+                            belief[x] += p
+                            belief[y] += p
+                            if counted:
+                                marginal[states + k] += p
+                    out += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def forward_max(first, last, programs, patterns, value):
+    """The program in (max, +). Returns the score of the best labelling, -inf if none is possible."""
+    dims, start, index = patterns.dims, patterns.start, patterns.index
+    best = 0.0
+    for i in range(first, last):
+        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        size = num_b * num_l * num_r
+        if dims[pattern, 5]:
+            at = start[pattern, 0]
+            for j in range(size):
+                value[c + j] = value[a + j] + value[b + index[at + j]]
+            continue
+        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        out = c
+        for ib in range(num_b):
+            for il in range(num_l):
+                a0 = a + index[a_b + ib] + index[a_l + il]
+                b0 = b + index[b_b + ib]
+                for r in range(num_r):
+                    value[out + r] = -np.inf
+                for k in range(num_k):
+                    x, row = value[a0 + index[a_k + k]], b0 + index[b_k + k]
+                    for r in range(num_r):
+                        value[out + r] = max(value[out + r], x + value[row + index[b_r + r]])
+                out += num_r
+        top = -np.inf
+        for j in range(c, out):
+            top = max(top, value[j])
+        if top == -np.inf:
+            return -np.inf
+        for j in range(c, out):
+            value[j] -= top
+        best += top
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def trace_back(first, last, programs, value, assignment):
+    """Best states from a finished `forward_max`, in reverse order of elimination; ties to the lowest state.
+
+    `assignment` [V] must hold 0 where a variable is in no factor.
+    """
+    for i in range(last - 1, first - 1, -1):
+        v = programs.variable[i]
+        if v < 0:
+            continue
+        at_a, stride_a = programs.step[i, 1], 0
+        for j in range(programs.axis_off[2 * i], programs.axis_off[2 * i + 1]):
+            if programs.axis_var[j] == v:
+                stride_a = programs.axis_stride[j]
+            else:
+                at_a += assignment[programs.axis_var[j]] * programs.axis_stride[j]
+        at_b, stride_b = programs.step[i, 2], 0
+        for j in range(programs.axis_off[2 * i + 1], programs.axis_off[2 * i + 2]):
+            if programs.axis_var[j] == v:
+                stride_b = programs.axis_stride[j]
+            else:
+                at_b += assignment[programs.axis_var[j]] * programs.axis_stride[j]
+        best, chosen = -np.inf, 0
+        for x in range(programs.step_card[i]):
+            score = value[at_a + x * stride_a] + value[at_b + x * stride_b]
+            if score > best:
+                best, chosen = score, x
+        assignment[v] = chosen

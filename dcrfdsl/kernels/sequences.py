@@ -1,0 +1,246 @@
+"""Inference over a run of sequences in one call without the interpreter: tables, inference, expectations.
+
+Each function takes sequences `first`..`last` of the rows and works through them with one arena. What a sequence
+yields is written at its own index (log Z, status) or added to the caller's buffers (gradient), so runs may be
+computed by different threads into different buffers. Nothing is allocated a sequence.
+
+A sequence that leaves the range of linear space is computed again in log space (`REDONE`); one that no labelling
+satisfies gets log Z = -inf.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .beliefs import read_beliefs, read_labelling, score_labelling
+from .contraction import (
+    IMPOSSIBLE,
+    OK,
+    UNDERFLOW,
+    backward_linear,
+    backward_log,
+    forward_linear,
+    forward_log,
+    forward_max,
+    trace_back,
+)
+from .messages import node_potentials, propagate
+from .tables import exponentiate, fill_tables, scatter_gradient
+
+__all__ = ["exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _largest(shapes, rows, first, last):
+    """Largest arena end, number of states and table over the shapes of a run of sequences."""
+    arena, states, table = shapes.local_start, 1, 1
+    for s in range(first, last):
+        g = rows.shape[s]
+        arena = max(arena, shapes.arena_end[g])
+        v = shapes.var_off[g + 1] - 1
+        if v >= shapes.var_off[g]:
+            states = max(states, shapes.state_off[v] + shapes.card[v])
+    for f in range(len(shapes.fac_size)):
+        table = max(table, shapes.fac_size[f])
+    return arena, states, table
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shared_peaks(g, shapes, peaks):
+    """Sum of the maxima that were taken out of the shared tables of a graph."""
+    total = 0.0
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        if shapes.fac_table[f] < shapes.local_start:
+            total += peaks[shapes.fac_kind[f]]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exact_expectations(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+    gradient, expected, log_z, status, redone, marginals, marginal_off,
+):  # fmt: skip
+    """log Z of each sequence by its contraction program, and expected feature counts.
+
+    gradient [weights] and expected [shared cells] are added to, unless `gradient` is empty (then only marginals are
+    wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order; may be empty.
+    """
+    arena, _, _ = _largest(shapes, rows, first, last)
+    steps = 0
+    for s in range(first, last):
+        steps = max(steps, programs.step_off[rows.shape[s] + 1])
+    value, logs, adjoint = np.empty(arena), np.empty(arena), np.zeros(arena)
+    scale = np.empty(steps)
+    shared = shapes.local_start
+    value[:shared] = base
+    logs[:shared] = log_base
+    log_adjoint = np.zeros(shared)  # expectations of shared tables from sequences computed in log space
+    wanted = len(marginals) > 0
+    nothing = np.empty(0)
+    for s in range(first, last):
+        g = rows.shape[s]
+        a, b = programs.step_off[g], programs.step_off[g + 1]
+        local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
+        state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
+        out = marginals[marginal_off[s] : marginal_off[s + 1]] if wanted else nothing
+        state, total = UNDERFLOW, 0.0
+        if base_fits:
+            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+            shift, fits = exponentiate(g, shapes, value)
+            if fits:
+                total, state = forward_linear(a, b, programs, patterns, value, scale)
+                total += shift + _shared_peaks(g, shapes, peaks)
+        if state == OK:
+            adjoint[shared:arena_end] = 0.0
+            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out)
+            for j in range(shared, local_end):
+                adjoint[j] *= value[j]
+        elif state == UNDERFLOW:
+            redone[s] = True
+            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+            logs[0] = 0.0
+            total = forward_log(a, b, programs, patterns, logs)
+            state = OK if total > -np.inf else IMPOSSIBLE
+            if state == OK:
+                kept = adjoint[:shared].copy()
+                adjoint[:arena_end] = 0.0
+                backward_log(a, b, programs, patterns, logs, adjoint, state_off, out)
+                log_adjoint += adjoint[:shared]
+                adjoint[:shared] = kept
+        status[s] = state
+        log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
+        if state == OK and len(gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, gradient)
+    for j in range(shared):
+        expected[j] += adjoint[j] * base[j] + log_adjoint[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exact_decode(first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off):
+    """The best labelling of each sequence (Viterbi). `labelling[off[s] + v]` is the state of variable v; -1 if none."""
+    arena, _, _ = _largest(shapes, rows, first, last)
+    logs = np.empty(arena)
+    logs[: shapes.local_start] = log_base
+    logs[0] = 0.0
+    for s in range(first, last):
+        g = rows.shape[s]
+        a, b = programs.step_off[g], programs.step_off[g + 1]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        score[s] = forward_max(a, b, programs, patterns, logs)
+        own = labelling[off[s] : off[s + 1]]
+        if score[s] == -np.inf:
+            own[:] = -1
+        else:
+            own[:] = 0
+            trace_back(a, b, programs, logs, own)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def message_expectations(
+    first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, base, peaks, base_fits,
+    schedule, tolerance, max_iterations, damping, seed,
+    gradient, expected, log_z, status, redone, iterations, residual, marginals, marginal_off,
+):  # fmt: skip
+    """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
+
+    iterations[s] is negative if sequence s did not converge.
+    """
+    arena, states, table = _largest(shapes, rows, first, last)
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, edges.messages[rows.shape[s]])
+    shared = shapes.local_start
+    value, logs, belief = np.empty(arena), np.empty(arena), np.zeros(arena)
+    node, var_belief, message, scratch = np.empty(states), np.empty(states), np.empty(longest), np.empty(table)
+    value[:shared] = base
+    logs[:shared] = log_base
+    for s in range(first, last):
+        g = rows.shape[s]
+        state, taken, shift, log_space = UNDERFLOW, 0.0, 0.0, False
+        converged, rounds, left = False, 0, 0.0
+        if base_fits:
+            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+            shift, fits = exponentiate(g, shapes, value)
+            shift += _shared_peaks(g, shapes, peaks)
+            if fits:
+                taken, state = node_potentials(g, shapes, value, False, node)
+                if state == OK:
+                    converged, rounds, left, state = propagate(
+                        g, shapes, edges, schedules, value, node, message, schedule, tolerance, max_iterations, damping,
+                        seed, False, False,
+                    )  # fmt: skip
+        if state == UNDERFLOW:
+            redone[s], log_space, shift = True, True, 0.0
+            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+            taken, state = node_potentials(g, shapes, logs, True, node)
+            if state == OK:
+                converged, rounds, left, state = propagate(
+                    g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
+                    True, False,
+                )  # fmt: skip
+        status[s] = state
+        iterations[s] = rounds if converged else -rounds
+        residual[s] = left
+        if state != OK:
+            log_z[s] = -np.inf
+            continue
+        belief[shared : shapes.local_end[g]] = 0.0
+        bethe = read_beliefs(
+            g, shapes, edges, logs if log_space else value, node, message, log_space, var_belief, belief, scratch
+        )
+        log_z[s] = bethe + taken + shift
+        if len(marginals) > 0:
+            count = marginal_off[s + 1] - marginal_off[s]
+            marginals[marginal_off[s] : marginal_off[s + 1]] = var_belief[:count]
+        if len(gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+    for j in range(shared):
+        expected[j] += belief[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def message_decode(
+    first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base,
+    schedule, tolerance, max_iterations, damping, seed, status, iterations, residual, labelling, off,
+):  # fmt: skip
+    """A good labelling of each sequence by max-product messages; best on trees, approximate on loops."""
+    arena, states, _ = _largest(shapes, rows, first, last)
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, edges.messages[rows.shape[s]])
+    logs, node, message = np.empty(arena), np.empty(states), np.empty(longest)
+    logs[: shapes.local_start] = log_base
+    for s in range(first, last):
+        g = rows.shape[s]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        _, state = node_potentials(g, shapes, logs, True, node)
+        converged, rounds, left = False, 0, 0.0
+        if state == OK:
+            converged, rounds, left, state = propagate(
+                g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
+                True, True,
+            )  # fmt: skip
+        status[s] = state
+        iterations[s] = rounds if converged else -rounds
+        residual[s] = left
+        own = labelling[off[s] : off[s + 1]]
+        if state == OK:
+            read_labelling(g, shapes, edges, logs, node, message, own)
+        else:
+            own[:] = -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def score_labellings(first, last, shapes, kinds, bindings, rows, weights, log_base, labelling, off, score):
+    """Σ log φ at a given labelling of each sequence, into `score`; nan where a label is unknown (negative)."""
+    arena, _, _ = _largest(shapes, rows, first, last)
+    logs = np.empty(arena)
+    logs[: shapes.local_start] = log_base
+    for s in range(first, last):
+        own = labelling[off[s] : off[s + 1]]
+        if own.min() < 0:
+            score[s] = np.nan
+            continue
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        score[s] = score_labelling(rows.shape[s], shapes, logs, own)

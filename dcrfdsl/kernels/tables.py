@@ -1,0 +1,144 @@
+"""From weights to tables and from beliefs to gradients.
+
+A local table is its kind's base table (bias weights and hard zeros) plus, for each feature that fires at the factor's
+anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient goes the
+same way back: a weight gets its feature's value times the belief of its assignment (eq. 8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .contraction import FAST, TINY
+
+__all__ = ["add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient"]
+
+LOG_TINY = np.log(TINY)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def base_tables(weights, bindings, hard):
+    """Log base tables of all kinds, in the layout of the shared cells: hard zeros (0 or -inf) plus bias weights."""
+    out = hard.copy()
+    for i in range(len(bindings.bias_cell)):
+        out[bindings.bias_cell[i]] += weights[bindings.bias_weight[i]]
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _exponentiate_run(values, at, size):
+    """exp of a run with its maximum taken out. Returns (maximum, whether every positive result is at least TINY)."""
+    peak = -np.inf
+    for j in range(at, at + size):
+        peak = max(peak, values[j])
+    if peak == -np.inf:
+        values[at : at + size] = 0.0
+        return 0.0, True
+    fits = True
+    for j in range(at, at + size):
+        x = values[j] - peak
+        fits &= (x > LOG_TINY) | (x == -np.inf)
+        values[j] = np.exp(x)
+    return peak, fits
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exponentiate(g, shapes, value):
+    """exp of the local tables of shape g in place. Returns (sum of the maxima taken out, whether all fit linear space)."""
+    shift, fits = 0.0, True
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        if shapes.fac_table[f] >= shapes.local_start:
+            peak, good = _exponentiate_run(value, shapes.fac_table[f], shapes.fac_size[f])
+            shift += peak
+            fits &= good
+    return shift, fits
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exponentiate_base(log_base, kinds):
+    """exp of the base tables, each with its maximum taken out; cell 0 becomes 1.
+
+    Returns (linear tables, maximum of each kind's table, whether all fit linear space).
+    """
+    linear = log_base.copy()
+    peaks, fits = np.zeros(len(kinds.base)), True
+    for k in range(len(kinds.base)):
+        peaks[k], good = _exponentiate_run(linear, kinds.base[k], kinds.size[k])
+        if kinds.feature_set[k] < 0:
+            fits &= good
+    linear[0] = 1.0
+    return linear, peaks, fits
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _row(rows, s, feature_set, anchor):
+    """Number of the feature row at position `anchor` of sequence s."""
+    pad = rows.pad_left[feature_set] + rows.pad_right[feature_set]
+    return rows.set_start[feature_set] + rows.token_off[s] + s * pad + rows.pad_left[feature_set] + anchor
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
+    """Log scores of the local tables of sequence s into the arena `value`."""
+    g = rows.shape[s]
+    valued = len(rows.value) > 0
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        at = shapes.fac_table[f]
+        if at < shapes.local_start:
+            continue
+        k = shapes.fac_kind[f]
+        base = kinds.base[k]
+        for j in range(kinds.size[k]):
+            value[at + j] = log_base[base + j]
+        row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
+        runs, inverse = kinds.run_base[k], kinds.inverse_off[k]
+        for i in range(rows.row_off[row], rows.row_off[row + 1]):
+            run = runs + rows.feature[i]
+            first, last = bindings.run_off[run], bindings.run_off[run + 1]
+            x = rows.value[i] if valued else 1.0
+            if inverse < 0:
+                for e in range(first, last):
+                    value[at + bindings.entry[e]] += x * weights[bindings.num_bias + e]
+            else:
+                for e in range(first, last):
+                    cell = kinds.inverse[inverse + bindings.entry[e]]
+                    if cell >= 0:
+                        value[at + cell] += x * weights[bindings.num_bias + e]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient):
+    """Adds the expectations of sequence s to `gradient` (features) and `base_expected` (base tables of local kinds)."""
+    g = rows.shape[s]
+    valued = len(rows.value) > 0
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        at = shapes.fac_table[f]
+        if at < shapes.local_start:
+            continue
+        k = shapes.fac_kind[f]
+        if kinds.has_bias[k]:
+            base = kinds.base[k]
+            for j in range(kinds.size[k]):
+                base_expected[base + j] += belief[at + j]
+        row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
+        runs, inverse = kinds.run_base[k], kinds.inverse_off[k]
+        for i in range(rows.row_off[row], rows.row_off[row + 1]):
+            run = runs + rows.feature[i]
+            first, last = bindings.run_off[run], bindings.run_off[run + 1]
+            x = rows.value[i] if valued else 1.0
+            if inverse < 0:
+                for e in range(first, last):
+                    gradient[bindings.num_bias + e] += x * belief[at + bindings.entry[e]]
+            else:
+                for e in range(first, last):
+                    cell = kinds.inverse[inverse + bindings.entry[e]]
+                    if cell >= 0:
+                        gradient[bindings.num_bias + e] += x * belief[at + cell]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_bias_gradient(bindings, base_expected, gradient):
+    """Expected counts of bias weights, read off the expected base tables."""
+    for i in range(len(bindings.bias_cell)):
+        gradient[bindings.bias_weight[i]] += base_expected[bindings.bias_cell[i]]

@@ -1,0 +1,118 @@
+"""The arrays that kernels take: NamedTuples with a table of shapes. Numbers only, no behaviour.
+
+Letters: `G` graph shapes, `V` variables, `F` factors, `E` factor–variable edges, `S` sequences, `K` factor kinds, `P` step
+patterns, `W` weights. A field that ends in `_off` holds n+1 offsets that cut another array into n runs. All
+graphs of one model live in one bank: the variables of shape g are `var_off[g]` to `var_off[g + 1]`, and so on.
+
+Tables lie in an *arena*, one array of float64: first the cells shared by all sequences (cell 0 is the constant 1),
+then the tables of the sequence at hand, then the intermediate results of its contraction program.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bindings", "Edges", "Kinds", "Patterns", "Programs", "Rows", "Schedules", "Shapes"]
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+class Shapes(NamedTuple):
+    """Unrolled graphs, one for each distinct shape (for static cliques: each length)."""
+
+    var_off: Ints  #       [G+1]
+    card: Small  #         [V]    states of a variable
+    state_off: Ints  #     [V+1]  where a variable's states lie, counted from its shape's first
+    fac_off: Ints  #       [G+1]
+    fac_kind: Small  #     [F]    index into Kinds
+    fac_anchor: Small  #   [F]    position t that its features are read at
+    fac_table: Ints  #     [F]    arena offset of its table (shared or local)
+    fac_size: Ints  #      [F]    entries of its table
+    scope_off: Ints  #     [F+1]
+    scope: Small  #        [..]   variables, counted from the shape's first; the last one varies fastest
+    local_start: int  #           arena offset of the first local table = number of shared cells
+    local_end: Ints  #     [G]    arena offset after the last local table
+    arena_end: Ints  #     [G]    arena offset after the last intermediate
+    log_const: Floats  #   [G]    log of the number of states of variables in no factor
+
+
+class Kinds(NamedTuple):
+    """What the factors of one clique template (and one pattern of padded sites) have in common."""
+
+    base: Ints  #          [K]    shared cell of the kind's base table (bias weights and hard zeros)
+    size: Ints  #          [K]    entries of the table
+    feature_set: Small  #  [K]    feature set that adds to the base table, or -1
+    run_base: Ints  #      [K]    first index of the clique's features in Bindings.run_off
+    has_bias: NDArray[np.bool_]  # [K]
+    inverse_off: Ints  #   [K]    where the kind's map in `inverse` starts, or -1 for the identity
+    inverse: Small  #      [..]   assignment of the full clique → entry of this kind's table, or -1
+
+
+class Bindings(NamedTuple):
+    """Which weight belongs to which (feature, assignment). Weights: first the biases, then feature entries."""
+
+    run_off: Ints  #       [features of all cliques + 1]  feature → its run of entries
+    entry: Small  #        [W - B]                        assignment of the clique that entry e weighs
+    num_bias: int  #                                      B; entry e has weight B + e
+    bias_weight: Ints  #   [cells]                        bias weight number …
+    bias_cell: Ints  #     [cells]                        … is added to this shared cell
+
+
+class Rows(NamedTuple):
+    """The feature rows of all feature sets, laid end to end."""
+
+    set_start: Ints  #     [sets]  index in row_off of the set's first row
+    pad_left: Ints  #      [sets]
+    pad_right: Ints  #     [sets]
+    row_off: Ints  #       [rows + 1]
+    feature: Small  #      [nnz]
+    value: Floats  #       [nnz] or [0]: all ones
+    token_off: Ints  #     [S+1]   sequence → tokens
+    shape: Small  #        [S]     sequence → graph shape
+
+
+class Patterns(NamedTuple):
+    """The distinct index patterns of contraction steps; see `contraction`."""
+
+    dims: Ints  #          [P, 6]  batch, left, sum, right sizes; 1 if B is contiguous along right; 1 if product by index
+    start: Ints  #         [P, 6]  where the offset lists a_b, a_l, a_k, b_b, b_k, b_r start in `index`
+    index: Ints  #         [..]
+
+
+class Programs(NamedTuple):
+    """A contraction program for each shape: steps that end with every variable summed out."""
+
+    step_off: Ints  #      [G+1]
+    step: Ints  #          [n, 5]  pattern, arena offsets of A, B and the result C, 1 for the root of a component
+    variable: Small  #     [n]     variable that the step sums out, or -1
+    step_card: Small  #    [n]     its number of states
+    axis_off: Ints  #      [2n+1]  axes of A (2i) and B (2i+1) …
+    axis_var: Small  #     [..]    … as variable
+    axis_stride: Ints  #   [..]    … and stride
+
+
+class Edges(NamedTuple):
+    """Factor–variable edges of the factors with two or more variables, for message passing."""
+
+    edge_off: Ints  #      [G+1]   edges of a shape
+    edge_factor: Small  #  [E]     factor, counted from the shape's first
+    edge_var: Small  #     [E]     variable, counted from the shape's first
+    edge_axis: Small  #    [E]     position of the variable in the factor's scope
+    message_off: Ints  #   [E]     where the message factor → variable lies, counted from the shape's first
+    first_edge: Ints  #    [F]     first edge of a factor, counted from the shape's first; -1 for one variable
+    var_edge_off: Ints  #  [V+1]   edges at a variable (absolute offsets into var_edge)
+    var_edge: Small  #     [E]     edge, counted from the shape's first
+    messages: Ints  #      [G]     total length of a shape's messages
+
+
+class Schedules(NamedTuple):
+    """Orders in which messages are sent: a pool of passes for each shape. A pass lists edges in order."""
+
+    pass_off: Ints  #      [G+1]   passes of a shape
+    send_off: Ints  #      [passes + 1]
+    send: Small  #         [..]    edge, counted from the shape's first

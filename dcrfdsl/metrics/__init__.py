@@ -1,0 +1,21 @@
+"""How good predictions are: `evaluate_predictions` on a corpus, `measure` on codes, by the names of `evaluate`."""
+
+from .evaluation import (
+    METRICS,
+    Evaluation,
+    Gold,
+    Values,
+    confusion,
+    default_metrics,
+    encode_gold,
+    evaluate_predictions,
+    measure,
+    unseen_values,
+)
+from .segments import MISSING, UNSEEN, SegmentCounts, has_segments, segment_counts, segments_by_type
+
+__all__ = [
+    "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion", "default_metrics",
+    "encode_gold", "evaluate_predictions", "has_segments", "measure", "segment_counts", "segments_by_type",
+    "unseen_values",
+]  # fmt: skip

@@ -1,0 +1,303 @@
+"""What `evaluate` measures: accuracies, segment scores, and counts of what could not be right.
+
+Everything works on codes. A code is a place in the list of state texts; gold codes may also be `UNSEEN` or `MISSING`,
+or point behind the model's own `known` states, at texts that only the gold has. What the model does not know is
+counted and cannot be right; what is missing is not scored. Shares are in 0–1, and 0 where there is nothing to count.
+Not here: decoding, and printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.corpus import Corpus, InternedColumn
+from ..errors import DcrfError, Diagnostic, data_error
+from ..registry import Table, did_you_mean
+from ..spec.expressions import Argument, Reference
+from ..spec.model import CallSpec, Label, ModelSpec, Scheme, plain
+from ..spec.schemes import legal_moves, violations
+from .segments import MISSING, UNSEEN, Codes, Offsets, has_segments, ratio, segment_counts, split_mark
+
+__all__ = [
+    "METRICS", "Evaluation", "Gold", "Metric", "Values", "confusion", "default_metrics", "encode_gold",
+    "evaluate_predictions", "measure", "unseen_values",
+]  # fmt: skip
+
+Values: TypeAlias = dict[str, float | int]  # by the names of the `--json` contract
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Gold and predicted codes [N] of every scored label, and what else some metric asks for.
+
+    `states[y]` are the texts of y's codes, of which the model knows the first `known[y]` (all, if y is not a key).
+    `oov(column)` [N] tells which tokens have a value that training did not show. It and `log_likelihood` (nats) are
+    called only if a metric asks.
+    """
+
+    gold: Mapping[str, Codes]
+    predicted: Mapping[str, Codes]
+    states: Mapping[str, Sequence[str]]
+    sentence_off: Offsets
+    known: Mapping[str, int] = field(default_factory=dict)
+    oov: Callable[[str], Mask] | None = None
+    log_likelihood: Callable[[], float] | None = None
+
+    @property
+    def num_tokens(self) -> int:
+        return int(self.sentence_off[-1])
+
+    def known_states(self, label: str) -> Sequence[str]:
+        return self.states[label][: self.known.get(label)]
+
+    def scored(self, label: str) -> Mask:
+        """[N] whether anybody knows the gold value."""
+        mask: Mask = np.asarray(self.gold[label]) != MISSING
+        return mask
+
+    def unseen(self, label: str) -> Mask:
+        """[N] whether the gold value is one that the model does not know."""
+        gold = np.asarray(self.gold[label])
+        mask: Mask = (gold == UNSEEN) | (gold >= len(self.known_states(label)))
+        return mask
+
+    def right(self, label: str) -> Mask:
+        """[N] whether the prediction is the gold value."""
+        mask: Mask = (np.asarray(self.gold[label]) == self.predicted[label]) & ~self.unseen(label)
+        return mask
+
+
+def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
+    """Every metric of `metrics` (default: `default_metrics`) in order, then `tokens`, `sentences` and `unseen_labels`
+    (tokens whose gold value the model does not know, summed over labels). `DcrfError` if a metric cannot be computed.
+    """
+    values: Values = {}
+    for call in metrics or default_metrics({label: evaluation.known_states(label) for label in evaluation.gold}):
+        values |= _computed(evaluation, call)
+    values["tokens"] = evaluation.num_tokens
+    values["sentences"] = len(evaluation.sentence_off) - 1
+    values["unseen_labels"] = sum(int(np.count_nonzero(evaluation.unseen(label))) for label in evaluation.gold)
+    return values
+
+
+def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]:
+    """What is measured where the template does not say, by the model's states of each scored label."""
+    calls = [_call("segments" if has_segments(texts) else "accuracy", label) for label, texts in states.items()]
+    return (*calls, *([_call("joint_accuracy")] if len(states) > 1 else []))
+
+
+def evaluate_predictions(
+    spec: ModelSpec,
+    corpus: Corpus,
+    predicted: Mapping[str, Codes],
+    states: Mapping[str, Sequence[str]],
+    *,
+    known_values: Callable[[str], Collection[str]] | None = None,
+    log_likelihood: Callable[[], float] | None = None,
+) -> Values:
+    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and `illegal_moves(y)` where y has a scheme.
+
+    `predicted[y]` [N] are codes of the model's `states[y]`; `known_values(column)` are the values that training showed.
+    """
+    golds: dict[str, Gold] = {}
+    for label in spec.labels:
+        column = corpus.columns.get(label.name)
+        if not isinstance(column, InternedColumn):
+            raise data_error("missing-column", f"label `{label.name}` has no gold values here", file=corpus.file)
+        golds[label.name] = encode_gold(label, states[label.name], column)
+
+    def oov(column: str) -> Mask:
+        texts = corpus.columns.get(column)
+        if known_values is None or not isinstance(texts, InternedColumn):
+            guess = did_you_mean(column, corpus.columns)
+            remedy = f"did you mean `{guess}`?" if guess else None
+            raise _metric_error(f"`oov_accuracy`: `{column}` is no column of texts", remedy)
+        return unseen_values(texts, known_values(column))
+
+    evaluation = Evaluation(
+        gold={name: gold.codes for name, gold in golds.items()},
+        predicted=predicted,
+        states={name: gold.states for name, gold in golds.items()},
+        sentence_off=corpus.sentence_off,
+        known={name: len(states[name]) for name in golds},
+        oov=oov,
+        log_likelihood=log_likelihood,
+    )
+    values = measure(evaluation, spec.evaluate)
+    for label in spec.labels:
+        if isinstance(label.domain, Scheme):
+            allowed = legal_moves(label.domain.name, states[label.name])
+            broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
+            values[f"illegal_moves({label.name})"] = len(broken)
+    return values
+
+
+# codes ------------------------------------------------------------------------------------------------------------
+
+
+class Gold(NamedTuple):
+    """Gold labels as codes, [N]; `states` are the model's and then the texts that only the gold has."""
+
+    codes: NDArray[np.int64]
+    states: tuple[str, ...]
+
+
+def encode_gold(label: Label, states: Sequence[str], column: InternedColumn) -> Gold:
+    """The gold values of `label` by the model's `states`; other texts get codes behind them.
+
+    `others` of the label takes what is no state; a cell with a set of values counts as missing.
+    """
+    listed = list(states)
+    code_of = {text: code for code, text in enumerate(listed)}
+    of_value = np.empty(len(column.values), np.int64)
+    for n, value in enumerate(column.values):
+        several = label.ambiguous is not None and label.ambiguous in value and value not in code_of
+        if value == label.missing or several:
+            of_value[n] = MISSING
+            continue
+        text = label.others if label.others is not None and value not in code_of else value
+        if text not in code_of:
+            code_of[text] = len(listed)
+            listed.append(text)
+        of_value[n] = code_of[text]
+    return Gold(of_value[column.codes], tuple(listed))
+
+
+def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:
+    """Which tokens, [N], have a value of `column` that is not among `seen`."""
+    known = set(seen)
+    new = np.fromiter((text not in known for text in column.values), np.bool_, len(column.values))
+    mask: Mask = new[column.codes]
+    return mask
+
+
+def confusion(gold: Codes, predicted: Codes, num_states: int) -> NDArray[np.int64]:
+    """How often gold state a was labelled b, [K, K]; gold values outside 0 … K-1 are left out."""
+    gold, predicted = np.asarray(gold, np.int64), np.asarray(predicted, np.int64)
+    inside = (gold >= 0) & (gold < num_states)
+    pairs = np.bincount(gold[inside] * num_states + predicted[inside], minlength=num_states**2)
+    return pairs.reshape(num_states, num_states)
+
+
+# the metrics ------------------------------------------------------------------------------------------------------
+
+
+def _accuracy(evaluation: Evaluation, label: str) -> Values:
+    return {f"accuracy({label})": _share(evaluation.right(label), evaluation.scored(label))}
+
+
+def _joint_accuracy(evaluation: Evaluation) -> Values:
+    """Tokens with every label right, among those whose labels are all known."""
+    right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
+    for label in evaluation.gold:
+        right &= evaluation.right(label)
+        scored &= evaluation.scored(label)
+    return {"joint_accuracy": _share(right, scored)}
+
+
+def _sentence_accuracy(evaluation: Evaluation) -> Values:
+    """Sentences without a wrong label, among those with a scored position."""
+    wrong, scored = (np.zeros(evaluation.num_tokens, np.bool_) for _ in range(2))
+    for label in evaluation.gold:
+        scored |= evaluation.scored(label)
+        wrong |= evaluation.scored(label) & ~evaluation.right(label)
+    off = evaluation.sentence_off
+    return {"sentence_accuracy": _share(~_any_by_sentence(wrong, off), _any_by_sentence(scored, off))}
+
+
+def _segments(evaluation: Evaluation, label: str) -> Values:
+    stranger = next((state for state in evaluation.known_states(label) if split_mark(state) is None), None)
+    key = f"segments({label})"
+    if stranger is not None:
+        raise _metric_error(
+            f"`{key}`: state `{stranger}` marks no segment",
+            f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`",
+        )
+    counts = segment_counts(
+        evaluation.gold[label], evaluation.predicted[label], evaluation.states[label], evaluation.sentence_off
+    )
+    return {f"{key}.f1": counts.f1, f"{key}.precision": counts.precision, f"{key}.recall": counts.recall}
+
+
+def _oov_accuracy(evaluation: Evaluation, label: str, column: str) -> Values:
+    key = f"oov_accuracy({label}, {column})"
+    if evaluation.oov is None:
+        raise _metric_error(f"`{key}`: the values of the training data are not known here", None)
+    return {key: _share(evaluation.right(label), evaluation.scored(label) & evaluation.oov(column))}
+
+
+def _log_likelihood(evaluation: Evaluation) -> Values:
+    if evaluation.log_likelihood is None:
+        raise _metric_error("`log_likelihood` needs the model's probabilities, and only labels are given", None)
+    return {"log_likelihood": evaluation.log_likelihood()}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """`takes` are the arguments of the call, a label first."""
+
+    takes: tuple[str, ...]
+    compute: Callable[..., Values]
+
+
+METRICS: Table[Metric] = Table(
+    "metric",
+    {
+        "accuracy": Metric(("label",), _accuracy),
+        "joint_accuracy": Metric((), _joint_accuracy),
+        "sentence_accuracy": Metric((), _sentence_accuracy),
+        "segments": Metric(("label",), _segments),
+        "oov_accuracy": Metric(("label", "column"), _oov_accuracy),
+        "log_likelihood": Metric((), _log_likelihood),
+    },
+    {
+        "f1": "segments",
+        "fscore": "segments",
+        "conlleval": "segments",
+        "chunks": "segments",
+        "likelihood": "log_likelihood",
+    },
+)
+
+
+def _computed(evaluation: Evaluation, call: CallSpec) -> Values:
+    if call.name not in METRICS:
+        guess = METRICS.suggest(call.name)
+        remedy = f"did you mean `{guess}`?" if guess else f"known metrics: {', '.join(METRICS)}"
+        raise _metric_error(f"`{call.name}` is not a metric", remedy)
+    metric = METRICS[call.name]
+    names = [str(plain(argument.value)) for argument in call.arguments]
+    written = f"{call.name}({', '.join(names)})"
+    if len(names) != len(metric.takes):
+        expected = f"{call.name}({', '.join(metric.takes)})" if metric.takes else call.name
+        raise _metric_error(f"found `{written}`, expected `{expected}`", None)
+    if names and names[0] not in evaluation.gold:
+        guess = did_you_mean(names[0], evaluation.gold)
+        raise _metric_error(
+            f"`{written}`: `{names[0]}` is not a label that is scored", f"did you mean `{guess}`?" if guess else None
+        )
+    return metric.compute(evaluation, *names)
+
+
+def _call(name: str, *labels: str) -> CallSpec:
+    return CallSpec(name=name, arguments=tuple(Argument(value=Reference(name=label)) for label in labels))
+
+
+def _metric_error(message: str, remedy: str | None) -> DcrfError:
+    return DcrfError(Diagnostic("bad-metric", message, help=remedy))
+
+
+def _any_by_sentence(mask: Mask, sentence_off: Offsets) -> Mask:
+    """[S] whether the sentence has a marked token."""
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    return before[sentence_off[1:]] > before[sentence_off[:-1]]
+
+
+def _share(right: Mask, asked: Mask) -> float:
+    return ratio(int(np.count_nonzero(right & asked)), int(np.count_nonzero(asked)))

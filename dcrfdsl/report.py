@@ -1,0 +1,272 @@
+"""What a person sees of long work and its results: training progress, score tables, weight tables.
+
+On a terminal progress is a live table, elsewhere plain lines now and then; with `--json` a line an iteration goes to
+stdout. Not here: computing any of it; deciding where a command's data goes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+__all__ = [
+    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "duration", "file_size",
+    "iteration_json", "peak_mb", "print_table", "progress_for", "remaining_seconds", "scores_table", "weights_table",
+]  # fmt: skip
+
+
+class Iteration(Protocol):
+    """What training reports after each iteration.
+
+    `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1.
+    """
+
+    @property
+    def iteration(self) -> int: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def gradient_norm(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def dev(self) -> float | None: ...
+
+
+def iteration_json(step: Iteration) -> dict[str, Any]:
+    """The line of `train --json` for one iteration."""
+    line: dict[str, Any] = {
+        "iteration": step.iteration,
+        "objective": step.objective,
+        "gradient_norm": step.gradient_norm,
+        "seconds": step.seconds,
+    }
+    return line | ({"dev": step.dev} if step.dev is not None else {})
+
+
+# how long it still takes ------------------------------------------------------------------------------------------
+
+
+def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iterations: int) -> float | None:
+    """Seconds until ‖g‖ falls to `tolerance` of the first step's, or to `max_iterations`, going on as in the last half.
+
+    The logarithm of the gradient norm falls about linearly; a least-squares line through it gives the iterations left.
+    None while there is too little to go by or the norm does not fall.
+    """
+    recent = steps[len(steps) // 2 :]
+    if len(recent) < 5 or recent[-1].seconds <= recent[0].seconds:
+        return None
+    logs = [math.log(max(step.gradient_norm, 1e-300)) for step in recent]
+    goal = math.log(max(steps[0].gradient_norm, 1e-300)) + math.log(tolerance)
+    middle = (len(logs) - 1) / 2
+    mean = sum(logs) / len(logs)
+    spread = sum((i - middle) ** 2 for i in range(len(logs)))
+    slope = sum((i - middle) * (value - mean) for i, value in enumerate(logs)) / spread
+    most = max(0, max_iterations - steps[-1].iteration)
+    if slope >= 0:
+        return None
+    now = mean + slope * (len(logs) - 1 - middle)
+    left = min(max(0.0, (goal - now) / slope), most)
+    return left * (recent[-1].seconds - recent[0].seconds) / (len(recent) - 1)
+
+
+def file_size(path: Path) -> str:
+    """`12 kB`, `3.4 MB`"""
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{math.ceil(size / 1e3)} kB"
+
+
+def duration(seconds: float) -> str:
+    """`8.4 s`, `3 min 20 s`, `2 h 05 min`"""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+# progress ---------------------------------------------------------------------------------------------------------
+
+
+class TrainingProgress:
+    """Called after each iteration; used as a context manager around the training. Says nothing itself."""
+
+    def __init__(self) -> None:
+        self.steps: list[Iteration] = []
+        self.tolerance = 1e-5
+        self.max_iterations = 1000
+
+    def aim(self, tolerance: float, max_iterations: int) -> TrainingProgress:
+        """Tells what training stops at, for the estimate of the time left."""
+        self.tolerance, self.max_iterations = tolerance, max_iterations
+        return self
+
+    def __call__(self, step: Iteration) -> None:
+        self.steps.append(step)
+        self.show(step)
+
+    def show(self, step: Iteration) -> None:
+        """Shows the latest iteration."""
+
+    def __enter__(self) -> TrainingProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def estimate(self) -> str:
+        seconds = remaining_seconds(self.steps, self.tolerance, self.max_iterations)
+        return "" if seconds is None or seconds < 1 else f"about {duration(seconds)} left"
+
+
+class PlainProgress(TrainingProgress):
+    """Lines on a stream that is no terminal: the first iteration, then one every few seconds, ever more rarely."""
+
+    _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two lines
+
+    def __init__(self, stream: IO[str]):
+        super().__init__()
+        self._stream = stream
+        self._pause = self._FIRST_PAUSE
+        self._last = -math.inf
+        self._shown: Iteration | None = None
+
+    def show(self, step: Iteration) -> None:
+        now = time.monotonic()
+        if now - self._last >= self._pause:
+            self._pause = min(self._LONGEST_PAUSE, self._pause * 1.3)
+            self._last = now
+            self._print(step)
+
+    def _print(self, step: Iteration) -> None:
+        self._shown = step
+        parts = [
+            f"iteration {step.iteration}: objective {step.objective:.4f}",
+            f"gradient {step.gradient_norm:.3g}",
+            "" if step.dev is None else f"dev {100 * step.dev:.2f}",
+            duration(step.seconds),
+            self.estimate(),
+        ]
+        print(", ".join(part for part in parts if part), file=self._stream, flush=True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self.steps and self.steps[-1] is not self._shown:
+            self._print(self.steps[-1])
+
+
+class LiveProgress(TrainingProgress):
+    """A table on a terminal that grows in place: the last iterations and the time that is left."""
+
+    _ROWS = 10
+
+    def __init__(self, console: Console):
+        super().__init__()
+        self._live = Live(console=console, refresh_per_second=8, transient=False)
+
+    def __enter__(self) -> LiveProgress:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, step: Iteration) -> None:
+        self._live.update(self._picture())
+
+    def _picture(self) -> RenderableType:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in ("iteration", "objective", "‖gradient‖", "dev", "time"):
+            table.add_column(heading, justify="right")
+        for step in self.steps[-self._ROWS :]:
+            dev = "" if step.dev is None else f"{100 * step.dev:.2f}"
+            table.add_row(
+                str(step.iteration), f"{step.objective:.4f}", f"{step.gradient_norm:.3g}", dev, duration(step.seconds)
+            )
+        return Group(table, Text(self.estimate() or " ", style="dim"))
+
+
+class JsonLines(TrainingProgress):
+    """A JSON object a line, on stdout."""
+
+    def show(self, step: Iteration) -> None:
+        print(json.dumps(iteration_json(step)), flush=True)
+
+
+def progress_for(*, as_json: bool, quiet: bool) -> TrainingProgress:
+    """What fits the streams: JSON lines, nothing, a live table on a terminal, plain lines elsewhere."""
+    if as_json:
+        return JsonLines()
+    if quiet:
+        return TrainingProgress()
+    return LiveProgress(Console(stderr=True)) if sys.stderr.isatty() else PlainProgress(sys.stderr)
+
+
+# results ----------------------------------------------------------------------------------------------------------
+
+
+def scores_table(scores: Mapping[str, float]) -> Table:
+    """Scores as percentages. A name that ends in `.precision`, `.recall` or `.f1` is a column, the rest a row each."""
+    parts = ("precision", "recall", "f1")
+    rows: dict[str, dict[str, float]] = {}
+    for name, value in scores.items():
+        stem, _, part = name.rpartition(".")
+        if part in parts:
+            rows.setdefault(stem, {})[part] = value
+        else:
+            rows.setdefault(name, {})["value"] = value
+    used = [part for part in ("value", *parts) if any(part in row for row in rows.values())]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", overflow="fold")
+    for part in used:
+        table.add_column("%" if part == "value" else part, justify="right")
+    for stem, row in rows.items():
+        table.add_row(Text(stem), *(f"{100 * row[part]:.2f}" if part in row else "" for part in used))
+    return table
+
+
+def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Table:
+    """Weights as (clique, feature, states, weight), in the order given."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("weight", justify="right", no_wrap=True)
+    for heading in ("clique", "states", "feature"):
+        table.add_column(heading, overflow="fold")
+    for clique, feature, states, weight in rows:
+        table.add_row(f"{weight:+.4f}", Text(clique), Text(" ".join(states)), Text(feature))
+    return table
+
+
+def print_table(table: Table) -> None:
+    """`table` on stdout, folded to the width of a terminal; elsewhere a row is one line."""
+    Console(width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
+
+
+def peak_mb() -> float:
+    """Most memory that this process has held, in MB (10⁶ bytes).
+
+    Linux carries the maximum of `getrusage` over from the process that started this one, so its own record comes first.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -1,0 +1,256 @@
+"""What every rule of the checker sees: the specification, where its parts were written, and how to complain.
+
+A rule is a function from a `Context` to diagnostics. It looks and reports, and changes nothing; `Context` only keeps
+what several rules need (the states of a label, what kind of thing a name is). Not here: any rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path as FilePath
+from typing import Any, Literal, Protocol, TypeAlias
+
+from ...errors import Diagnostic, Label, Span
+from ...registry import did_you_mean
+from ..expressions import Frozen
+from ..model import (
+    Cardinality,
+    Domain,
+    Enumerated,
+    Latent,
+    Memory,
+    ModelSpec,
+    Scheme,
+    StateFile,
+    StatesOf,
+)
+from ..model import Label as LabelSpec
+from ..schemes import SCHEMES, scheme_states
+from ..spans import Path, SpanTable
+
+__all__ = ["Context", "Data", "Declared", "Rule", "Severity", "a", "listed"]
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
+
+# The parts of a specification whose entries have names, with the word that messages use for them.
+KINDS: Mapping[str, str] = {
+    "labels": "label",
+    "latents": "latent variable",
+    "memories": "memory",
+    "views": "view",
+    "lexicons": "lexicon",
+    "lets": "constant",
+    "groups": "feature group",
+    "cliques": "clique",
+    "pieces": "piece",
+    "constraints": "constraint",
+}
+COLUMN = "column"
+MAX_BYTES = 64 * 2**20  # as much of a lexicon as training reads
+
+# What other tools and corpora call the things that templates usually name; only used if the right side is declared.
+SYNONYMS: Mapping[str, str] = {
+    "token": "word", "form": "word", "text": "word", "surface": "word", "word": "form", "tag": "pos", "postag": "pos",
+    "upos": "pos", "xpos": "pos", "pos": "upos", "np": "chunk", "iob": "chunk", "bio": "chunk", "entity": "ner",
+    "ne": "ner",
+}  # fmt: skip
+
+
+class Data(Protocol):
+    """What the rules with data read of a data set."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a name was declared as: the word for it, the path of the entry, and the entry."""
+
+    kind: str
+    path: Path
+    entry: Frozen
+
+
+@dataclass
+class Context:
+    """`registered` are the names of the user's feature functions; `lost` the statements that could not be read."""
+
+    spec: ModelSpec
+    spans: SpanTable = field(default_factory=SpanTable)
+    stage: str | None = None
+    data: Data | None = None
+    registered: Collection[str] = ()
+    directories: Mapping[str, FilePath] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+    _states: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
+
+    # complaints -----------------------------------------------------------------------------------------------
+
+    def complaint(
+        self,
+        slug: str,
+        message: str,
+        path: Path | Span,
+        words: str = "",
+        *,
+        help: str | None = None,
+        others: Iterable[tuple[Path, str]] = (),
+        severity: Severity = "error",
+    ) -> Diagnostic:
+        """A diagnostic at `path`, with further places and their words; places that were not written are left out."""
+        here = Label(path, words) if isinstance(path, Span) else self.spans.label(*path, text=words)
+        there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
+        location = self._file() if here is None else None
+        return Diagnostic(slug, message, here, tuple(there), help, severity, location)
+
+    def _file(self) -> str | None:
+        """The main file, as far as anything in it was noted: used files are read before it."""
+        names = [span.source.name for span in self.spans.values()]
+        return names[-1] if names else None
+
+    # names ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def declared(self) -> Mapping[str, tuple[Declared, ...]]:
+        """Everything that has each name. A column and a label share one."""
+        found: dict[str, tuple[Declared, ...]] = {}
+        for n, column in enumerate(self.spec.data.columns if self.spec.data else ()):
+            entry = Declared(COLUMN, ("data", "columns", n), column)
+            found[column.name] = (*found.get(column.name, ()), entry)
+        for part, kind in KINDS.items():
+            for n, item in enumerate(getattr(self.spec, part)):
+                if item.name is not None:
+                    found[item.name] = (*found.get(item.name, ()), Declared(kind, (part, n, "name"), item))
+        return found
+
+    def named(self, name: str, *kinds: str) -> Declared | None:
+        """What `name` was declared as, if it is of one of `kinds` (any, if none is given), the first kind first."""
+        entries = self.declared.get(name, ())
+        if not kinds:
+            return entries[-1] if entries else None  # a label rather than its column
+        return next((entry for kind in kinds for entry in entries if entry.kind == kind), None)
+
+    def names(self, *kinds: str) -> list[str]:
+        return [name for name, entries in self.declared.items() if any(entry.kind in kinds for entry in entries)]
+
+    def near(
+        self, name: str, kinds: Iterable[str], more: Iterable[str] = ()
+    ) -> tuple[str | None, list[tuple[Path, str]]]:
+        """The name that `name` probably stands for, and the label that shows where it is declared."""
+        known = [*self.names(*kinds), *more]
+        guess = did_you_mean(name, known, SYNONYMS)
+        entry = self.named(guess, *kinds) if guess else None
+        if entry is None:
+            return guess, []
+        similar = did_you_mean(name, known) == guess
+        words = (
+            f"{a(entry.kind)} with a similar name is declared here" if similar else f"this {entry.kind} may be meant"
+        )
+        return guess, [(entry.path, words)]
+
+    def may_be_lost(self, name: str) -> bool:
+        """Whether a statement that could not be read may have declared `name`."""
+        return any(name in _declared_words(text) for text in self.lost)
+
+    def mentioned_in_lost(self, name: str) -> bool:
+        """Whether a statement that could not be read speaks of `name`."""
+        return any(re.search(rf"\b{re.escape(name)}\b", text) for text in self.lost)
+
+    def lost_statement(self, keyword: str) -> bool:
+        return any(text.split(None, 1)[:1] == [keyword] for text in self.lost)
+
+    # states ---------------------------------------------------------------------------------------------------
+
+    def states(self, name: str) -> tuple[str, ...] | None:
+        """The declared states of a variable; None where they are learned or cannot be read."""
+        if name not in self._states:
+            self._states[name] = None  # `states(a)` of b and `states(b)` of a lead nowhere
+            entry = self.named(name, "label", "latent variable", "memory")
+            self._states[name] = self.declared_states(entry.entry) if entry else None
+        return self._states[name]
+
+    def declared_states(self, variable: Frozen) -> tuple[str, ...] | None:
+        """The states that a variable's own declaration gives it."""
+        if not isinstance(variable, LabelSpec | Latent | Memory) or variable.domain is None:
+            return None
+        found = self._domain_states(variable.domain, variable.name)
+        others = variable.others if isinstance(variable, LabelSpec) else None
+        return (*found, others) if found is not None and others is not None and others not in found else found
+
+    def _domain_states(self, domain: Domain, name: str) -> tuple[str, ...] | None:
+        match domain:
+            case Enumerated(states=states):
+                return tuple(dict.fromkeys(states))
+            case Cardinality(count=count):
+                return tuple(str(state) for state in range(min(count, 10_000)))
+            case Scheme(name=scheme, types=types) if types and scheme in SCHEMES:
+                return scheme_states(scheme, types)
+            case StateFile(path=path):
+                return self._file_states(name, path)
+            case StatesOf(variable=variable):
+                return self.states(variable)
+        return None
+
+    def _file_states(self, name: str, path: str) -> tuple[str, ...] | None:
+        lines = self.lines(self.directories[name] / path) if name in self.directories else ()
+        if isinstance(lines, str):
+            return None
+        return tuple(dict.fromkeys(line.strip() for line in lines)) or None
+
+    def lines(self, path: FilePath) -> tuple[str, ...] | str:
+        """The lines of a lexicon or a list of states that are not blank, or why they cannot be read."""
+        if path not in self._lines:
+            self._lines[path] = _read_lines(path)
+        return self._lines[path]
+
+    def variables(self) -> Iterator[tuple[Path, LabelSpec | Latent | Memory]]:
+        """Every variable with a domain, with its path."""
+        for part in ("labels", "latents", "memories"):
+            for n, item in enumerate(getattr(self.spec, part)):
+                yield (part, n), item
+
+
+def a(words: str) -> str:
+    """`a label`, `an optimizer`"""
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def listed(names: Iterable[str], joint: str = "and") -> str:
+    """`a`, `b` and `c`"""
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}" if quoted else "none"
+
+
+def _read_lines(path: FilePath) -> tuple[str, ...] | str:
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return f"`{path.name}`: {(error.strerror or str(error)).lower()}"
+    except ValueError:
+        return "this is no file name"
+    if len(raw) > MAX_BYTES:
+        return f"it has more than {MAX_BYTES >> 20} MiB"
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    return tuple(line for line in text.split("\n") if line.strip())
+
+
+def _declared_words(statement: str) -> set[str]:
+    """The names that an unreadable statement may have been meant to declare."""
+    words = re.findall(r"[^\W\d]\w*", statement)
+    if words[:1] == ["data"]:
+        return set(words[2:])
+    return {*words[1:2], *(after for before, after in pairwise(words) if before == "as")}

@@ -1,0 +1,210 @@
+"""A page for every slug: what the message means, and what to do. `dcrfdsl check --explain SLUG` prints it.
+
+`EXPLANATIONS` is the table; a test holds that every slug that the rooms `syntax` and `spec` use is in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...registry import Table
+from .explain_syntax import SYNTAX
+
+__all__ = ["EXPLANATIONS", "Explanation", "explain"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why this is a complaint, in one sentence, and the remedy."""
+
+    meaning: str
+    remedy: str
+
+
+_MEANING: dict[str, tuple[str, str]] = {
+    # names
+    "unknown-name": (
+        "The name is declared nowhere: not in `data`, nor by a statement.",
+        "Correct the spelling, or declare it. A name stands for the current position, `word[-1]` for the one before.",
+    ),
+    "unknown-function": (
+        "What is called here is no built-in feature function, no lexicon and none of your own functions.",
+        "Correct the spelling, or load the file that defines it with `--features FILE.py`.",
+    ),
+    "unknown-clique": ("No clique has this name.", "Name the clique where it is declared: `clique y[-1], y as chain`."),
+    "unknown-piece": ("No piece has this name.", "Declare it: `piece next over y: chain, words`."),
+    "unknown-stage": (
+        "No training stage has this name.",
+        "A stage is named by `train … as NAME`, else by its criterion.",
+    ),
+    "unknown-position": (
+        "A named position such as `[i]` has a meaning only in a clique whose sites have positions of that name.",
+        "Use the clique's own positions, or a number: `word[-1]` is the word before.",
+    ),
+    "unknown-column": ("The data format has no column of this name.", "Name one that it has; `word = form` renames."),
+    "unknown-format": ("There is no reader of this name.", "Use `conll`, `conllu` or `jsonl`."),
+    "unknown-metric": ("There is no metric of this name.", "See `evaluate` in the description of the language."),
+    "unknown-method": (
+        "There is no inference method, prior, optimizer, criterion or way to decode of this name.",
+        "The message lists those that there are.",
+    ),
+    "declared-twice": (
+        "A name, a statement or a setting is given twice; only one could count.",
+        "Rename or remove one.",
+    ),
+    "label-as-feature": (
+        "A feature that reads a label would know what the model is to predict.",
+        "Features read what is observed. To depend on a neighbouring label, make it a site: `clique y[-1], y`.",
+    ),
+    "label-not-a-column": (
+        "A label's gold values are read from the column of its name, and the data has none.",
+        "Add the column to the `data` statement, or correct the name.",
+    ),
+    "wrong-kind": (
+        "The name is declared, but as something that cannot stand here.",
+        "The message says what is needed.",
+    ),
+    # data
+    "no-data": (
+        "Without a `data` statement nothing is known about the columns.",
+        "Begin with `data conll(word, pos)`.",
+    ),
+    "no-label": ("A model without a label predicts nothing.", "Declare what is to be predicted: `label pos`."),
+    "missing-column": (
+        "The data set does not have a column that the template declares.",
+        "Correct `data`, or the file.",
+    ),
+    "missing-label": (
+        "The data set has no gold values for a label; training needs them.",
+        "Train on data with this column. It may be absent when tagging.",
+    ),
+    "column-type": (
+        "The template declares numbers where the data set has texts, or the other way round.",
+        "Type the column in `data`: `height:float`.",
+    ),
+    # settings
+    "unknown-setting": (
+        "The statement or method has no setting of this name; perhaps another one has.",
+        "Correct the spelling, or move the setting to where it belongs.",
+    ),
+    "bad-setting": ("The value is of the wrong kind or out of range.", "The message says what is expected."),
+    "idle-setting": (
+        "The setting changes nothing here.",
+        "Remove it, or give the clique named positions and a `where`.",
+    ),
+    "bad-argument": ("An argument is missing, one too many, or of the wrong kind.", "The message shows the usage."),
+    "bad-regex": (
+        "RE2 cannot read the regular expression. It runs in linear time: no look-around, no back references.",
+        "Correct the pattern where the caret points.",
+    ),
+    "ascii-class": (
+        r"`[A-Z]`, `[a-z]` and `\w` are ASCII, and there are other letters here.",
+        r"Use `\p{Lu}`, `\p{Ll}`, `\p{L}`.",
+    ),
+    "unknown-state": ("A variable cannot have this state.", "Correct the spelling, or add it to the declared states."),
+    "state-twice": ("A state or segment type stands twice in its declaration.", "Remove one of them."),
+    "set-as-map": (
+        "A lexicon with one entry a line is a set; only a map (`entry TAB value`) can be looked up.",
+        "Test membership with `word in days`, or give every line a TAB and a value.",
+    ),
+    "missing-lexicon": (
+        "The lexicon's file cannot be read.",
+        "Check the path: it is relative to the template that declares the lexicon.",
+    ),
+    "bad-lexicon": (
+        "The lexicon is empty, or mixes lines of a set (an entry) with lines of a map (entry, TAB, value).",
+        "Make all lines alike.",
+    ),
+    "missing-states": (
+        "The file with a variable's states cannot be read, or is empty.",
+        "Check the path: it is relative to the template. The file has one state a line.",
+    ),
+    "multi-word-entry": (
+        "`word in places` compares one token with whole entries, so an entry of several words can never match.",
+        "`span(word, places)` marks entries of several words.",
+    ),
+    "not-a-text": ("A text is needed here, and this is a number or a test.", "Read a text column."),
+    "not-a-test": (
+        "`and`, `or`, `not`, `where`, `when`, `forbid` and `require` join what is true or false.",
+        "Compare the value: `word is the`, `word matches /…/`, `word in days`. Features are crossed with `&`.",
+    ),
+    "several-values": (
+        "`=` compares one value with one value.",
+        "Use a function that gives one, such as `suffix(word, 3)`.",
+    ),
+    # graph
+    "same-site-twice": ("A clique is a set of sites.", "Write `y[-1], y` for neighbours."),
+    "no-anchor": (
+        "A clique's features are read at offset 0, so one of its sites must be there.",
+        "Shift the sites; the weights are shared by all positions anyway.",
+    ),
+    "window-in-site": ("A site is one variable at one position.", "List the sites, or write several cliques."),
+    "window-in-condition": (
+        "A condition on labels reads one position at a time.",
+        "Join the positions by `and` or `or`.",
+    ),
+    "bad-window": (
+        "A window is empty or too wide, or an offset too far.",
+        "Windows run from left to right: `[-2..2]`.",
+    ),
+    "too-many-features": (
+        "A cross of windows has every combination of their places, here beyond any use.",
+        "Make the windows narrower.",
+    ),
+    "group-cycle": ("A feature group contains itself.", "Remove the group from its own list."),
+    "place-without-where": (
+        "Named positions such as `y[i], y[j]` need a condition that says which ones.",
+        "Add `where`, as in `where word[i] = word[j]`; neighbours are written `y[-1], y`.",
+    ),
+    "label-without-clique": (
+        "Nothing predicts this label: it has no weights.",
+        "Give it a clique, as in `clique pos: bias, word`.",
+    ),
+    "idle-latent": (
+        "No chain of cliques ties the latent variable to a label, so it is summed out to a constant.",
+        "Join it with a label: `clique sense, role`.",
+    ),
+    "memory-future": (
+        "A memory is a function of earlier labels; it must be known before the labels at its own position.",
+        "Read an earlier position: `pos[-1]`.",
+    ),
+    # constraints
+    "contradictory": (
+        "No labelling can satisfy the constraint, by itself or together with what else holds.",
+        "Weaken or remove one of those that the message shows.",
+    ),
+    "already-implied": ("The constraint forbids nothing that is not forbidden already.", "Remove it, or correct it."),
+    "no-label-in-constraint": (
+        "A constraint restricts labels, and this condition reads only what is observed.",
+        "Name a label in it.",
+    ),
+    # training, evaluation
+    "stage-cycle": ("The stages come after each other in a circle.", "Remove one `after`."),
+    "no-segments": (
+        "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`, and this label has others.",
+        "Measure `accuracy(y)`, or declare the label `in bio(…)`.",
+    ),
+    "not-yet": (
+        "The language has this, and this version of the program does not run it.",
+        "Use what the message names instead, or leave the statement out for now.",
+    ),
+    # files, constants, overrides
+    "use-cycle": ("Templates use each other in a circle.", "Move what they share to a file of its own."),
+    "let-cycle": ("A constant is defined by itself.", "Give one of the constants of the circle a value."),
+    "bad-override": (
+        "`--set` takes `PATH=VALUE`, and the path must lead to a constant, `infer`, `decode` or a stage.",
+        "For example `--set train.optimizer=lbfgs(max_iterations=15)`.",
+    ),
+    "no-file": ("The file cannot be read.", "Check the path. The path of `use` is relative to the file that uses it."),
+    "no-text": ("The file is not a text in UTF-8.", "Save it as UTF-8, without binary data."),
+}
+
+EXPLANATIONS: Table[Explanation] = Table(
+    "kind of message", {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **_MEANING}.items())}
+)
+
+
+def explain(slug: str) -> str | None:
+    """The page of a slug as text; None if there is none."""
+    page = EXPLANATIONS.get(slug)
+    return None if page is None else f"{slug}\n\n{page.meaning}\n{page.remedy}"

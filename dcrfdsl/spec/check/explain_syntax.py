@@ -1,0 +1,67 @@
+"""Pages for the slugs of the room `syntax`: meaning and remedy. See `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["SYNTAX"]
+
+SYNTAX: Mapping[str, tuple[str, str]] = {
+    "ampersand-in-condition": ("`&` crosses features; a condition joins tests by words.", "Write `and`."),
+    "and-in-features": ("`and` joins tests to one test; features are crossed by another mark.", "Write `word & pos`."),
+    "bare-regex": ("A regular expression stands between slashes.", "Write `word has /[0-9]/`."),
+    "clause-order": ("The parts of a statement have an order.", "The message shows it."),
+    "clause-twice": ("A part of the statement is there twice.", "Keep one of them."),
+    "continued-line": ("A statement ends with its line; an indented block needs a `:` before it.", "Join the lines."),
+    "empty-list": ("Nothing follows the `:`.", "List what belongs there, on the line or in an indented block."),
+    "file-too-large": (
+        "The file is too large to be a template.",
+        "Data belongs in a data file, word lists in a lexicon.",
+    ),
+    "foreign-line": (
+        "The line is written in the language of another tool.",
+        "The message shows what it is in this language.",
+    ),
+    "foreign-operator": ("The operator is another language's.", "Compare with `=`, `!=`, `is`; join with `and`, `or`."),
+    "indented-statement": ("Statements begin in column 0.", "Remove the blanks before it."),
+    "misplaced-edition": ("`dcrf 1` is the first line of a file.", "Move it to the top."),
+    "misplaced-type": ("Only `data` gives types to columns.", "Type the column where it is declared: `height:float`."),
+    "missing-colon": ("A `:` opens a list of features, members or settings.", "Put it before the list."),
+    "missing-comma": ("The items of a list are separated by commas.", "Put a comma between them."),
+    "missing-braces": ("A set of states stands in braces.", "Write `{A, B}`."),
+    "missing-brackets": ("A place stands in brackets after the name.", "Write `word[-1]`."),
+    "missing-with": ("The options of a declaration follow the word `with`.", "Write `… with min_count = 2`."),
+    "misspelt-word": ("The word is not part of the statement here.", "Correct the spelling."),
+    "nested-too-deep": ("Brackets are nested too deeply.", "Split the condition, or name parts of it by `view`."),
+    "number-too-large": ("The number is too large.", "Use a smaller one."),
+    "odd-name": ("A name is made of letters, digits and `_`, and begins with a letter.", "For instance `my_group`."),
+    "offset-brackets": ("An offset is written in brackets after the name.", "`chunk[-1]` is the chunk before."),
+    "quoted-regex": ("A regular expression stands between slashes, not in quotes.", "Write `/[A-Z]+/`."),
+    "reserved-word": ("The word has a meaning of its own here and cannot be a name.", "Use another name."),
+    "semicolon": ("Items are separated by commas, statements by lines.", "Write `,`, or begin a new line."),
+    "strange-character": (
+        "The character has no meaning here.",
+        "Remove it; look for signs that only look like others.",
+    ),
+    "tab": ("Blocks are indented with spaces, never with tabs.", "Replace the tab by spaces."),
+    "too-many-errors": ("There are so many errors that the rest is not shown.", "Correct the first ones."),
+    "two-statements": ("One statement a line.", "Put the second one on a new line."),
+    "unclosed-bracket": ("A bracket is never closed.", "Close it on the same line."),
+    "unclosed-regex": ("A regular expression ends with a slash on the same line.", r"Close it; a `/` inside is `\/`."),
+    "unclosed-string": ("A text in quotes ends on its line.", 'Close it with `"`.'),
+    "uneven-block": ("The lines of a block have the same indentation.", "Align them."),
+    "unexpected-block": (
+        "This statement has no block.",
+        "Remove the blanks before the line, or join it to the one before.",
+    ),
+    "unexpected-end": ("The line ends before the statement is complete.", "The message says what is expected."),
+    "unexpected": ("This cannot stand here.", "The message says what is expected."),
+    "unknown-edition": ("The edition of the language is not known.", "This version reads edition 1."),
+    "unknown-escape": ("The escape sequence in the quoted text is not known.", r"Known are `\"`, `\\`, `\n` and `\t`."),
+    "unknown-statement": ("No statement begins with this word.", "The message names the one that is probably meant."),
+    "unmatched-bracket": ("A bracket closes nothing, or closes one of another kind.", "Correct the pair."),
+    "unquoted-state": ("A state that is no plain name is quoted here.", 'Write `"B-NP"`.'),
+    "unexpected-text": ("A quoted text cannot stand here.", "The message says what is expected."),
+    "unquoted-text": ("A text, such as the path of a file, is quoted here.", 'Write `"places.txt"`.'),
+    "window-dots": ("A window is written with two dots.", "Write `[-2..2]`."),
+}

@@ -1,0 +1,184 @@
+"""Rules on places in brackets: windows the wrong way round, positions that nothing joins, lists that grow too long.
+
+Not here: places of a clique's sites (`graph`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from ...errors import Diagnostic
+from ...registry import did_you_mean
+from ..expressions import Apply, At, Condition, Cross, Feature, Here, Named, Place, Reference, Several, Window
+from ..model import FeatureGroup
+from ..spans import Path
+from .context import Context, Rule, listed
+from .walk import every_feature, every_node, nodes
+
+__all__ = ["RULES", "place_text"]
+
+WIDEST = 1000  # a window beyond this is a slip of the pen
+MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
+
+
+def place_text(place: Place) -> str:
+    """A place as it is written, `[-1]`; nothing for the position itself."""
+    match place:
+        case Here() | At(offset=0):
+            return ""
+        case At(offset=offset):
+            return f"[{offset}]"
+        case Window(first=first, last=last):
+            return f"[{first}..{last}]"
+        case Several(offsets=offsets):
+            return f"[{', '.join(str(offset) for offset in offsets)}]"
+        case Named(position=position, shift=0):
+            return f"[{position}]"
+        case Named(position=position, shift=shift):
+            return f"[{position}{shift:+d}]"
+    raise AssertionError(place)
+
+
+def bad_window(context: Context) -> Iterator[Diagnostic]:
+    places: list[tuple[Path, Place]] = [
+        (path, node.place) for path, node in every_node(context.spec) if isinstance(node, Reference | Apply)
+    ]
+    for n, clique in enumerate(context.spec.cliques):
+        places += [(("cliques", n, "sites", s), site.place) for s, site in enumerate(clique.sites)]
+    for path, place in places:
+        at = (*path, "place")
+        if isinstance(place, Window) and place.first > place.last:
+            message = f"the window `{place_text(place)}` is empty: it ends before it begins"
+            remedy = f"write `[{place.last}..{place.first}]`"
+            yield context.complaint("bad-window", message, at, "an empty window", help=remedy)
+        elif isinstance(place, Window) and place.last - place.first >= WIDEST:
+            width = place.last - place.first + 1
+            message = f"the window `{place_text(place)}` has {width} places, at most {WIDEST} are allowed"
+            yield context.complaint("bad-window", message, at, "too wide")
+        elif isinstance(place, At) and abs(place.offset) > WIDEST:
+            message = f"the offset {place.offset} is too far away, at most {WIDEST} is allowed"
+            yield context.complaint("bad-window", message, at, "too far")
+
+
+def window_in_condition(context: Context) -> Iterator[Diagnostic]:
+    """A condition that is true or false of one assignment cannot read several positions at once."""
+    for n, constraint in enumerate(context.spec.constraints):
+        for part, condition in (("condition", constraint.condition), ("when", constraint.when)):
+            if condition is not None:
+                yield from _windows(context, condition, ("constraints", n, part))
+
+
+def _windows(context: Context, condition: Condition, path: Path) -> Iterator[Diagnostic]:
+    for at, node in nodes(condition, path):
+        if isinstance(node, Reference | Apply) and isinstance(node.place, Window | Several):
+            message = f"`{place_text(node.place)}` is several positions, and a condition on labels reads one at a time"
+            remedy = "join the positions by `and` or `or`"
+            yield context.complaint("window-in-condition", message, (*at, "place"), "several positions", help=remedy)
+
+
+def unknown_position(context: Context) -> Iterator[Diagnostic]:
+    """`word[i]` has a meaning only in a clique whose sites are `y[i], …`."""
+    for path, node in every_node(context.spec):
+        place = node.place if isinstance(node, Reference | Apply) else None
+        if not isinstance(place, Named):
+            continue
+        positions = _positions(context, path)
+        if place.position in positions:
+            continue
+        message = f"`{place_text(place)}` is not a position of this clique"
+        if not positions:
+            message = f"`{place_text(place)}` is a named position, and no site here has one"
+        guess = did_you_mean(place.position, positions)
+        remedy = "the position itself needs no brackets, the one before is `[-1]`"
+        if positions:
+            remedy = f"did you mean `[{guess}]`?" if guess else f"its positions are {listed(positions)}"
+        yield context.complaint("unknown-position", message, (*path, "place"), "which position?", help=remedy)
+
+
+def _positions(context: Context, path: Path) -> list[str]:
+    """Names of positions that are known where `path` is."""
+    part, number = path[:2]
+    if part != "cliques" or not isinstance(number, int):
+        return []
+    places = [site.place for site in context.spec.cliques[number].sites]
+    return list(dict.fromkeys(place.position for place in places if isinstance(place, Named)))
+
+
+def group_cycle(context: Context) -> Iterator[Diagnostic]:
+    """A feature group inside itself, directly or around a corner; reported at the first group of each circle."""
+    groups = {group.name: (n, group) for n, group in enumerate(context.spec.groups)}
+    reported: set[str] = set()
+    for start in groups:
+        chain = _circle(groups, start)
+        if chain and not reported & set(chain):
+            reported |= set(chain)
+            n, group = groups[start]
+            inner = chain[1]
+            f = next(f for f, feature in enumerate(group.features) if inner in _names(feature))
+            message = f"feature group `{start}` contains itself: {' → '.join(f'`{name}`' for name in chain)}"
+            yield context.complaint("group-cycle", message, ("groups", n, "features", f), "leads back to the group")
+
+
+def _circle(groups: dict[str, tuple[int, FeatureGroup]], start: str) -> list[str] | None:
+    """The shortest way from a group back to itself."""
+    ways, seen = [[start]], set[str]()
+    for way in ways:  # grows while it is read: breadth first
+        for feature in groups[way[-1]][1].features:
+            for name in _names(feature):
+                if name == start:
+                    return [*way, start]
+                if name in groups and name not in seen:
+                    seen.add(name)
+                    ways.append([*way, name])
+    return None
+
+
+def _names(feature: Feature) -> list[str]:
+    factors = feature.factors if isinstance(feature, Cross) else (feature,)
+    return [factor.name for factor in factors if isinstance(factor, Reference)]
+
+
+def too_many_features(context: Context) -> Iterator[Diagnostic]:
+    """Windows multiply in a cross; what they come to is known before any data is read."""
+    groups = {group.name: group for group in context.spec.groups}
+    too_large: set[str] = set()  # groups that were complained about: what holds them is not complained about again
+    for path, feature in every_feature(context.spec):
+        number = _expanded(feature, groups, ())
+        if number <= MOST_FEATURES or not too_large.isdisjoint(_names(feature)):
+            continue
+        too_large |= {group.name for n, group in enumerate(context.spec.groups) if path[:2] == ("groups", n)}
+        message = f"this stands for {number} features at every position, at most {MOST_FEATURES} are allowed"
+        remedy = "a cross of windows has every combination of their places; make them narrower"
+        yield context.complaint("too-many-features", message, path, "too many", help=remedy)
+
+
+def _expanded(feature: Feature, groups: dict[str, FeatureGroup], inside: tuple[str, ...]) -> int:
+    factors = feature.factors if isinstance(feature, Cross) else (feature,)
+    return prod(_factor_size(factor, groups, inside) for factor in factors)
+
+
+def _factor_size(factor: Condition, groups: dict[str, FeatureGroup], inside: tuple[str, ...]) -> int:
+    if isinstance(factor, Reference) and factor.name in groups and factor.name not in inside:
+        within = (*inside, factor.name)
+        own = sum(_expanded(feature, groups, within) for feature in groups[factor.name].features)
+        return own * _width(factor.place)
+    return prod(_width(node.place) for _, node in nodes(factor, ()) if isinstance(node, Reference | Apply))
+
+
+def _width(place: Place) -> int:
+    match place:
+        case Window(first=first, last=last):
+            return max(0, last - first + 1)
+        case Several(offsets=offsets):
+            return len(offsets)
+    return 1
+
+
+RULES: tuple[Rule, ...] = (
+    bad_window,
+    window_in_condition,
+    unknown_position,
+    group_cycle,
+    too_many_features,
+)

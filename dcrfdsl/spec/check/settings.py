@@ -1,0 +1,121 @@
+"""Rules on what is set: methods and their settings, domains of variables, ranges of constants.
+
+Names, types and limits of settings are known to `values`; here they are asked for, each statement by itself, so that
+one mistake hides no other. Not here: whether a method can run (`not_yet`), regexes, lexicons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...errors import DcrfError, Diagnostic
+from ...registry import Table, did_you_mean
+from ..expressions import Number
+from ..model import CallSpec, Cardinality, Enumerated, Learned, ModelSpec, Scheme
+from ..model import Label as LabelSpec
+from ..options import shown
+from ..schemes import SCHEMES
+from ..values import DEFAULT_STAGE, decoding, inference_settings, stage_settings
+from .context import Context, Rule, a, listed
+from .stages import running_stages
+
+__all__ = ["RULES"]
+
+RANGES: Table[str] = Table("search range", {"log": "evenly on a log scale", "linear": "evenly"}, {"uniform": "linear"})
+
+
+def inference(context: Context) -> Iterator[Diagnostic]:
+    spec = context.spec
+    yield from _problems(lambda: inference_settings(spec, spans=context.spans))
+    # without stages, only the statement itself is looked at
+    yield from _problems(lambda: decoding(spec.model_copy(update={"stages": ()}), spans=context.spans))
+
+
+def stages(context: Context) -> Iterator[Diagnostic]:
+    """The stages that run; a broken chain (`training`) must not hide what they say."""
+    loose = _unchained(context.spec)
+    for n in running_stages(context):
+        label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
+        yield from _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
+
+
+def _unchained(spec: ModelSpec) -> ModelSpec:
+    return spec.model_copy(update={"stages": tuple(s.model_copy(update={"after": None}) for s in spec.stages)})
+
+
+def _problems(read: Callable[[], Any]) -> Iterator[Diagnostic]:
+    try:
+        read()
+    except DcrfError as error:
+        yield from error.diagnostics
+
+
+def domains(context: Context) -> Iterator[Diagnostic]:
+    for path, variable in context.variables():
+        at = (*path, "domain")
+        match variable.domain:
+            case Enumerated(states=states):
+                for n, state in enumerate(states):
+                    if state in states[:n]:
+                        there = [((*at, "states", states.index(state)), "first here")]
+                        message = f"state `{state}` of `{variable.name}` stands twice"
+                        yield context.complaint("state-twice", message, (*at, "states", n), "again here", others=there)
+            case Cardinality(count=count) if not 1 <= count <= 10_000:
+                message = f"`{variable.name}` cannot have {count} states: expected 1 to 10000"
+                yield context.complaint("bad-setting", message, at, "expected 1 to 10000")
+            case Scheme(name=scheme) if scheme not in SCHEMES:  # in a text the resolver has said so
+                guess = SCHEMES.suggest(scheme)
+                remedy = f"did you mean `{guess}`?" if guess else f"the schemes are {listed(SCHEMES)}"
+                message = f"`{scheme}` is not {a(SCHEMES.kind)}"
+                yield context.complaint("unknown-name", message, at, "unknown scheme", help=remedy)
+            case Scheme(types=types):
+                for n, kind in enumerate(types):
+                    if kind in types[:n]:
+                        message = f"segment type `{kind}` of `{variable.name}` stands twice"
+                        there = [((*at, "types", types.index(kind)), "first here")]
+                        yield context.complaint("state-twice", message, (*at, "types", n), "again here", others=there)
+
+
+def others_state(context: Context) -> Iterator[Diagnostic]:
+    """`others` may bring a state of its own; one that differs from a declared state by a letter is a slip."""
+    for n, label in enumerate(context.spec.labels):
+        if label.others is None or isinstance(label.domain, Learned):
+            continue
+        plain: LabelSpec = label.model_copy(update={"others": None})
+        declared = context.declared_states(plain)
+        guess = did_you_mean(label.others, declared or ())
+        if declared and label.others not in declared and guess:
+            message = f"`{label.others}` is not a state of `{label.name}`"
+            remedy = f"did you mean `{guess}`?"
+            there = [(("labels", n, "domain"), "its states are declared here")]
+            at = ("labels", n, "others")
+            yield context.complaint("unknown-state", message, at, "no such state", help=remedy, others=there)
+
+
+def tuning(context: Context) -> Iterator[Diagnostic]:
+    """`tune log(0.1, 1000)`: two numbers, the smaller first."""
+    for n, let in enumerate(context.spec.lets):
+        if let.tune is None:
+            continue
+        if let.tune.name not in RANGES:
+            guess = RANGES.suggest(let.tune.name)
+            remedy = f"did you mean `{guess}`?" if guess else "write `tune log(0.1, 1000)` or `tune linear(0, 1)`"
+            message = f"`{let.tune.name}` is not {a(RANGES.kind)}"
+            yield context.complaint("unknown-method", message, ("lets", n, "tune", "name"), "unknown", help=remedy)
+        elif not _is_range(let.tune):
+            given = ", ".join(shown(argument.value) for argument in let.tune.arguments)
+            lowest = "more than 0, " if let.tune.name == "log" else ""
+            message = f"`{let.tune.name}({given})` is no range: expected two numbers, {lowest}the smaller first"
+            yield context.complaint("bad-argument", message, ("lets", n, "tune"), help="for example `log(0.1, 1000)`")
+
+
+def _is_range(call: CallSpec) -> bool:
+    values = [argument.value for argument in call.arguments if argument.name is None]
+    numbers = [value.value for value in values if isinstance(value, Number)]
+    if len(numbers) != 2 or len(call.arguments) != 2:
+        return False
+    return numbers[0] < numbers[1] and (call.name != "log" or numbers[0] > 0)
+
+
+RULES: tuple[Rule, ...] = (inference, stages, domains, others_state, tuning)

@@ -1,0 +1,168 @@
+"""Rules on training and evaluation: the chain of stages, pieces, metrics and what they measure.
+
+`METRICS` says what each metric takes; the room that computes them has a table of the same names. Not here: settings of
+stages (`settings`), what this version cannot run (`not_yet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import DcrfError, Diagnostic
+from ...registry import Table
+from ..expressions import Apply, Argument, Here, Reference
+from ..model import CallSpec, Label
+from ..schemes import SCHEMES
+from ..spans import Path
+from ..values import stage_chain
+from .context import COLUMN, Context, Rule, a, listed
+from .stages import running_stages
+from .walk import nodes
+
+__all__ = ["METRICS", "RULES"]
+
+METRICS: Table[tuple[str, ...]] = Table(
+    "metric",
+    {
+        "accuracy": ("label",),
+        "joint_accuracy": (),
+        "sentence_accuracy": (),
+        "segments": ("label",),
+        "oov_accuracy": ("label", COLUMN),
+        "log_likelihood": (),
+    },
+    {"f1": "segments", "conlleval": "segments", "chunks": "segments", "acc": "accuracy", "ll": "log_likelihood"},
+)
+_SEGMENT_MARKS = "BIES"
+
+
+def stage_names(context: Context) -> Iterator[Diagnostic]:
+    """The stage that runs, and those that it comes after, exist and do not go round in a circle."""
+    try:
+        stage_chain(context.spec, context.stage, spans=context.spans)
+    except DcrfError as error:
+        yield from (d for d in error.diagnostics if not _lost(context, d))
+
+
+def _lost(context: Context, diagnostic: Diagnostic) -> bool:
+    return diagnostic.primary is not None and context.may_be_lost(diagnostic.primary.span.text)
+
+
+def pieces(context: Context) -> Iterator[Diagnostic]:
+    """Pieces that a running `piecewise` names."""
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            if stage.criterion.name == "piecewise":
+                for i, argument in enumerate(stage.criterion.arguments):
+                    yield from _piece(context, argument, ("stages", n, "criterion", "arguments", i, "value"))
+
+
+def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnostic]:
+    value = argument.value
+    if argument.name is not None or not isinstance(value, Reference) or context.named(value.name, "piece"):
+        return
+    if context.may_be_lost(value.name):
+        return
+    guess, there = context.near(value.name, ["piece"])
+    remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
+    message = f"there is no piece `{value.name}`"
+    yield context.complaint("unknown-piece", message, path, "no such piece", help=remedy, others=there)
+
+
+# evaluation -----------------------------------------------------------------------------------------------------
+
+
+def metrics(context: Context) -> Iterator[Diagnostic]:
+    for n, call in enumerate(context.spec.evaluate):
+        path: Path = ("evaluate", n)
+        if call.name not in METRICS:
+            guess = METRICS.suggest(call.name)
+            remedy = f"did you mean `{guess}`?" if guess else f"the metrics are {listed(METRICS)}"
+            message = f"`{call.name}` is not a metric"
+            yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", help=remedy)
+            continue
+        yield from _metric_arguments(context, call, path)
+
+
+def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
+    wanted = METRICS[call.name]
+    usage = f"`{call.name}({', '.join(wanted)})`" if wanted else f"`{call.name}` alone"
+    if len(call.arguments) != len(wanted) or any(argument.name for argument in call.arguments):
+        labels = [label.name for label in context.spec.labels]
+        example = f"write `{call.name}({labels[0]})`" if wanted == ("label",) and labels else f"write {usage}"
+        number = len(call.arguments)
+        message = f"`{call.name}` with {number} argument{'' if number == 1 else 's'}: expected {usage}"
+        yield context.complaint("bad-argument", message, path, f"expected {usage}", help=example)
+        return
+    for n, (kind, argument) in enumerate(zip(wanted, call.arguments, strict=True)):
+        at = (*path, "arguments", n, "value")
+        value = argument.value
+        if not isinstance(value, Reference) or value.place != Here():
+            message = f"`{call.name}` takes the name of {a(kind)}"
+            yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
+        elif context.named(value.name, kind) is None:
+            yield from _not_measurable(context, call.name, value.name, kind, at)
+        elif call.name == "segments":
+            yield from _segments(context, value.name, at, "segments")
+
+
+def _not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
+    entry = context.named(name)
+    if context.may_be_lost(name):
+        return
+    if entry is None:
+        guess, there = context.near(name, [kind])
+        message = f"`{name}` is not {a(kind)}"
+        known = context.names(kind)
+        remedy = f"did you mean `{guess}`?" if guess else f"the {kind}s are {listed(known)}" if known else None
+        yield context.complaint("unknown-name", message, at, "unknown name", help=remedy, others=there)
+        return
+    message = f"`{name}` is {a(entry.kind)}, and `{metric}` measures {a(kind)}"
+    there = [(entry.path, f"declared as {a(entry.kind)} here")]
+    yield context.complaint("wrong-kind", message, at, a(entry.kind), others=there)
+
+
+def fscore_labels(context: Context) -> Iterator[Diagnostic]:
+    """`loss = fscore(y)` of a running stage counts segments."""
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            for s, setting in enumerate(stage.criterion.settings):
+                for path, node in nodes(setting.value, ("stages", n, "criterion", "settings", s, "value")):
+                    if isinstance(node, Apply) and node.function == "fscore":
+                        yield from _fscore(context, node, path)
+
+
+def _fscore(context: Context, call: Apply, path: Path) -> Iterator[Diagnostic]:
+    for n, argument in enumerate(call.arguments):
+        at = (*path, "arguments", n, "value")
+        if isinstance(argument.value, Reference):
+            if context.named(argument.value.name, "label"):
+                yield from _segments(context, argument.value.name, at, "fscore")
+            else:
+                yield from _not_measurable(context, "fscore", argument.value.name, "label", at)
+
+
+def _segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
+    """Legal when every state is O or B-, I-, E-, S- and a type, declared or learned."""
+    entry = context.named(name, "label")
+    assert entry is not None and isinstance(entry.entry, Label)
+    states, source = context.states(name), "state"
+    if states is None and context.data is not None and name in context.data.columns:
+        states, source = tuple(getattr(context.data.columns[name], "values", ())), "value"
+    scored = [state for state in states or () if isinstance(state, str) and state != entry.entry.missing]
+    odd = next((state for state in scored if not _is_segment_state(state)), None)
+    if odd is None:
+        return
+    message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
+    schemes = " or ".join(f"`{scheme}(…)`" for scheme in SCHEMES)
+    remedy = f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `accuracy({name})`"
+    there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []
+    yield context.complaint("no-segments", message, at, "no segments", help=remedy, others=there)
+
+
+def _is_segment_state(state: str) -> bool:
+    mark, dash, kind = state.partition("-")
+    return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
+
+
+RULES: tuple[Rule, ...] = (stage_names, pieces, metrics, fscore_labels)

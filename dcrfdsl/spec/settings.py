@@ -1,0 +1,263 @@
+"""Settings of every method that the language can name: one frozen class a method, defaults and limits included.
+
+`INFERENCE`, `PRIORS`, `OPTIMIZERS` and `CRITERIA` are the tables that the checker and the rooms below share: a name is
+known if it stands here; whether this version runs it is `runs`. Units: tolerances are absolute for messages
+(normalised to sum 1) and relative for gradients (norm over norm at the start); variances are in weight units squared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, create_model
+
+from ..registry import Table
+from .expressions import Frozen
+
+__all__ = [
+    "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoSettings", "BpSettings", "ExactSettings", "GaussianPrior",
+    "GibbsSettings", "LbfgsSettings", "LikelihoodSettings", "MeanFieldSettings", "MethodSettings", "NoPrior", "TrainSettings",
+    "TrpSettings", "TrwSettings",
+]  # fmt: skip
+
+
+class MethodSettings(Frozen):
+    """Base: `method` is the name in a template, `runs` tells whether this version can run it."""
+
+    method: ClassVar[str]
+    runs: ClassVar[bool] = True
+
+
+# inference ------------------------------------------------------------------------------------------------------
+
+
+class ExactSettings(MethodSettings):
+    """Variable elimination; `max_table` is the largest table (entries) that it may build."""
+
+    method = "exact"
+    max_table: int = Field(default=2**24, ge=1, le=2**30)
+
+
+class _MessagePassing(MethodSettings):
+    tolerance: float = Field(default=1e-3, gt=0, lt=1)
+    max_iterations: int = Field(default=1000, ge=1)
+    damping: float = Field(default=0.0, ge=0, lt=1)
+    seed: int = Field(default=0, ge=0)
+
+
+class TrpSettings(_MessagePassing):
+    """Tree-based reparameterization: messages along random spanning forests (Sutton 2004 §3.2)."""
+
+    method = "trp"
+
+
+class BpSettings(_MessagePassing):
+    """Belief propagation; `schedule` is the order in which messages go (Sutton 2004 §3.2)."""
+
+    method = "bp"
+    schedule: Literal["random", "flood", "residual"] = "random"
+
+
+class AutoSettings(_MessagePassing):
+    """`exact` where it is cheap enough, else `trp` with these settings."""
+
+    method = "auto"
+    max_table: int = Field(default=2**24, ge=1, le=2**30)
+
+
+class MeanFieldSettings(_MessagePassing):
+    method = "mean_field"
+    runs = False
+
+
+class TrwSettings(_MessagePassing):
+    method = "trw"
+    runs = False
+
+
+class GibbsSettings(MethodSettings):
+    method = "gibbs"
+    runs = False
+    samples: int = Field(default=1000, ge=1)
+    burn_in: int = Field(default=100, ge=0)
+    thin: int = Field(default=1, ge=1)
+    seed: int = Field(default=0, ge=0)
+
+
+# priors ---------------------------------------------------------------------------------------------------------
+
+
+class NoPrior(MethodSettings):
+    """Maximum likelihood: no penalty."""
+
+    method = "none"
+
+
+class GaussianPrior(MethodSettings):
+    """Penalty ‖λ‖² / 2v (Sutton 2004 §3.3)."""
+
+    method = "gaussian"
+    variance: float = Field(default=10.0, gt=0)
+
+
+class LaplacePrior(MethodSettings):
+    method = "laplace"
+    runs = False
+    scale: float = Field(default=1.0, gt=0)
+
+
+class LphiPrior(MethodSettings):
+    method = "lphi"
+    runs = False
+    phi: float = Field(default=2.0, ge=1)
+    C: float = Field(default=1.0, gt=0)
+
+
+class ElasticNetPrior(MethodSettings):
+    method = "elastic_net"
+    runs = False
+    l1: float = Field(default=0.0, ge=0)
+    l2: float = Field(default=0.0, ge=0)
+
+
+# optimizers -----------------------------------------------------------------------------------------------------
+
+
+class LbfgsSettings(MethodSettings):
+    """Limited-memory BFGS; stops at ‖g‖/‖g₀‖ < `tolerance`."""
+
+    method = "lbfgs"
+    memory: int = Field(default=7, ge=1, le=100)
+    tolerance: float = Field(default=1e-5, gt=0, lt=1)
+    max_iterations: int = Field(default=1000, ge=1)
+
+
+class OwlqnSettings(LbfgsSettings):
+    method = "owlqn"
+    runs = False
+
+
+class _Planned(MethodSettings):
+    """A method of a later version: read, kept, and refused by name when it would have to run."""
+
+    runs = False
+    epochs: int | None = None
+    rate: float | None = None
+    tolerance: float | None = None
+    max_iterations: int | None = None
+    seed: int | None = None
+
+
+class SgdSettings(_Planned):
+    method = "sgd"
+
+
+class SagSettings(_Planned):
+    method = "sag"
+
+
+class CgSettings(_Planned):
+    method = "cg"
+
+
+class QuickpropSettings(_Planned):
+    method = "quickprop"
+    mu: float = Field(default=1.75, gt=1)
+    online: int = Field(default=10, ge=0)
+
+
+class GpdSettings(_Planned):
+    method = "gpd"
+
+
+class IisSettings(_Planned):
+    method = "iis"
+    algorithm: Literal["S", "T"] = "T"
+
+
+class AutoOptimizer(LbfgsSettings):
+    """The optimizer that fits the criterion and the prior; today always L-BFGS, with more memory than `lbfgs` has."""
+
+    method = "auto"
+    memory: int = Field(default=20, ge=1, le=100)
+
+
+# criteria -------------------------------------------------------------------------------------------------------
+
+
+class LikelihoodSettings(MethodSettings):
+    """−log p(y|x) summed over sequences (Sutton 2004 eq. 7)."""
+
+    method = "likelihood"
+
+
+# Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
+_PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
+    "marginal": (),
+    "exponential": ("weight",),
+    "adaboost": ("rounds", "max_step", "tolerance", "update"),
+    "hmsvm": ("C", "slack", "loss", "tolerance"),
+    "perceptron": ("epochs", "average", "vote"),
+    "mce": ("loss", "psi", "gamma", "smoothing", "normalise", "measure"),
+    "piecewise": ("nota", "max_cases"),
+    "rescale": ("per",),
+    "hmm": ("order", "overlapping", "smoothing"),
+    "memm": ("order", "by"),
+    "pseudolikelihood": (),
+    "pwpl": (),
+    "bidirectional": (),
+    "induce": (),
+}
+
+
+def _planned_criterion(name: str, own: tuple[str, ...]) -> type[MethodSettings]:
+    fields: dict[str, Any] = {key: (Any, None) for key in own}
+    planned = create_model(f"Planned_{name}", __base__=MethodSettings, __module__=__name__, **fields)
+    planned.method, planned.runs = name, False
+    return planned
+
+
+INFERENCE: Table[type[MethodSettings]] = Table(
+    "inference method",
+    {s.method: s for s in (ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GibbsSettings)},
+    {"loopy": "bp", "belief_propagation": "bp", "viterbi": "exact", "junction_tree": "exact", "lbp": "bp", "forward_backward": "exact"},
+)
+PRIORS: Table[type[MethodSettings]] = Table(
+    "prior",
+    {s.method: s for s in (NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior)},
+    {"l2": "gaussian", "l1": "laplace", "ridge": "gaussian", "lasso": "laplace"},
+)
+OPTIMIZERS: Table[type[MethodSettings]] = Table(
+    "optimizer",
+    {
+        s.method: s
+        for s in (
+            AutoOptimizer, LbfgsSettings, OwlqnSettings, SgdSettings, SagSettings, CgSettings, QuickpropSettings, GpdSettings,
+            IisSettings,
+        )
+    },
+    {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis"},
+)  # fmt: skip
+CRITERIA: Table[type[MethodSettings]] = Table(
+    "training criterion",
+    {"likelihood": LikelihoodSettings}
+    | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},
+    {"crf": "likelihood", "ml": "likelihood", "map": "likelihood", "svm": "hmsvm", "boosting": "adaboost"},
+)  # fmt: skip
+DECODINGS: tuple[str, ...] = ("joint", "marginal", "local")
+
+
+class TrainSettings(Frozen):
+    """A training stage, settled: every default filled in. `clique_priors` are `prior.NAME = …` by clique name."""
+
+    criterion: MethodSettings
+    prior: MethodSettings = GaussianPrior()
+    clique_priors: dict[str, MethodSettings] = {}
+    optimizer: MethodSettings = AutoOptimizer()
+    infer: MethodSettings | None = None
+    decode: str | None = None
+    restarts: int = Field(default=1, ge=1)
+    seed: int = Field(default=0, ge=0)
+    patience: int | None = Field(default=None, ge=1)
+    checkpoint: float = Field(default=60.0, gt=0)

@@ -1,0 +1,245 @@
+"""The tree of a `.dcrf` text: one class a construct of the language, each with its place in the text.
+
+Trees are compared without places, layout and comments, so "the same tree" is `==`. The tree says what was
+written, not what it means: names are not resolved, settings are not typed. That is the business of `spec`.
+Here are the statements; the nodes below them are those of `nodes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import Span
+from .nodes import (
+    And,
+    Apply,
+    Argument,
+    Call,
+    Cardinality,
+    Condition,
+    Cross,
+    Domain,
+    Enumerated,
+    Equals,
+    Feature,
+    Has,
+    InLexicon,
+    InSet,
+    Is,
+    Key,
+    Literal,
+    Matches,
+    Name,
+    Node,
+    Not,
+    Offset,
+    Offsets,
+    Or,
+    Place,
+    Position,
+    Range,
+    Reference,
+    Regex,
+    Scheme,
+    Setting,
+    State,
+    StateFile,
+    Term,
+    TypedArgument,
+    Value,
+    ValueIf,
+    Window,
+)
+
+__all__ = [
+    "And", "Apply", "Argument", "Call", "Cardinality", "Clique", "Condition", "Cross", "Data", "Decode", "Domain",
+    "Enumerated", "Equals", "Evaluate", "Feature", "FeatureGroup", "Forbid", "Has", "InLexicon", "InSet", "Infer",
+    "Is", "Key", "Label", "Latent", "Layout", "Let", "Lexicon", "Literal", "Matches", "Member", "Memory", "Name",
+    "Node", "Not", "Offset", "Offsets", "Or", "Piece", "Place", "Position", "Range", "Reference", "Regex", "Require",
+    "Scheme", "Setting", "Site", "State", "StateFile", "Statement", "Template", "Term", "Train", "Trivia",
+    "TypedArgument", "Use", "Value", "ValueIf", "View", "Window",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trivia:
+    """Comments that belong to a statement: whole lines before it (`""` is a blank line) and one at its end.
+
+    `inside[i]` are the whole-line comments before line i of an indented block, `ends[i]` the comment at its end;
+    one more item in `inside` holds the comments after its last line. Both are empty if there are none.
+    """
+
+    before: tuple[str, ...] = ()
+    end: str = ""
+    inside: tuple[tuple[str, ...], ...] = ()
+    ends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a comma list was written: `block` = indented; `rows[i]` = number of items on line i of the block.
+
+    The `where` and `with` lines of a clique's block are no rows. A block without `rows` has one item a line.
+    """
+
+    block: bool = False
+    rows: tuple[int, ...] = ()
+
+
+# statements --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site(Node):
+    variable: Name
+    place: Place | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement(Node):
+    """`keyword` is the place of the first word. `doc` is the text of the `##` lines before it."""
+
+    keyword: Span = field(compare=False, repr=False)
+    doc: tuple[str, ...] = ()
+    trivia: Trivia = field(default=Trivia(), compare=False, repr=False)
+    layout: Layout = field(default=Layout(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data(Statement):
+    call: Call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label(Statement):
+    name: Name
+    domain: Domain | None = None
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latent(Statement):
+    name: Name
+    domain: Domain
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Statement):
+    name: Name
+    value: ValueIf
+    domain: Domain | None = None
+    initially: State | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(Statement):
+    name: Name
+    value: ValueIf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lexicon(Statement):
+    name: Name
+    path: Literal
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Let(Statement):
+    name: Name
+    value: Value
+    tune: Call | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use(Statement):
+    path: Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureGroup(Statement):
+    name: Name
+    features: tuple[Feature, ...]
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clique(Statement):
+    sites: tuple[Site, ...]
+    where: Condition | None = None
+    name: Name | None = None
+    settings: tuple[Setting, ...] = ()
+    features: tuple[Feature, ...] = ()
+    where_in_block: bool = field(default=False, compare=False)
+    settings_in_block: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member(Node):
+    """A clique of a piece: `chain`, `chain[1]`, `locked words`"""
+
+    clique: Name
+    place: Place | None = None
+    locked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece(Statement):
+    name: Name
+    over: tuple[Site, ...]
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forbid(Statement):
+    condition: Condition
+    name: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Require(Statement):
+    condition: Condition
+    when: Condition | None = None
+    name: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Infer(Statement):
+    call: Call
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decode(Statement):
+    call: Call
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(Statement):
+    call: Call
+    name: Name | None = None
+    after: Name | None = None
+    settings: tuple[Setting, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Statement):
+    metrics: tuple[Call, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template(Node):
+    """A whole file. `doc` is the `##` text at the top.
+
+    `opening` are the comments before `dcrf 1`, `edition_end` the one on its line, `closing` those after the last
+    statement.
+    """
+
+    statements: tuple[Statement, ...]
+    edition: int | None = field(default=None, compare=False)
+    doc: tuple[str, ...] = ()
+    opening: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    edition_end: str = field(default="", compare=False, repr=False)
+    closing: tuple[str, ...] = field(default=(), compare=False, repr=False)

@@ -1,0 +1,125 @@
+"""Lines of other tools' template files, and what each of them is in this language.
+
+CRF++ (`U00:%x[-2,0]`, `B`), Wapiti (`u:%x[0,0]`, `b`, `*`, with `%t` and `%m` tests) and GRMM
+(`new ACRF.BigramTemplate (0)`). A `%x[row,col]` is column `col` at offset `row`; its name is taken from the file's
+`data` statement where that can be read. Not here: whole files, which a converter reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..errors import Diagnostic, Label, Source, Span
+from .split import Chunk
+
+__all__ = ["look_for_foreign_line"]
+
+# A macro of CRF++ or Wapiti: %x[row,col], %X[row,col], %t[row,col,"regex"], %m[row,col,"regex"].
+MACRO = re.compile(r'%([xXtTmM])\[ *([+-]?[0-9]{1,6}) *, *([0-9]{1,6}) *(?:, *("(?:\\.|[^"\\])*") *)?\]')
+COLUMNS = re.compile(r"^data\s+\w+\(([^()\n]*)", re.MULTILINE)
+LABEL = re.compile(r"^label\s+(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The names that stand for a tool's column numbers and its one label."""
+
+    columns: tuple[str, ...]
+    label: str
+
+    @classmethod
+    def of(cls, source: Source) -> _Names:
+        data, label = COLUMNS.search(source.text), LABEL.search(source.text)
+        columns = tuple(re.findall(r"(?:^|,)\s*([^\W\d]\w*)", data[1])) if data else ()
+        return cls(columns, label[1] if label else "LABEL")
+
+    def column(self, number: str) -> str:
+        index = int(number)
+        return self.columns[index] if index < len(self.columns) else f"COLUMN{index}"
+
+
+def look_for_foreign_line(chunk: Chunk) -> Diagnostic | None:
+    """The message about the first line of `chunk` if it is one of another tool's template."""
+    line = chunk.text.partition("\n")[0].rstrip()
+    for pattern, (tool, translate) in FOREIGN.items():
+        match = re.fullmatch(pattern, line)
+        if match is not None:
+            label = Label(Span(chunk.source, chunk.start, chunk.start + len(line)))
+            help = translate(match, _Names.of(chunk.source))
+            if "FEATURE" in help:
+                help += "\nwith `FEATURE` a function of your own (`@dcrfdsl.feature`)"
+            return Diagnostic("foreign-line", f"`{_shorten(line)}` is a line of a {tool} template", label, help=help)
+    return None
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+def _feature(text: str, names: _Names) -> str:
+    """The macros of a pattern as one crossed feature: `%x[-1,0]/%x[0,0]` is `word[-1] & word`.
+
+    `FEATURE` where this language has no such thing: `%m` gives the text that a regex matched.
+    """
+    if len(MACRO.findall(text)) < text.count("%") or re.search(r"%[mM]", text):
+        return "FEATURE"
+
+    def one(match: re.Match[str]) -> str:
+        kind, row, column, regex = match.groups()
+        name = f"lower({names.column(column)})" if kind.isupper() else names.column(column)
+        term = f"{name}[{int(row)}]" if int(row) else name
+        if regex is None:
+            return term
+        pattern = regex[1:-1].replace("/", r"\/")
+        return f"{term} has /{pattern}/"
+
+    return " & ".join(one(match) for match in MACRO.finditer(text))
+
+
+def _unary(match: re.Match[str], names: _Names) -> str:
+    return f"in this language: `clique {names.label}: {_feature(match[0], names) or 'bias'}`"
+
+
+def _pair(match: re.Match[str], names: _Names) -> str:
+    feature = _feature(match[0], names)
+    return f"in this language: `clique {names.label}[-1], {names.label}{': ' + feature if feature else ''}`"
+
+
+def _both(match: re.Match[str], names: _Names) -> str:
+    feature = _feature(match[0], names)
+    body = f": {feature}" if feature else ""
+    return (
+        f"in this language: `clique {names.label}{body}` for the single label\n"
+        f"and `clique {names.label}[-1], {names.label}{body}` for each pair of neighbours"
+    )
+
+
+def _grmm(match: re.Match[str], names: _Names) -> str:
+    first, second = [*re.findall(r"[0-9]+", match[2]), "0", "1"][:2]
+    shapes = {
+        "Unigram": f"`clique {names.label}: …` with the features after the `:`",
+        "Bigram": f"`clique {names.label}[-1], {names.label}` for the label of level {first}",
+        "Trigram": f"`clique {names.label}[-2], {names.label}[-1], {names.label}` for the label of level {first}",
+        "Pairwise": f"`clique FIRST, SECOND` for the labels of levels {first} and {second}",
+    }
+    known = next((text for word, text in shapes.items() if match[1].startswith(word)), None)
+    return (
+        f"in this language: {known}"
+        if known
+        else "in this language: a `clique` over the labels that the template joins"
+    )
+
+
+Translate = Callable[[re.Match[str], _Names], str]
+
+# What a whole line looks like -> whose it is, and what to write instead.
+FOREIGN: Mapping[str, tuple[str, Translate]] = {
+    r"U\w*:.*|U\d*": ("CRF++", _unary),
+    r"B\w*:.*|B\d*": ("CRF++", _pair),
+    r"u\w*:.*": ("Wapiti", _unary),
+    r"b\w*:.*|b": ("Wapiti", _pair),
+    r"\*.*": ("Wapiti", _both),
+    r"(?:new +)?(?:\w+\.)*(\w+Template) *(\([^()]*\)).*": ("GRMM", _grmm),
+}

@@ -1,0 +1,76 @@
+"""From a malformed statement to a message.
+
+`HINTS` is read from top to bottom, and the first that recognises the failure answers; a test holds every sample to its
+slug. What none recognises gets the list of what could have stood there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import Diagnostic
+from . import mistakes, punctuation
+from .failure import Failure
+
+__all__ = ["HINTS", "Hint", "explain"]
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One mistake: its slug, the smallest text that makes it, and the function that recognises it."""
+
+    slug: str
+    sample: str
+    recognise: Callable[[Failure], Diagnostic | None]
+
+
+def explain(failure: Failure) -> Diagnostic:
+    """The message about `failure`."""
+    for hint in HINTS:
+        problem = hint.recognise(failure)
+        if problem is not None:
+            return problem
+    if failure.at_end:
+        return failure.error("unexpected-end", "the line ends too early", failure.expectation())
+    return failure.error("unexpected-text", f"unexpected `{failure.found}`", failure.expectation())
+
+
+# Those about the layout of lines come first: a line that stands wrong says nothing about the words in it.
+HINTS = (
+    Hint("unmatched-bracket", "features f: lower(word]", mistakes.unmatched_bracket),
+    Hint("uneven-block", "features f:\n    word\n      pos", punctuation.uneven_block),
+    Hint("indented-statement", "infer exact\n  decode joint", punctuation.indented_statement),
+    Hint("continued-line", "clique a[-1],\n    a", punctuation.continued_line),
+    Hint("missing-colon", "features f\n    word", punctuation.missing_colon_before_block),
+    Hint("unexpected-block", "label a\n    in {A, B}", punctuation.unexpected_block),
+    Hint("unclosed-string", 'use "nouns.dcrf', mistakes.unclosed_string),
+    Hint("quoted-regex", 'features f: word matches "[A-Z]+"', mistakes.quoted_regex),
+    Hint("strange-character", "features f: word\u00a0& pos", mistakes.strange_character),
+    Hint("unclosed-regex", "features f: word has /[0-9]", mistakes.unclosed_regex),
+    Hint("bare-regex", "features f: word has [0-9]", mistakes.bare_regex),
+    Hint("window-dots", "features f: word[-2:2]", mistakes.window_dots),
+    Hint("offset-brackets", "clique chunk-1, chunk", mistakes.offset_brackets),
+    Hint("offset-brackets", "clique chunk(-1), chunk", mistakes.offset_brackets),
+    Hint("unclosed-bracket", "features f: lower(word, pos", mistakes.unclosed_bracket),
+    Hint("and-in-features", "features f: word and pos", mistakes.and_in_features),
+    Hint("ampersand-in-condition", "forbid a is X & b is Y", mistakes.ampersand_in_condition),
+    Hint("foreign-operator", "forbid a == b", mistakes.foreign_operator),
+    Hint("reserved-word", "features f: word, not, pos", mistakes.reserved_word),
+    Hint("clause-twice", "clique a as x as y", mistakes.clause_order),
+    Hint("clause-order", "clique a with states = all as x", mistakes.clause_order),
+    Hint("clause-order", "clique a[i], a[j]:\n    bias\n    where w[i] = w[j]", mistakes.late_clause),
+    Hint("two-statements", "infer exact decode joint", mistakes.two_statements),
+    Hint("misspelt-word", "clique a wiht states = all", mistakes.misspelt_word),
+    Hint("semicolon", "infer exact;", punctuation.semicolon),
+    Hint("odd-name", "features my-group: word", mistakes.odd_name),
+    Hint("unquoted-state", "label a with others = B-NP", mistakes.odd_name),
+    Hint("unquoted-state", "label a in {A, :}", mistakes.unquoted_state),
+    Hint("unquoted-text", "use nouns.dcrf", mistakes.unquoted_text),
+    Hint("missing-braces", "label a in (A, B)", mistakes.missing_braces),
+    Hint("missing-brackets", "data conll word, pos", punctuation.missing_parentheses),
+    Hint("missing-with", "features f min_count = 2: word", punctuation.missing_with),
+    Hint("empty-list", "features f:", punctuation.empty_list),
+    Hint("missing-comma", "features f: word pos", punctuation.missing_comma),
+    Hint("missing-colon", "features f word", punctuation.missing_colon),
+)

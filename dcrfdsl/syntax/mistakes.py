@@ -1,0 +1,266 @@
+"""The mistakes that we know by name: each function recognises one at the place where the parser stopped.
+
+Each takes a `Failure` and returns a `Diagnostic`, or None if it is another mistake. `hints` says in which order they
+are asked. Not here: how a statement begins (`openings`), the words of other languages (`vocabulary`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from ..errors import Diagnostic, Label
+from .failure import ENDS_AN_ITEM, Failure
+from .lexing import REGEX
+from .vocabulary import CLAUSES, KEYWORDS, OPERATORS, RESERVED, WORDS, describe_character
+
+CLOSING = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
+SIGNED = re.compile(r"[+-] ?[0-9]+(?![\w.])")
+IN_PARENTHESES = re.compile(r"\( *([+-]?[0-9]+(?: *\.\. *[+-]?[0-9]+)?) *\)")
+
+
+# quotes, slashes, characters ----------------------------------------------------------------------------------
+
+
+def unclosed_string(at: Failure) -> Diagnostic | None:
+    if at.found != '"':
+        return None
+    return at.error("unclosed-string", 'this `"` is not closed on its line', help='end the text with a second `"`')
+
+
+def quoted_regex(at: Failure) -> Diagnostic | None:
+    if not at.follows("MATCHES", "HAS") or len(at.found) < 2 or not at.found.startswith('"'):
+        return None
+    operator, regex = at.token(1), f"/{at.found[1:-1].replace('/', chr(92) + '/')}/"
+    help = f"write `{operator} {regex}`" if REGEX.fullmatch(regex) else None
+    return at.error("quoted-regex", f"`{operator}` takes a regex between slashes, found a quoted text", help=help)
+
+
+def unclosed_regex(at: Failure) -> Diagnostic | None:
+    if at.found != "/" or not at.follows("MATCHES", "HAS"):
+        return None
+    if at.rest.startswith("//"):
+        return at.error("unclosed-regex", "this regex is empty", "expected a pattern between the slashes")
+    help = "end it with a second `/`; inside it a slash is written `\\/` and a single bracket `\\[`"
+    return at.error("unclosed-regex", "this regex is not closed on its line", help=help)
+
+
+def bare_regex(at: Failure) -> Diagnostic | None:
+    if not at.follows("MATCHES", "HAS") or at.at_end:
+        return None
+    bare, operator = re.split(r"[\s,]", at.rest, maxsplit=1)[0], at.token(1)
+    help = f"write `{operator} /{bare}/`" if REGEX.fullmatch(f"/{bare}/") else None
+    message = f"`{operator}` takes a regex between slashes, found `{bare}`"
+    return at.error("bare-regex", message, span=at.ahead(len(bare)), help=help)
+
+
+def strange_character(at: Failure) -> Diagnostic | None:
+    """A character that only looks like one of the language, or none that can be seen."""
+    description = describe_character(at.found[:1])
+    if description is None:
+        return None
+    shown, help = description
+    return at.error("strange-character", f"unexpected character {shown}", help=help)
+
+
+# places -------------------------------------------------------------------------------------------------------
+
+
+def window_dots(at: Failure) -> Diagnostic | None:
+    if not at.follows("INT") or at.found not in (":", "...", "to") or not at.expects(".."):
+        return None
+    last = re.match(r" *([+-]?[0-9]+)", at.rest[len(at.found) :])
+    help = f"write `{at.token(1)}..{last[1]}`" if last else "write `-2..2`"
+    return at.error("window-dots", f"a window is written with `..`, found `{at.found}`", help=help)
+
+
+def offset_brackets(at: Failure) -> Diagnostic | None:
+    """`chunk-1`, and `chunk(-1)` where no call can stand"""
+    name, signed, enclosed = at.token(1), SIGNED.match(at.rest), IN_PARENTHESES.match(at.rest)
+    match = signed or enclosed
+    if name is None or name.type != "NAME" or match is None or not at.expects("["):
+        return None
+    shift = (signed[0].replace(" ", "") if signed else match[1]).removeprefix("+")
+    span = at.span_of(name).to(at.ahead(len(match[0])))
+    message = f"an offset stands in square brackets, found `{span.text}`"
+    return at.error("offset-brackets", message, span=span, help=f"write `{name}[{shift}]`")
+
+
+# brackets -----------------------------------------------------------------------------------------------------
+
+
+def unmatched_bracket(at: Failure) -> Diagnostic | None:
+    """A closing bracket of the wrong kind or without an opening one"""
+    if at.found not in CLOSING.values():
+        return None
+    if at.opener is None:
+        return at.error("unmatched-bracket", f"`{at.found}` closes nothing", "no bracket is open here")
+    expected = CLOSING[at.opener.type]
+    if at.found == expected:
+        return None
+    also = (Label(at.span_of(at.opener), "opened here"),)
+    message = f"`{at.opener}` is closed by `{at.found}`"
+    return at.error("unmatched-bracket", message, f"expected `{expected}`", also=also)
+
+
+def unclosed_bracket(at: Failure) -> Diagnostic | None:
+    """The statement ends inside a bracket, or the parser stopped in one that its own line does not close."""
+    if at.opener is None:
+        return None
+    span, opening, closing = at.span_of(at.opener), str(at.opener), CLOSING[at.opener.type]
+    on_the_line_of_the_bracket = "\n" not in at.source.text[span.end : at.place]
+    if not at.at_end and on_the_line_of_the_bracket and _closes(at.rest, opening, closing):
+        return None
+    also = () if at.at_end else (Label(at.span, f"expected `{closing}` before this"),)
+    return at.error("unclosed-bracket", f"this `{opening}` is never closed", span=span, also=also)
+
+
+def _closes(text: str, opening: str, closing: str) -> bool:
+    """`text`, which begins inside a bracket, closes it. Brackets in quotes and comments do not count."""
+    depth = 1
+    for char in re.sub(r'"(\\.|[^"\\])*"|#.*', "", text):
+        depth += (char == opening) - (char == closing)
+        if depth == 0:
+            return True
+    return False
+
+
+# words and operators ------------------------------------------------------------------------------------------
+
+
+def and_in_features(at: Failure) -> Diagnostic | None:
+    if at.found not in ("and", "or") or not at.expects("&"):
+        return None
+    message = f"`{at.found}` joins conditions; features are crossed with `&`"
+    help = {"and": "write `&`", "or": "list both features, or put the condition in brackets: `(a or b)`"}
+    return at.error("and-in-features", message, "expected `&` or `,`", help=help[at.found])
+
+
+def ampersand_in_condition(at: Failure) -> Diagnostic | None:
+    if at.found not in ("&", "&&") or not at.expects("and"):
+        return None
+    where = "inside brackets" if at.within("LPAR") else "in a condition"
+    message = f"`{at.found}` crosses features; {where} tests are joined by `and`"
+    return at.error("ampersand-in-condition", message, "expected `and` or `or`", help="write `and`")
+
+
+def foreign_operator(at: Failure) -> Diagnostic | None:
+    """`a || b`, and `a == b`, of which the parser took the first half for an operator of this language"""
+    last, found, span = at.token(1), at.found, at.span
+    ours = OPERATORS.get(found)
+    if last is not None and at.adjacent and f"{last}{found}" in OPERATORS:
+        found, ours, span = f"{last}{found}", str(last), at.span_of(last).to(at.span)
+    elif ours is None or not at.expects(ours):
+        return None
+    return at.error("foreign-operator", f"`{found}` is no operator of this language", span=span, help=f"write `{ours}`")
+
+
+def reserved_word(at: Failure) -> Diagnostic | None:
+    """A word of the language where a name was meant: the parser took it for itself and stopped behind it."""
+    word = at.token(1)
+    if word is None or str(word) not in RESERVED or not at.expects("NAME") or word.type == "NAME":
+        return None
+    if not at.at_end and at.found not in (",", ")", "]", "[", "&", ":", "="):
+        return None
+    starts_here = at.token(2) is None or not at.follows(*ENDS_AN_ITEM, back=2)
+    if not starts_here:
+        return None
+    message = f"`{word}` is a word of the language and cannot be a name"
+    return at.error("reserved-word", message, "expected a name", span=at.span_of(word))
+
+
+def misspelt_word(at: Failure) -> Diagnostic | None:
+    if not at.found.isidentifier():
+        return None
+    words = [word for word in at.expected if word.isalpha() and word.islower()]
+    close = difflib.get_close_matches(at.found.lower(), words, n=1, cutoff=0.75)
+    other = WORDS.get(at.found.lower())
+    if close:
+        return at.error("misspelt-word", f"unexpected `{at.found}`", help=f"did you mean `{close[0]}`?")
+    if other is not None and at.expects(other):
+        return at.error("misspelt-word", f"unexpected `{at.found}`", help=f"this language writes `{other}`")
+    return None
+
+
+def clause_order(at: Failure) -> Diagnostic | None:
+    clauses = CLAUSES.get(at.keyword, ())
+    if at.found not in clauses or at.opener is not None:
+        return None
+    later = [token for token in at.tokens[1:] if str(token) in clauses and token.type != "NAME"]
+    after = [token for token in later if clauses.index(str(token)) > clauses.index(at.found)]
+    if str(at.found) in map(str, later):
+        message = f"`{at.found}` is given twice"
+        return at.error("clause-twice", message, "the second one", help="keep one of them")
+    if not after:
+        return None
+    also = (Label(at.span_of(after[0]), f"`{after[0]}` comes after it"),)
+    order = ", ".join(f"`{clause}`" for clause in clauses)
+    message = f"`{at.found}` stands before `{after[0]}`"
+    return at.error("clause-order", message, also=also, help=f"the order in a `{at.keyword}` statement is {order}")
+
+
+def late_clause(at: Failure) -> Diagnostic | None:
+    """`where` or `with` below the features in a clique's block, where it was read as the name of a feature"""
+    word = at.token(1)
+    if at.keyword != "clique" or word is None or word not in ("where", "with") or word.type != "NAME":
+        return None
+    message = f"in the block of a clique `{word}` stands above the features"
+    help = "the order is: one line `where …`, one line `with …`, then the features"
+    return at.error("clause-order", message, span=at.span_of(word), help=help)
+
+
+def two_statements(at: Failure) -> Diagnostic | None:
+    if at.found not in KEYWORDS or at.opener is not None or at.expects("NAME"):
+        return None
+    message = f"`{at.found}` starts a statement of its own"
+    return at.error("two-statements", message, at.expectation(), help="put it on a new line")
+
+
+# names and states ---------------------------------------------------------------------------------------------
+
+
+def odd_name(at: Failure) -> Diagnostic | None:
+    """`my-group`, `B-NP` after `=`: a name that goes on with a mark, or a state that needs quotes."""
+    name = at.token(1)
+    match = re.match(r"[^\s\"#(){}\[\],:=&]+", at.rest)
+    if name is None or not at.follows("NAME") or not at.adjacent or match is None:
+        return None
+    span = at.span_of(name).to(at.ahead(len(match[0])))
+    if at.follows("EQUAL", back=2) or (at.keyword in ("label", "latent", "memory") and at.within("LPAR")):
+        message = f"`{span.text}` is no plain name"
+        return at.error(
+            "unquoted-state", message, "expected a name or a quoted text", span=span, help=f'write `"{span.text}"`'
+        )
+    plain = re.sub(r"\W+", "_", span.text).strip("_")
+    if plain == name:
+        return None
+    message = f"`{span.text}` is no name; a name has letters, digits and `_`"
+    return at.error("odd-name", message, span=span, help=f"for instance `{plain}`")
+
+
+def unquoted_state(at: Failure) -> Diagnostic | None:
+    """A mark of the language as a state: `{A, :}`, `missing = ?`"""
+    wants_state = at.expects("STATE") and at.found in tuple(":=&")
+    wants_value = at.follows("EQUAL") and at.expects("FLOAT") and not at.at_end and not at.found.isidentifier()
+    if not wants_state and not wants_value:
+        return None
+    text = re.split(r"[\s,)}]", at.rest, maxsplit=1)[0] or at.found
+    message = f"`{text}` needs quotes here"
+    return at.error("unquoted-state", message, at.expectation(), span=at.ahead(len(text)), help=f'write `"{text}"`')
+
+
+def unquoted_text(at: Failure) -> Diagnostic | None:
+    if at.expected != {"STRING"} or at.at_end:
+        return None
+    text = at.rest.partition(" ")[0]
+    message = f"`{text}` needs quotes here"
+    return at.error("unquoted-text", message, at.expectation(), span=at.ahead(len(text)), help=f'write `"{text}"`')
+
+
+def missing_braces(at: Failure) -> Diagnostic | None:
+    """`label y in (A, B)`, `label y in A, B`"""
+    bracket, comma = at.follows("IN") and at.found in ("(", "["), at.follows("IN", back=2) and at.found == ","
+    if not bracket and not comma:
+        return None
+    message = "a set of states stands between `{` and `}`"
+    return at.error("missing-braces", message, "expected `{`" if bracket else "", help="for instance `in {B, I, O}`")

@@ -1,0 +1,81 @@
+"""How a statement begins: what can be said before the parser looks at it.
+
+Tabs and stray indentation, a first word that starts no statement, a line of another tool's template. Each of them
+returns one `Diagnostic` or None. Not here: mistakes further on in a statement (`hints`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from ..errors import Diagnostic, Label, Span
+from .foreign import look_for_foreign_line
+from .split import Chunk
+from .vocabulary import KEYWORDS, SYNONYMS
+
+__all__ = ["look_at_opening"]
+
+# Possessive, so that a line of a million tabs costs no more than its length.
+TAB = re.compile(r"^ *+(\t++)[ \t]*+[^\s#]", re.MULTILINE)
+OPEN_BLOCK = re.compile(r":[ \t]*+(#[^\n]*)?$")
+
+
+def look_at_opening(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+    """What is wrong with the way `chunk` begins. `above` is the statement before it."""
+    for look in (_tab, _indented, _foreign, _unknown):
+        problem = look(chunk, above)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _tab(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+    """A line of code that is indented by a tab (blank lines and comments do not matter)."""
+    text = chunk.source.text
+    line = text.rfind("\n", 0, chunk.start) + 1  # the first line may be indented itself
+    match = TAB.search(text, line, chunk.end)
+    if match is None:
+        return None
+    label = Label(Span(chunk.source, match.start(1), match.end(1)), "expected spaces")
+    help = "replace every tab at the start of a line by 4 spaces"
+    return Diagnostic("tab", "a tab in the indentation", label, help=help)
+
+
+def _indented(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+    if not chunk.indented:
+        return None
+    start = chunk.source.text.rfind("\n", 0, chunk.start) + 1
+    message = "the first statement is indented; a statement starts at the beginning of its line"
+    label = Label(Span(chunk.source, start, chunk.start), "expected no blanks here")
+    return Diagnostic("indented-statement", message, label, help="remove the blanks")
+
+
+def _foreign(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+    return look_for_foreign_line(chunk)
+
+
+def _unknown(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
+    first_line = chunk.text.partition("\n")[0].rstrip()
+    word = re.match(r"\w+|\S", first_line)
+    if word is None or word[0] in KEYWORDS:
+        return None
+    found = word[0]
+    message = f"`{found}` starts no statement"
+    label = Label(Span(chunk.source, chunk.start, chunk.start + len(found)), "unknown statement")
+    help = _advice(found, above)
+    return Diagnostic("unknown-statement", message, label, help=help)
+
+
+def _advice(found: str, above: Chunk | None) -> str:
+    if found.lower() in KEYWORDS:
+        return f"keywords are written in lower case: `{found.lower()}`"
+    if above is not None and OPEN_BLOCK.search(above.text):
+        return f"indent this line if it belongs to the block of `{above.text.partition(' ')[0]}` above"
+    synonym = SYNONYMS.get(found.lower())
+    if synonym is not None:
+        return f"this language calls it `{synonym}`"
+    close = difflib.get_close_matches(found.lower(), KEYWORDS, n=1, cutoff=0.7)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"

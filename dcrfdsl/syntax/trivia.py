@@ -1,0 +1,130 @@
+"""Comments and blank lines: which statement they belong to, and where in it they stand.
+
+Comments are no tokens of the grammar, so they are read from the gaps between the tokens. A `##` block at the top
+documents the file, any other one the statement below it; the rest is kept for `format`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lark import Token
+
+from .ast import Trivia
+from .lexing import LAYOUT
+from .split import Chunk, Line
+
+__all__ = ["Head", "between", "comments", "head", "inner", "split_doc", "strip", "strip_end"]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The lines before the first statement: the file's doc, the comments above `dcrf 1`, and what is left."""
+
+    doc: tuple[str, ...]
+    opening: tuple[str, ...]
+    rest: tuple[Line, ...]
+
+
+def is_doc(comment: str) -> bool:
+    """`## text`; a ruler of three and more `#` is an ordinary comment."""
+    return comment.startswith("##") and not comment.startswith("###")
+
+
+def doc_text(comment: str) -> str:
+    return comment[2:].removeprefix(" ")
+
+
+def comments(lines: Iterable[Line | str]) -> tuple[str, ...]:
+    """The lines as a statement keeps them: runs of blank lines are one."""
+    kept: list[str] = []
+    for line in lines:
+        text = line if isinstance(line, str) else line.text
+        if text or not kept or kept[-1]:
+            kept.append(text)
+    return tuple(kept)
+
+
+def split_doc(lines: Sequence[Line]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The `##` text of the statement below `lines`, and the other comments."""
+    doc = tuple(doc_text(line.text) for line in lines if is_doc(line.text))
+    return doc, comments(line for line in lines if not is_doc(line.text))
+
+
+def head(before: Sequence[Line], after: Sequence[Line], *, edition: bool, statement: bool) -> Head:
+    """Divide the lines at the top of a file, `before` and `after` its `dcrf 1` (all are `after` if it has none).
+
+    The first `##` block after `dcrf 1` is the file's if it follows at once, or if a blank line separates it from the
+    first statement (`statement`: there is one). Those above `dcrf 1` always are.
+    """
+    doc = [doc_text(line.text) for line in before if is_doc(line.text)]
+    opening = comments(line for line in before if not is_doc(line.text))
+    first = next((i for i, line in enumerate(after) if is_doc(line.text)), len(after))
+    last = next((i for i in range(first, len(after)) if not is_doc(after[i].text)), len(after))
+    separated = not statement or any(not line.text for line in after[last:])
+    if (edition and first == 0) or separated:
+        doc += [doc_text(line.text) for line in after[first:last]]
+        after = [*after[:first], *after[last:]]
+    return Head(tuple(doc), strip_end(strip(opening)), tuple(after))
+
+
+def strip(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Without a blank line at the start. (Runs of blank lines are one already.)"""
+    return lines[1:] if lines and not lines[0] else lines
+
+
+def strip_end(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Without a blank line at the end."""
+    return lines[:-1] if lines and not lines[-1] else lines
+
+
+def between(gap: Sequence[Line], block: bool) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Divide the lines between two statements: the tail of the first one's block, and what precedes the second.
+
+    The tail ends with the last indented comment that no unindented one precedes.
+    """
+    if not block:
+        return (), tuple(gap)
+    tail = 0
+    for i, line in enumerate(gap):
+        if line.text and not line.indented:
+            break
+        if line.text:
+            tail = i + 1
+    return tuple(gap[:tail]), tuple(gap[tail:])
+
+
+def inner(chunk: Chunk, tokens: Sequence[Token], tail: Sequence[Line]) -> tuple[tuple[str, ...], Trivia]:
+    """The comments inside a statement. Those inside brackets that go over several lines are given first or, in a
+    block, before their line: `format` closes such brackets on one line."""
+    above: list[str] = []
+    ends = [""]  # of the statement's first line, then of each line of its block
+    inside: list[list[str]] = []
+    text, place = chunk.source.text, chunk.start
+    breaks = False
+    for token in tokens:
+        if token.type in LAYOUT:
+            breaks = breaks or token.type in ("_INDENT", "_NL")
+            continue
+        end, lines = _gap(text[place : token.start_pos])
+        place = token.end_pos or place
+        if breaks:
+            inside.append(lines)
+            ends[-1] = end
+            ends.append("")
+        else:
+            (inside[-1] if inside else above).extend(line for line in (end, *lines) if line)
+        breaks = False
+    ends[-1] = _gap(text[place : chunk.end])[0]
+    inside.append([line.text for line in tail])
+    rows = tuple(comments(lines) for lines in inside)
+    return tuple(above), Trivia(
+        end=ends[0], inside=rows if any(rows) else (), ends=tuple(ends[1:]) if any(ends[1:]) else ()
+    )
+
+
+def _gap(text: str) -> tuple[str, list[str]]:
+    """Between two tokens: the comment at the end of the first one's line, and the lines before the second one's."""
+    first, *rest = [line.strip(" \t\r") for line in text.split("\n")]
+    return first, rest[:-1]

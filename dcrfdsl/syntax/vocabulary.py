@@ -1,0 +1,79 @@
+"""The words of the language, the words that other tools and papers use for the same things, and odd characters.
+
+Tables that `openings` and `hints` look up. Not here: names of methods, metrics and feature functions.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["CLAUSES", "KEYWORDS", "OPERATORS", "RESERVED", "SYNONYMS", "WORDS", "describe_character"]
+
+# Words that cannot be names: where they stand in an expression or a block they mean themselves.
+RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches", "not", "or", "where", "with"})
+
+KEYWORDS = (
+    "dcrf", "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece",
+    "forbid", "require", "infer", "decode", "train", "evaluate",
+)  # fmt: skip
+
+# What papers and other tools call it -> what this language calls it.
+SYNONYMS = {
+    "factor": "clique", "factors": "clique", "edge": "clique", "edges": "clique", "template": "clique",
+    "potential": "clique", "unigram": "clique", "bigram": "clique", "transition": "clique", "transitions": "clique",
+    "emission": "clique", "pairwise": "clique", "unary": "clique", "chain": "clique", "skip": "clique",
+    "connect": "clique", "depends": "clique", "weights": "clique",
+    "hidden": "latent",
+    "variable": "label", "var": "label", "state": "label", "states": "label", "node": "label", "output": "label",
+    "outputs": "label", "tag": "label", "tags": "label", "target": "label", "predict": "label", "random": "label",
+    "observed": "data", "input": "data", "inputs": "data", "columns": "data", "column": "data", "observe": "data",
+    "corpus": "data", "reader": "data", "read": "data",
+    "feature": "features", "feats": "features", "attributes": "features", "group": "features", "window": "features",
+    "dictionary": "lexicon", "gazetteer": "lexicon", "wordlist": "lexicon", "list": "lexicon",
+    "const": "let", "constant": "let", "define": "let", "set": "let", "param": "let", "parameter": "let",
+    "include": "use", "import": "use", "from": "use", "extends": "use",
+    "history": "memory", "previous": "memory", "map": "view", "coarse": "view",
+    "constraint": "require", "constrain": "require", "assert": "require", "must": "require",
+    "disallow": "forbid", "exclude": "forbid", "never": "forbid",
+    "inference": "infer", "marginals": "infer", "viterbi": "decode", "decoder": "decode", "predictor": "decode",
+    "learn": "train", "fit": "train", "training": "train", "optimize": "train", "criterion": "train", "loss": "train",
+    "metric": "evaluate", "metrics": "evaluate", "eval": "evaluate", "score": "evaluate", "report": "evaluate",
+    "component": "piece", "pid": "piece", "version": "dcrf", "edition": "dcrf", "language": "dcrf",
+}  # fmt: skip
+
+
+# Other languages' operators -> this one's.
+OPERATORS = {
+    "==": "=", ":=": "=", "<>": "!=", "&&": "and", "||": "or", "|": "or", "!": "not", "~": "matches", "^": "&",
+    "*": "&", "+": "&", "->": ":",
+}  # fmt: skip
+
+# Words that stand where this language has another one.
+WORDS = {
+    "contains": "has", "search": "has", "match": "matches", "like": "matches", "equals": "=", "eq": "=", "are": "is",
+    "isnt": "is", "named": "as", "called": "as", "using": "with", "given": "where", "such": "where", "when": "where",
+    "for": "over", "on": "over", "of": "over", "from": "after", "init": "initially", "initial": "initially",
+    "start": "initially", "range": "tune", "if": "when", "provided": "when", "otherwise": "else", "to": "..",
+}  # fmt: skip
+
+# The clauses of a statement in the order in which they stand.
+CLAUSES = {
+    "label": ("in", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
+    "clique": ("where", "as", "with"), "piece": ("over",), "forbid": ("as",), "require": ("when", "as"),
+    "train": ("as", "after"), "let": ("=", "tune"), "lexicon": ("=", "with"),
+}  # fmt: skip
+
+LOOKALIKES = {
+    "QUOTATION MARK": 'write a plain `"`', "SPACE": "write an ordinary blank", "DASH": "write a plain `-`",
+    "MINUS": "write a plain `-`", "ELLIPSIS": "write `..`", "COMMA": "write a plain `,`", "COLON": "write a plain `:`",
+    "PARENTHESIS": "write a plain bracket",
+}  # fmt: skip
+
+
+def describe_character(char: str) -> tuple[str, str | None] | None:
+    """How to show a character that is no plain mark, letter or digit, and what to write instead if that is known."""
+    if not char or char.isalnum() or (char.isascii() and char.isprintable()):
+        return None
+    code, name = f"U+{ord(char):04X}", unicodedata.name(char, "CONTROL CHARACTER")
+    shown = f"`{char}` ({code}, {name.lower()})" if char.isprintable() else f"{code} ({name.lower()})"
+    return shown, next((help for part, help in LOOKALIKES.items() if part in name), None)

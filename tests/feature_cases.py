@@ -1,0 +1,260 @@
+"""Feature lists, sentences and resources that the tests of `dcrfdsl.features` share."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dcrfdsl.data.corpus import Corpus, InternedColumn, NumericColumn
+from dcrfdsl.features import FeatureExtractor, Lexicon, Lexicons, feature, registered_features
+from dcrfdsl.spec import expressions as ex
+from dcrfdsl.spec import model
+
+COLUMNS = (
+    model.Column(name="word", source="word"),
+    model.Column(name="pos", source="pos"),
+    model.Column(name="tags", source="tags", type=model.ColumnType(name="bag")),
+    model.Column(name="temp", source="temp", type=model.ColumnType(name="float")),
+    model.Column(name="more", source="more", type=model.ColumnType(name="float")),
+    model.Column(name="pixels", source="pixels", type=model.ColumnType(name="vector", size=2)),
+    model.Column(name="y", source="y"),
+)
+
+
+def place(*offsets: int) -> ex.Place:
+    return (
+        ex.Here()
+        if offsets in ((), (0,))
+        else ex.At(offset=offsets[0])
+        if len(offsets) == 1
+        else ex.Several(offsets=offsets)
+    )
+
+
+def ref(name: str, *offsets: int) -> ex.Reference:
+    return ex.Reference(name=name, place=place(*offsets))
+
+
+def window(name: str, first: int, last: int) -> ex.Reference:
+    return ex.Reference(name=name, place=ex.Window(first=first, last=last))
+
+
+def call(function: str, term: ex.Term, *arguments: object, at: int = 0, **options: str) -> ex.Apply:
+    values = [
+        ex.Range(first=a[0], last=a[1]) if isinstance(a, tuple) else ex.Number(value=a) if isinstance(a, int) else a
+        for a in arguments
+    ]
+    named = [ex.Argument(name=name, value=ref(value)) for name, value in options.items()]
+    positional = [ex.Argument(value=value) for value in (term, *values)]
+    return ex.Apply(function=function, arguments=(*positional, *named), place=place(at))
+
+
+def cross(*factors: ex.Condition) -> ex.Cross:
+    return ex.Cross(factors=factors)
+
+
+def has(term: ex.Term, pattern: str, ignore_case: bool = False) -> ex.Has:
+    return ex.Has(term=term, regex=ex.Regex(pattern=pattern, ignore_case=ignore_case))
+
+
+def matches(term: ex.Term, pattern: str) -> ex.Matches:
+    return ex.Matches(term=term, regex=ex.Regex(pattern=pattern))
+
+
+def spec_of(
+    *features: ex.Feature, pad: tuple[int, ...] = (), groups: tuple[model.FeatureGroup, ...] = ()
+) -> model.ModelSpec:
+    """A model with one clique; `pad`: the offsets of its sites beside 0, with `edges = pad`."""
+    sites = tuple(model.Site(variable="y", place=place(offset)) for offset in (*pad, 0))
+    clique = model.CliqueSpec(sites=sites, edges="pad" if pad else "inside", features=features)
+    lexicons = tuple(model.Lexicon(name=name, path="-") for name in LEXICONS)
+    data = model.DataSpec(format="conll", columns=COLUMNS)
+    return model.ModelSpec(data=data, groups=groups, cliques=(clique,), lexicons=lexicons, lets=LETS)
+
+
+def corpus_of(sentences: list[dict[str, list]]) -> Corpus:
+    columns: dict[str, InternedColumn | NumericColumn] = {}
+    for column in COLUMNS[:-1]:
+        cells = [cell for sentence in sentences for cell in sentence[column.name]]
+        if column.type.name == "float":
+            columns[column.name] = NumericColumn(np.array(cells, np.float64))
+        elif column.type.name == "vector":
+            columns[column.name] = NumericColumn(np.array(cells, np.float64).reshape(-1, 2))
+        else:
+            values = list(dict.fromkeys(cells))
+            columns[column.name] = InternedColumn(np.array([values.index(cell) for cell in cells], np.int32), values)
+    off = np.cumsum([0, *(len(sentence["word"]) for sentence in sentences)])
+    return Corpus("test.txt", off, columns, np.arange(off[-1]) + 1)
+
+
+def sentence(
+    words: str, pos: str = "", tags: list[str] | None = None, temp: list[float] | None = None
+) -> dict[str, list]:
+    tokens = words.split()
+    return {
+        "word": tokens, "pos": pos.split() or ["N"] * len(tokens), "tags": tags or [""] * len(tokens),
+        "temp": temp or [0.0] * len(tokens), "more": [1.0] * len(tokens), "pixels": [(0.0, 0.0)] * len(tokens),
+    }  # fmt: skip
+
+
+# what the words of a test are drawn from: cases, digits, several scripts, prefixes of one another, entries of lexicons
+WORDS = ["a", "A", "ab", "aba", "New", "York", "new", "3", "3rd", "Éa", "ß", "日本", "x-y", "abababab" * 3, "I"]
+TOKEN = st.fixed_dictionaries(
+    {
+        "word": st.sampled_from(WORDS), "pos": st.sampled_from(["N", "V", "New", "3"]),
+        "tags": st.sampled_from(["", "p", "p q", "q p p", "r  q"]), "temp": st.sampled_from([0.0, 1.0, -2.5, 3.0]),
+        "more": st.sampled_from([0.0, 1.0, 3.0]), "pixels": st.tuples(*[st.sampled_from([0.0, 1.0, 0.5])] * 2),
+    }
+)  # fmt: skip
+SENTENCES = st.lists(
+    st.lists(TOKEN, min_size=1, max_size=6).map(lambda tokens: {key: [t[key] for t in tokens] for key in tokens[0]}),
+    min_size=1,
+    max_size=5,
+)
+LEXICONS = {
+    "places": dict.fromkeys(["New York", "New", "York New York", "日本", "a a"], ""),
+    "brill": {"a": "DT", "A": "DT", "New": "JJ", "3": "CD"},
+}
+LETS = (model.Let(name="two", value=ex.Number(value=2)), model.Let(name="noun", value=ex.Text(value="N")))
+
+
+@feature
+def vowels(word):
+    return "".join(c for c in word if c in "aeiou") or None
+
+
+@feature
+def halves(word):
+    return (word[: len(word) // 2], word[len(word) // 2 :])
+
+
+@feature
+def capital(word):
+    return word[0].isupper()
+
+
+@feature(name="size")
+def _size(word, factor):
+    return len(word) * factor - 2
+
+
+@feature
+def warm(temp):
+    return temp > 0
+
+
+REGISTERED = registered_features(globals())
+KINDS = {"vowels": "value", "halves": "value", "capital": "test", "size": "number", "warm": "test"}
+
+
+def resources() -> Lexicons:
+    def lexicon(name: str, entries: dict[str, str]) -> Lexicon:
+        return Lexicon(name, tuple(entries), tuple(entries.values()) if any(entries.values()) else None, "0")
+
+    return Lexicons({name: lexicon(name, entries) for name, entries in LEXICONS.items()})
+
+
+def learn(spec: model.ModelSpec, sentences: list[dict[str, list]]):
+    return FeatureExtractor.learn(spec, corpus_of(sentences), resources=resources(), registered=REGISTERED)
+
+
+def described(extractor: FeatureExtractor, rows, feature_set: int = 0) -> list[dict[str, float]]:
+    """Rows as texts and values."""
+    out = []
+    for start, end in zip(rows.row_off, rows.row_off[1:], strict=False):
+        texts = [extractor.describe(feature_set, int(one)) for one in rows.feature[start:end]]
+        assert len(set(texts)) == len(texts)
+        out.append(dict(zip(texts, rows.value[start:end] if len(rows.value) else [1.0] * len(texts), strict=True)))
+    return out
+
+
+# the law: rows are those of the twin --------------------------------------------------------------------------------
+
+GROUP = model.FeatureGroup(
+    name="q", features=(ref("word"), has(ref("word"), "[0-9]"), cross(ref("pos"), ref("pos", 1)))
+)
+RARE = model.FeatureGroup(name="rare", features=(call("lower", window("word", -1, 1)), ref("pos")), min_count=2)
+INNER = model.FeatureGroup(name="inner", features=(ref("q", -1), ref("rare", 1)), outside="skip")
+
+TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
+    "identity": (ref("word"),),
+    "window": (window("word", -2, 2), ref("pos", -3, 0, 3)),
+    "lower": (call("lower", ref("word"), at=-1),),
+    "prefix": (call("prefix", ref("word"), (1, 3)), call("prefix", ref("word", 1), 2)),
+    "suffix": (call("suffix", ref("word"), (2, 4), at=-1),),
+    "nested": (call("suffix", call("lower", ref("word", -1)), (1, 2), at=-1),),
+    "shape": (call("shape", ref("word")), call("shape", ref("word"), short="yes", at=1)),
+    "length": (call("length", ref("word")),),
+    "chars": (call("chars", ref("word"), 2), call("chars", ref("word", -1), (1, 2))),
+    "chars cross": (cross(call("chars", ref("word"), 2), call("prefix", ref("word", -1), (1, 2)), ref("pos")),),
+    "bag": (
+        ref("tags"),
+        cross(ref("tags", -1), ref("pos")),
+        ex.Is(term=ref("tags"), state="q"),
+        call("prefix", ref("tags"), 1),
+    ),
+    "regex": (matches(window("word", -1, 1), "[A-Z][a-z]+"), has(ref("word"), "é", True), has(ref("word"), r"\w")),
+    "is": (ex.Is(term=ref("pos", -1), state="N"), ex.Is(term=ref("pos", 1), state="N", negated=True)),
+    "in": (ex.InSet(term=ref("word"), states=("a", "New")), ex.InSet(term=ref("word", 1), states=("a",), negated=True)),
+    "lexicon": (
+        ex.InLexicon(term=ref("word"), lexicon="places"),
+        ex.InLexicon(term=ref("word", -1), lexicon="places", negated=True),
+    ),
+    "map": (
+        call("brill", ref("word")),
+        call("brill", ref("word"), at=-1),
+        ex.Is(term=call("brill", ref("word")), state="DT", negated=True),
+    ),
+    "span": (
+        ex.Apply(
+            function="span",
+            arguments=(ex.Argument(value=ref("word")), ex.Argument(value=ref("places"))),
+            place=ex.Window(first=-1, last=1),
+        ),
+    ),
+    "equals": (
+        ex.Equals(left=ref("word"), right=ref("word", -1)),
+        ex.Equals(left=ref("word"), right=ref("pos")),
+        ex.Equals(left=call("brill", ref("word")), right=call("brill", ref("word", 1)), negated=True),
+    ),
+    "equals numbers": (
+        ex.Equals(left=ref("temp"), right=ref("more", -1)),
+        ex.Equals(left=ref("temp"), right=ref("more"), negated=True),
+    ),
+    "logic": (
+        ex.Or(parts=(ref("first"), ex.Is(term=ref("pos", -1), state="N"))),
+        ex.Not(inner=ex.Is(term=ref("pos", -1), state="N")),
+        ex.And(
+            parts=(ex.Not(inner=ref("last")), has(ref("word"), "a"), ex.Equals(left=ref("word", 1), right=ref("word")))
+        ),
+        ex.Or(parts=(has(ref("word"), "^a"), matches(ref("word"), "3"))),
+    ),
+    "positions": (ref("first"), ref("last", 1), ref("index"), cross(ref("index", -1), ref("pos"))),
+    "numbers": (ref("temp"), ref("temp", -1), cross(ref("temp"), ref("more", 1)), cross(ref("temp", 1), ref("pos"))),
+    "numbers ragged": (cross(ref("temp"), call("chars", ref("word"), 1)), cross(ref("tags"), ref("more"))),
+    "vector": (ref("pixels"), ref("pixels", 1), cross(ref("pixels", -1), ref("pos"))),
+    "cross": (
+        cross(ref("word", -1), ref("word")),
+        cross(ref("pos", -2), ref("pos", -1), ref("pos")),
+        cross(ref("word"), ref("word")),
+    ),
+    "cross of windows": (cross(window("pos", -1, 1), ref("word", -1, 1)),),
+    "test in a cross": (cross(has(ref("word", 1), "[0-9]"), ref("pos", -1)),),
+    "long cross": (cross(ref("word", -2), ref("word", -1), ref("word"), ref("word", 1), ref("word", 2), ref("pos")),),
+    "groups": (
+        window("q", -1, 1),
+        ref("rare"),
+        ref("bias"),
+        cross(ref("rare", -1), has(ref("word"), "a")),
+        ref("word"),
+    ),
+    "skip": (ref("inner"), cross(ref("inner"), ref("word", 2))),
+    "registered": (
+        call("vowels", ref("word"), at=-1),
+        call("halves", ref("word")),
+        call("capital", ref("word"), at=1),
+        ex.And(parts=(call("capital", ref("word")), has(ref("word"), "w"))),
+        call("size", ref("word"), 3, at=-1),
+        call("warm", ref("temp")),
+    ),
+}

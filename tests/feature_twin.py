@@ -1,0 +1,335 @@
+"""Feature extraction, slow and obvious: token by token, in texts. The twin of `dcrfdsl.features`.
+
+At an anchor t every listed feature is written out as a text (`lower(word)[-1]=the & pos=NN`) with its value; a
+feature is its text. Nothing is interned and nothing is shared with the code under test but the specification's
+classes and the notation of one term.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import re2
+
+from dcrfdsl.spec import expressions as ex
+from dcrfdsl.spec.model import FeatureGroup, ModelSpec
+
+Sentence = Mapping[str, Sequence[Any]]  # column -> the value of each token
+OUTSIDE = "outside"
+
+TEXT: dict[str, Callable[..., list[str]]] = {
+    "lower": lambda v: [v.lower()],
+    "prefix": lambda v, n: [v[:k] for k in n if len(v) >= k],
+    "suffix": lambda v, n: [v[-k:] for k in n if len(v) >= k],
+    "chars": lambda v, n: [v[i : i + k] for k in n for i in range(len(v)) if i + k <= len(v)],
+    "length": lambda v: ["20+" if len(v) >= 20 else str(len(v))],
+    "shape": lambda v, short=False: [shape(v, short)],
+}
+
+
+def shape(value: str, short: bool) -> str:
+    out = ""
+    for char in value:
+        kind = "X" if char.isupper() else "x" if char.isalpha() else "d" if char.isdigit() else char
+        if not (short and out.endswith(kind)):
+            out += kind
+    return out
+
+
+class Twin:
+    """`sizes`: numeric columns and the length of vectors; `bags`: bag columns; lexicons as dicts (sets: to "")."""
+
+    def __init__(self, spec: ModelSpec, lexicons: Mapping[str, Mapping[str, str]], functions: Mapping[str, Any]):
+        self.spec, self.lexicons, self.functions = spec, lexicons, functions
+        assert spec.data is not None
+        self.types = {column.name: column.type for column in spec.data.columns}
+
+    # one clique ---------------------------------------------------------------------------------------------------
+
+    def rows(self, clique: int, sentences: Sequence[Sentence]) -> list[dict[str, tuple[float, int]]]:
+        """Every row of a clique, sentence after sentence: feature text -> (value, min_count)."""
+        spec = self.spec.cliques[clique]
+        places = [0 if s.place.kind == "here" else s.place.offset for s in spec.sites]
+        out = []
+        for sentence in sentences:
+            length = len(next(iter(sentence.values())))
+            first, last = (-max(places), length - 1 - min(places)) if spec.edges == "pad" else (0, length - 1)
+            for t in range(first, last + 1):
+                row: dict[str, tuple[float, int]] = {}
+                for feature in spec.features:
+                    for text, value, min_count in self.fired(feature, sentence, t, 0):
+                        row[text] = (value, min(min_count, row.get(text, (0, min_count))[1]))
+                out.append(row)
+        return out
+
+    def fired(self, feature: ex.Feature, sentence: Sentence, t: int, shift: int) -> Iterator[tuple[str, float, int]]:
+        for combination in self.crossed(feature, shift):
+            yield from self.cross(*combination, sentence, t)
+
+    def crossed(self, feature: ex.Feature, shift: int) -> Iterator[tuple[list[ex.Condition], int, bool]]:
+        """The factors of every feature that an entry of a list stands for, windows and groups written out."""
+        parts = feature.factors if isinstance(feature, ex.Cross) else (feature,)
+        for chosen in itertools.product(*(list(self.alternatives(part, shift)) for part in parts)):
+            factors = [factor for one in chosen for factor in one[0]]
+            yield factors, max(one[1] for one in chosen), any(one[2] for one in chosen)
+
+    def alternatives(self, part: ex.Condition, shift: int) -> Iterator[tuple[list[ex.Condition], int, bool]]:
+        group = self.spec.declaration(part.name) if isinstance(part, ex.Reference) else None
+        if isinstance(group, FeatureGroup):
+            for offset in offsets(part.place):
+                for feature in group.features:
+                    for factors, min_count, skip in self.crossed(feature, shift + offset):
+                        yield factors, max(min_count, group.min_count), skip or group.outside == "skip"
+        elif part == ex.Reference(name="bias"):
+            yield [], 1, False
+        else:
+            for condition in unrolled(part, shift):
+                yield [condition], 1, False
+
+    def cross(
+        self, factors: list[ex.Condition], min_count: int, skip: bool, sentence: Sentence, t: int
+    ) -> Iterator[tuple[str, float, int]]:
+        length = len(next(iter(sentence.values())))
+        if not factors:
+            return  # bias is no row feature
+        if skip and any(not 0 <= t + o < length for factor in factors for o in self.places(factor)):
+            return
+        unique = [factor for i, factor in enumerate(factors) if factor not in factors[:i]]
+        for chosen in itertools.product(*(self.factor(factor, sentence, t) for factor in unique)):
+            value = 1.0
+            for _, number in chosen:
+                value *= number
+            if value != 0:
+                yield " & ".join(text for text, _ in chosen), value, min_count
+
+    # one factor ---------------------------------------------------------------------------------------------------
+
+    def factor(self, condition: ex.Condition, sentence: Sentence, t: int) -> list[tuple[str, float]]:
+        if isinstance(condition, ex.Reference | ex.Apply):
+            found = self.term(condition, sentence, t)
+            name = place_last(condition)
+            if isinstance(found, str):  # outside
+                if self.is_text(condition):
+                    return [(f"{name}={found}", 1.0)]
+                return []
+            if isinstance(found, bool):
+                return [(name, 1.0)] if found else []
+            if isinstance(found, float):
+                return [(name, found)]
+            if isinstance(found, tuple):
+                return [(f"{name}#{i}", number) for i, number in enumerate(found) if number]
+            return [(f"{name}={text}", 1.0) for text in dict.fromkeys(found)]
+        return [(self.test_name(condition), 1.0)] if self.truth(condition, sentence, t) is True else []
+
+    def is_text(self, term: ex.Reference | ex.Apply) -> bool:
+        if isinstance(term, ex.Apply):
+            return term.function not in self.functions or self.functions[term.function][1] == "value"
+        numeric = term.name in self.types and self.types[term.name].name in ("float", "vector")
+        return not numeric and term.name not in ("first", "last")
+
+    def term(self, term: ex.Reference | ex.Apply, sentence: Sentence, t: int) -> Any:
+        """A list of texts, a truth, a number, a tuple of numbers, or the text of a place outside (`⟨-1⟩`)."""
+        (offset,) = self.places(term)
+        length = len(next(iter(sentence.values())))
+        at = t + offset
+        if at < 0:
+            return f"⟨-{-at}⟩"
+        if at >= length:
+            return f"⟨+{at - length + 1}⟩"
+        return self.value(term, sentence, at)
+
+    def value(self, term: ex.Reference | ex.Apply, sentence: Sentence, at: int) -> Any:
+        length = len(next(iter(sentence.values())))
+        if isinstance(term, ex.Reference):
+            if term.name in sentence:
+                value = sentence[term.name][at]
+                kind = self.types[term.name].name
+                return value.split() if kind == "bag" else value if kind in ("float", "vector") else [value]
+            return {"first": at == 0, "last": at == length - 1, "index": [str(at + 1)]}[term.name]
+        subject, *rest = term.arguments
+        if term.function == "span":
+            return self.span(term, sentence, at)
+        inner = self.value(subject.value, sentence, at)
+        if term.function in self.lexicons:
+            lexicon = self.lexicons[term.function]
+            return [lexicon[text] for text in inner if text in lexicon]
+        if term.function in self.functions:
+            return self.registered(term.function, inner, [argument.value.value for argument in rest])
+        arguments = [range(a.value.first, a.value.last + 1) if isinstance(a.value, ex.Range) else [a.value.value]
+                     for a in rest if a.name is None]  # fmt: skip
+        named = {a.name: a.value.name == "yes" for a in rest if a.name is not None}
+        return [out for text in inner for out in TEXT[term.function](text, *arguments, **named)]
+
+    def registered(self, name: str, inner: Any, extra: list[Any]) -> Any:
+        function, kind = self.functions[name]
+        results = [function(value, *extra) for value in (inner if isinstance(inner, list) else [inner])]
+        if kind == "test":
+            return any(results)
+        if kind == "number":
+            return float(sum(result or 0 for result in results))
+        return [text for result in results for text in ([result] if isinstance(result, str) else list(result or []))]
+
+    def span(self, term: ex.Apply, sentence: Sentence, at: int) -> list[str]:
+        subject, lexicon = (argument.value for argument in term.arguments)
+        words = [self.value(subject, sentence, t) for t in range(len(next(iter(sentence.values()))))]
+        entries = [[[word] for word in entry.split()] for entry in self.lexicons[lexicon.name]]
+        t = 0
+        while t <= at:
+            longest = max((len(entry) for entry in entries if words[t : t + len(entry)] == entry), default=0)
+            if longest and at < t + longest:
+                return ["B"] if at == t else ["I"]
+            t += max(1, longest)
+        return []
+
+    # tests --------------------------------------------------------------------------------------------------------
+
+    def truth(self, condition: ex.Condition, sentence: Sentence, t: int) -> bool | None:
+        """True, False, or None: reads outside the sequence."""
+        match condition:
+            case ex.Not(inner=inner):
+                found = self.truth(inner, sentence, t)
+                return None if found is None else not found
+            case ex.And(parts=parts):
+                found_all = [self.truth(part, sentence, t) for part in parts]
+                return False if False in found_all else None if None in found_all else True
+            case ex.Or(parts=parts):
+                found_all = [self.truth(part, sentence, t) for part in parts]
+                return True if True in found_all else None if None in found_all else False
+            case ex.Reference() | ex.Apply():
+                value = self.term(condition, sentence, t)
+                return None if isinstance(value, str) else value
+            case ex.Equals(left=left, right=right, negated=negated):
+                a, b = self.term(left, sentence, t), self.term(right, sentence, t)
+                if isinstance(a, str) or isinstance(b, str):
+                    return None
+                return (a != [] and a == b) != negated
+        texts = self.term(condition.term, sentence, t)
+        if isinstance(texts, str):
+            return None
+        match condition:
+            case ex.Matches(regex=regex):
+                return any(pattern(regex).fullmatch(text) for text in texts)
+            case ex.Has(regex=regex):
+                return any(pattern(regex).search(text) for text in texts)
+            case ex.Is(state=state, negated=negated):
+                return (state in texts) != negated
+            case ex.InSet(states=states, negated=negated):
+                return any(text in states for text in texts) != negated
+            case ex.InLexicon(lexicon=lexicon, negated=negated):
+                return any(text in self.lexicons[lexicon] for text in texts) != negated
+        raise AssertionError(condition)
+
+    def test_name(self, condition: ex.Condition) -> str:
+        negated = "not " if getattr(condition, "negated", False) else ""
+        match condition:
+            case ex.Not(inner=inner):
+                return f"not {self.nested(inner)}"
+            case ex.And(parts=parts):
+                return " and ".join(self.nested(part) for part in parts)
+            case ex.Or(parts=parts):
+                return " or ".join(self.nested(part) for part in parts)
+            case ex.Reference() | ex.Apply():
+                return place_last(condition)
+            case ex.Equals(left=left, right=right):
+                return f"{place_last(left)} {'!=' if negated else '='} {place_last(right)}"
+            case ex.Matches(term=term, regex=regex):
+                return f"{place_last(term)} matches /{regex.pattern}/{'i' * regex.ignore_case}"
+            case ex.Has(term=term, regex=regex):
+                return f"{place_last(term)} has /{regex.pattern}/{'i' * regex.ignore_case}"
+            case ex.Is(term=term, state=state):
+                return f"{place_last(term)} is {negated}{state}"
+            case ex.InSet(term=term, states=states):
+                return f"{place_last(term)} {negated}in {{{', '.join(states)}}}"
+            case ex.InLexicon(term=term, lexicon=lexicon):
+                return f"{place_last(term)} {negated}in {lexicon}"
+        raise AssertionError(condition)
+
+    def nested(self, condition: ex.Condition) -> str:
+        text = self.test_name(condition)
+        return f"({text})" if isinstance(condition, ex.And | ex.Or) else text
+
+    def places(self, condition: ex.Condition) -> list[int]:
+        """The offsets of everything that an unrolled condition reads."""
+        match condition:
+            case ex.Reference(place=place):
+                return [place.offset]
+            case ex.Apply(arguments=(subject, *_)):
+                return self.places(subject.value)
+            case ex.Not(inner=inner):
+                return self.places(inner)
+            case ex.And(parts=parts) | ex.Or(parts=parts):
+                return [offset for part in parts for offset in self.places(part)]
+            case ex.Equals(left=left, right=right):
+                return self.places(left) + self.places(right)
+        return self.places(condition.term)
+
+
+def known_rows(
+    rows: list[dict[str, tuple[float, int]]], training: list[dict[str, tuple[float, int]]]
+) -> list[dict[str, float]]:
+    """Rows without what fired too seldom in `training`."""
+    counts = Counter(text for row in training for text in row)
+    needed = {text: min_count for row in training for text, (_, min_count) in row.items()}
+    return [
+        {text: value for text, (value, _) in row.items() if counts[text] >= needed.get(text, 1) and counts[text]}
+        for row in rows
+    ]
+
+
+def offsets(place: ex.Place) -> list[int]:
+    return {
+        "here": lambda: [0],
+        "at": lambda: [place.offset],
+        "window": lambda: list(range(place.first, place.last + 1)),
+        "several": lambda: list(place.offsets),
+    }[place.kind]()
+
+
+def unrolled(node: Any, shift: int) -> list[Any]:
+    """Every combination of places of a condition, each `At` in its innermost reference."""
+    if isinstance(node, ex.Reference):
+        return [ex.Reference(name=node.name, place=ex.At(offset=shift + o)) for o in offsets(node.place)]
+    if isinstance(node, ex.Apply):
+        subject, *rest = node.arguments
+        return [
+            ex.Apply(function=node.function, arguments=(ex.Argument(value=inner), *rest))
+            for o in offsets(node.place)
+            for inner in unrolled(subject.value, shift + o)
+        ]
+    parts = {
+        "not": ("inner",), "equals": ("left", "right"), "and": ("parts",), "or": ("parts",),
+    }.get(node.kind, ("term",))  # fmt: skip
+    if parts == ("parts",):
+        return [type(node)(parts=chosen) for chosen in itertools.product(*(unrolled(p, shift) for p in node.parts))]
+    choices = itertools.product(*(unrolled(getattr(node, part), shift) for part in parts))
+    return [node.model_copy(update=dict(zip(parts, chosen, strict=True))) for chosen in choices]
+
+
+def place_last(term: ex.Reference | ex.Apply) -> str:
+    """`lower(word)[-1]` for an unrolled term"""
+    offset, text = bare(term)
+    return f"{text}[{offset}]" if offset else text
+
+
+def bare(term: ex.Reference | ex.Apply) -> tuple[int, str]:
+    if isinstance(term, ex.Reference):
+        return term.place.offset, term.name
+    offset, inner = bare(term.arguments[0].value)
+    return offset, f"{term.function}({', '.join([inner, *map(argument, term.arguments[1:])])})"
+
+
+def argument(one: ex.Argument) -> str:
+    value = one.value
+    text = {
+        "range": lambda: f"{value.first}..{value.last}",
+        "number": lambda: str(value.value),
+        "reference": lambda: value.name,
+    }[value.kind]()
+    return f"{one.name} = {text}" if one.name else text
+
+
+def pattern(regex: ex.Regex) -> Any:
+    return re2.compile(f"(?i){regex.pattern}" if regex.ignore_case else regex.pattern)

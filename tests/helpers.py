@@ -1,0 +1,44 @@
+"""What several test files need: places drawn into a text, and files of expected output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LANGUAGE = Path(__file__).parent / "language"
+SHARED = ROOT.parent / "shared"
+
+
+def marked(text: str) -> tuple[str, tuple[int, int]]:
+    """The text without its one pair of `<` and `>`, and the start and end of what stood between them.
+
+    >>> marked("a <b> c")
+    ('a b c', (2, 3))
+    """
+    start, end = text.index("<"), text.index(">") - 1
+    return text[:start] + text[start + 1 : end + 1] + text[end + 2 :], (start, end)
+
+
+def items(path: Path) -> list[tuple[str, str]]:
+    """The `(title, text)` of each item of a `.dcrfs` file. A line `=== title` begins an item."""
+    parts = path.read_text(encoding="utf-8").split("\n=== ")[1:]
+    return [(title, text + "\n") for title, _, text in (part.partition("\n") for part in parts)]
+
+
+def check_golden(path: Path, actual: str, *, update: bool) -> None:
+    """The output is what `path` says. `pytest --update-golden` writes the file anew; read it before you commit it."""
+    if update:
+        path.write_text(actual, encoding="utf-8")
+        return
+    assert path.exists(), f"no expected output in {path.name}; run pytest --update-golden and read what it writes"
+    assert actual == path.read_text(encoding="utf-8")
+
+
+def shared(*parts: str) -> Path:
+    """A file or folder beside the repository that some tests use if it is there; skips the test otherwise."""
+    path = SHARED.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"needs {'/'.join(parts)}, which does not ship with the project")
+    return path

@@ -1,0 +1,432 @@
+"""The checker: every rule by its bad example, no complaint about what is right, never two about one mistake.
+
+`language/bad/<topic>/*.dcrf` are the bad examples, one transcript a topic; `language/good` are what must pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import LANGUAGE, ROOT, shared
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from dcrfdsl.data import READERS
+from dcrfdsl.errors import DcrfError, Diagnostic, render, render_all
+from dcrfdsl.metrics import METRICS as COMPUTED
+from dcrfdsl.spec.check import EXPLANATIONS, Context, check, check_or_raise, explain
+from dcrfdsl.spec.check.data import FORMATS
+from dcrfdsl.spec.check.training import METRICS
+from dcrfdsl.spec.model import ModelSpec
+from dcrfdsl.spec.resolve import Resolved, load_template, load_text
+
+BAD = ("names", "settings", "graph", "constraints", "training", "data")
+GOOD = ("chains", "features", "constraints", "training")
+REGISTERED = ("soundex",)
+
+
+def resolved_file(path: Path) -> Resolved:
+    """Read beside the file, so that messages name it the same way everywhere."""
+    with contextlib.chdir(path.parent):
+        return load_template(path.name)
+
+
+def complaints(text: str, **options: Any) -> list[str]:
+    """The slugs of a template's complaints, in order."""
+    return [diagnostic.slug for diagnostic in check(load_text(text, "a.dcrf"), **options)]
+
+
+# transcripts ----------------------------------------------------------------------------------------------------
+
+
+def transcript(folder: Path) -> str:
+    parts = []
+    for path in sorted(folder.glob("*.dcrf")):
+        with contextlib.chdir(folder):
+            found = check(load_template(path.name), registered=REGISTERED)
+        parts.append(f"=== {path.name}\n{render_all(found) or 'nothing to complain about'}\n")
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize("topic", BAD)
+def test_bad_examples_give_these_messages(topic: str, golden: Callable[[Path, str], None]) -> None:
+    folder = LANGUAGE / "bad" / topic
+    golden(folder / "expected.txt", transcript(folder))
+
+
+@pytest.mark.parametrize("topic", GOOD)
+def test_good_examples_give_no_message(topic: str, golden: Callable[[Path, str], None]) -> None:
+    folder = LANGUAGE / "good" / topic
+    golden(folder / "expected.txt", transcript(folder))
+    assert "error[" not in transcript(folder)
+
+
+def slugs_of(*rooms: str) -> set[str]:
+    """The slugs that the source of some rooms mentions where complaints are made."""
+    made = re.compile(
+        r'(?:complaint|complain|_complain|Diagnostic|data_error|DcrfError\(Diagnostic|error|Hint|_fail)\(\s*"([a-z0-9-]+)"'
+    )
+    files = [path for room in rooms for path in (ROOT / "dcrfdsl" / room).rglob("*.py")]
+    return {slug for path in files for slug in made.findall(path.read_text(encoding="utf-8"))}
+
+
+def test_every_slug_has_a_page() -> None:
+    found = slugs_of("syntax", "spec")
+    assert len(found) > 60
+    assert found - set(EXPLANATIONS) == set()
+
+
+@pytest.mark.parametrize("slug", EXPLANATIONS)
+def test_a_page_says_what_it_means_and_what_to_do(slug: str) -> None:
+    page = explain(slug) or ""
+    heading, _, body = page.partition("\n\n")
+    assert heading == slug and len(body.splitlines()) == 2 and all(len(line) > 10 for line in body.splitlines())
+
+
+def test_an_unknown_slug_has_no_page() -> None:
+    assert explain("no-such-thing") is None
+
+
+# Slugs without a bad example: what only a data set can show, and what is wrong outside a template.
+SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "bad-override", "no-text"}
+
+
+def test_every_rule_has_a_bad_example() -> None:
+    shown = "".join((LANGUAGE / "bad" / topic / "expected.txt").read_text(encoding="utf-8") for topic in BAD)
+    slugs = set(re.findall(r"^(?:error|warning|note)\[([a-z-]+)\]", shown, re.MULTILINE))
+    assert slugs_of("spec") - slugs - SHOWN_ELSEWHERE == set()
+
+
+def test_messages_are_lower_case_and_quote_with_backquotes() -> None:
+    for topic in BAD:
+        for path in (LANGUAGE / "bad" / topic).glob("*.dcrf"):
+            for diagnostic in check(resolved_file(path)):
+                first = diagnostic.message[0]
+                assert first in "`" or first.islower() or first.isdigit(), diagnostic.message
+                assert not diagnostic.message.endswith("."), diagnostic.message
+
+
+# the mistakes of one file -----------------------------------------------------------------------------------------
+
+
+def test_all_mistakes_of_a_file_are_shown_at_once() -> None:
+    """Five different mistakes, two of them syntax, in the order of the text, and nothing else."""
+    found = check(resolved_file(LANGUAGE / "bad" / "names" / "five_mistakes.dcrf"))
+    assert [(d.slug, d.primary.span.line) for d in found if d.primary] == [
+        ("window-dots", 4),
+        ("unexpected-block", 6),
+        ("unknown-name", 7),
+        ("same-site-twice", 9),
+        ("unknown-setting", 10),
+    ]
+
+
+HEAD = "data conll(word, pos, chunk)\nlabel chunk in bio(NP)\n"
+
+# A template with one mistake, and the one complaint that it deserves.
+ONE_MISTAKE = {
+    "a misspelt column, used everywhere": (
+        "data conll(word, chunk)\nlabel chunk\nfeatures f: wrod, lower(wrod), wrod is a\nclique chunk: f, wrod\n",
+        "unknown-name",
+    ),
+    "a group that cannot be read is not unknown": (
+        HEAD + "features f: word pos\nclique chunk: f, bias\n",
+        "missing-comma",
+    ),
+    "a label that cannot be read is neither unknown nor missing": (
+        "data conll(word, chunk)\nlabel chunk in bio(NP\nclique chunk: word\nevaluate accuracy(chunk)\n",
+        "unclosed-bracket",
+    ),
+    "columns that cannot be read are not unknown": (
+        "data conll(word chunk)\nlabel chunk\nclique chunk: word, lower(word)\n",
+        "missing-comma",
+    ),
+    "a clique that cannot be read may have been the label's": (
+        HEAD + "clique chunk: word pos\n",
+        "missing-comma",
+    ),
+    "a clique that cannot be read may have been the constraint's": (
+        HEAD + "clique chunk: word\nclique chunk[-1] chunk\nforbid chunk[-1] is O and chunk is B-NP\n",
+        "missing-comma",
+    ),
+    "a stage that cannot be read is not unknown": (
+        HEAD + "clique chunk: word\ntrain likelihood as one seed = 1\ntrain likelihood as two after one\n",
+        "missing-colon",
+    ),
+    "a latent in cliques, once": (
+        HEAD
+        + "latent z in 2\nclique chunk: word\nclique z, chunk: word\nclique z[-1], z\nforbid z is 1 and chunk is O\n",
+        "not-yet",
+    ),
+    "a clique with a name that is taken": (HEAD + "clique chunk as chunk: word\n", "declared-twice"),
+    "a constraint on a state that there is not": (
+        HEAD + "clique chunk: word\nforbid chunk is I-VP\n",
+        "unknown-state",
+    ),
+    "named positions without a where": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j]: bias, word[i] & word[j]\n",
+        "place-without-where",
+    ),
+    "one constant, two settings": (
+        HEAD + "let v = gaussian(variance = 0)\nclique chunk: word\ntrain likelihood: prior = v\n",
+        "bad-setting",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ONE_MISTAKE)
+def test_one_mistake_is_one_complaint(case: str) -> None:
+    text, slug = ONE_MISTAKE[case]
+    assert complaints(text) == [slug]
+
+
+# What looks odd and is right.
+RIGHT = {
+    "a state that is no name of anything": HEAD + "clique chunk: word\nforbid chunk = O\n",
+    "a group in a cross": HEAD + "features f: word, pos\nclique chunk: f[-1] & f, bias & f\n",
+    "columns with names of functions": "data conll(first, last, tag)\nlabel tag\nclique tag: first, last\n",
+    "stages that do not run": HEAD + "clique chunk: word\ntrain mce as m: prior = nonsense\ntrain likelihood\n",
+    "no stage at all": HEAD + "clique chunk: word\n",
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_is_right_gets_no_complaint(case: str) -> None:
+    assert complaints(RIGHT[case]) == []
+
+
+def test_complaints_come_in_the_order_of_the_text() -> None:
+    text = (LANGUAGE / "bad" / "training" / "not_yet.dcrf").read_text(encoding="utf-8")
+    starts = [d.primary.span.start for d in check(load_text(text)) if d.primary]
+    assert len(starts) > 10 and starts == sorted(starts)
+
+
+def test_a_label_column_that_the_segments_metric_cannot_read_is_found_in_the_data() -> None:
+    text = "data conll(word, pos)\nlabel pos\nclique pos: word\nevaluate segments(pos)\n"
+    texts = {"word": Texts(["a"]), "pos": Texts(["B-X", "NN"])}
+    assert complaints(text) == []
+    assert complaints(text, corpus=Columns(texts)) == ["no-segments"]
+
+
+# examples ---------------------------------------------------------------------------------------------------------
+
+# The nine files of the acceptance set: the statements that this version does not run, by line.
+EXAMPLES: Mapping[str, list[int]] = {
+    "01_chunker": [],
+    "02_factorial": [],
+    "03_long_range": [9, 21],
+    "04_latent_memory": [6, 7, 9, 11, 12],
+    "05_criteria": [31],
+    "06_pieces": [7, 8, 9, 10, 15, 18],
+    "07_label_bias": [10],
+    "08_crfsuite_chunking": [],
+    "09_morphology": [],
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_have_no_error_but_what_is_not_run_yet(name: str) -> None:
+    path = shared("design", "examples", f"{name}.dcrf")
+    errors = [d for d in check(load_template(path)) if d.severity == "error"]
+    assert [(d.slug, d.primary.span.line) for d in errors if d.primary] == [("not-yet", n) for n in EXAMPLES[name]]
+
+
+def test_another_stage_of_an_example_runs() -> None:
+    path = shared("design", "examples", "05_criteria.dcrf")
+    found = check(load_template(path, stage="map"), stage="map")
+    assert {d.slug for d in found} == {"multi-word-entry"} and {d.severity for d in found} == {"warning"}
+
+
+# doors ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Texts:
+    values: list[str]
+
+
+@dataclass
+class Numbers:
+    values: Any = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass
+class Columns:
+    columns: Mapping[str, Any]
+    file: str = "train.txt"
+
+
+CHUNKER = "data conll(word, height:float, chunk)\nlabel chunk\nclique chunk: word, height\n"
+WORDS = Texts(["a", "b"])
+
+# Columns of a data set, and the complaints about the chunker above.
+DATA: Mapping[str, tuple[Mapping[str, Any], list[str]]] = {
+    "all there": ({"word": WORDS, "height": Numbers(), "chunk": WORDS}, []),
+    "no word": ({"height": Numbers(), "chunk": WORDS}, ["missing-column"]),
+    "no gold": ({"word": WORDS, "height": Numbers()}, ["missing-label"]),
+    "texts for numbers": ({"word": WORDS, "height": WORDS, "chunk": WORDS}, ["column-type"]),
+    "numbers for texts": ({"word": Numbers(), "height": Numbers(), "chunk": WORDS}, ["column-type"]),
+}
+
+
+@pytest.mark.parametrize("case", DATA)
+def test_a_data_set_is_held_against_the_template(case: str) -> None:
+    columns, expected = DATA[case]
+    assert complaints(CHUNKER, corpus=Columns(columns)) == expected
+
+
+def test_ascii_classes_are_noted_where_the_data_has_other_letters() -> None:
+    text = "data conll(word, tag)\nlabel tag\nclique tag: word has /[A-Z]/, lower(word) matches /\\w+/, word has /x/\n"
+    english, turkish = Texts(["the", "Cat"]), Texts(["ev", "Çay"])
+    assert complaints(text, corpus=Columns({"word": english, "tag": english})) == []
+    found = check(load_text(text), corpus=Columns({"word": turkish, "tag": english}))
+    assert [(d.slug, d.severity, d.primary.span.text) for d in found if d.primary] == [
+        ("ascii-class", "note", "A-Z"),
+        ("ascii-class", "note", "\\w"),
+    ]
+    assert "`Çay`" in found[0].message
+
+
+def test_functions_of_the_user_are_known_if_they_are_loaded() -> None:
+    text = "data conll(word, tag)\nlabel tag\nclique tag: soundex(word)\n"
+    assert complaints(text, registered=REGISTERED) == []
+    assert complaints(text) == ["unknown-function"]
+
+
+def test_a_later_room_adds_a_rule() -> None:
+    def too_dear(context: Context) -> list[Diagnostic]:
+        return [context.complaint("too-dear", "the treewidth is 9", ("infer",), "this method")]
+
+    found = check(load_text(CHUNKER + "infer exact\n"), rules=[too_dear])
+    assert [(d.slug, d.primary.span.text) for d in found if d.primary] == [("too-dear", "exact")]
+
+
+def test_an_unknown_stage_is_an_error() -> None:
+    assert complaints(CHUNKER, stage="nope") == ["unknown-stage"]
+
+
+def test_errors_are_raised_and_warnings_returned() -> None:
+    multi = load_template(LANGUAGE / "bad" / "settings" / "multi_word_entries.dcrf")
+    assert [d.slug for d in check_or_raise(multi)] == ["multi-word-entry"]
+    with pytest.raises(DcrfError) as caught:
+        check_or_raise(load_text(CHUNKER + "infer exakt\n"))
+    assert [d.slug for d in caught.value.diagnostics] == ["unknown-method"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(LANGUAGE.glob("*/*/*.dcrf")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_a_model_that_was_never_a_text_is_checked_too(path: Path) -> None:
+    """A model built in Python has no places; the complaints are the same, apart from those of the text itself."""
+    resolved = resolved_file(path)
+    built = Resolved(resolved.spec, directories=resolved.directories)
+    with contextlib.chdir(path.parent):
+        expected = {d.slug for d in check(resolved, registered=REGISTERED)} - {d.slug for d in resolved.diagnostics}
+        found = check(built, registered=REGISTERED)
+    assert all(d.primary is None and render(d) for d in found)
+    if resolved.complete:
+        assert {d.slug for d in found} >= expected
+
+
+# tables that two rooms share ---------------------------------------------------------------------------------------
+
+
+def test_the_metrics_are_those_that_are_computed() -> None:
+    assert {name: metric.takes for name, metric in COMPUTED.items()} == dict(METRICS)
+
+
+def test_the_formats_that_run_are_those_that_are_read() -> None:
+    assert {name for name, entry in FORMATS.items() if entry.runs} == set(READERS)
+
+
+# nothing is too odd to be checked -------------------------------------------------------------------------------------
+
+SOURCES = [path.read_text(encoding="utf-8") for path in sorted(LANGUAGE.glob("good/*/*.dcrf"))]
+SOURCES += [path.read_text(encoding="utf-8") for path in sorted(LANGUAGE.glob("bad/[cgt]*/*.dcrf"))]
+TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+PARTS = sorted({token for source in SOURCES for token in TOKEN.findall(source)})
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """A template in which a few tokens were dropped, doubled, swapped or replaced by tokens of other templates."""
+    tokens = TOKEN.findall(draw(st.sampled_from(SOURCES)))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(tokens) - 1))
+        new = draw(
+            st.sampled_from(
+                [[], [tokens[at]] * 2, [draw(st.sampled_from(PARTS))], [draw(st.sampled_from(PARTS)), tokens[at]]]
+            )
+        )
+        tokens[at : at + 1] = new or [""]
+    return "".join(tokens)
+
+
+@settings(max_examples=300, deadline=None)
+@given(mutated())
+def test_no_template_breaks_the_checker(text: str) -> None:
+    found = check(load_text(text, directory=LANGUAGE / "good" / "features"))
+    for diagnostic in found:
+        assert diagnostic.slug in EXPLANATIONS
+        assert render(diagnostic)
+    places = [(d.primary.span, d.severity) for d in found if d.primary]
+    assert len(places) == len(set(places))
+
+
+SPECS = [resolved_file(path).spec.model_dump() for path in sorted(LANGUAGE.glob("*/[cgst]*/*.dcrf"))]
+WORDS_OF_SPECS = (
+    "chunk",
+    "word",
+    "pos",
+    "f",
+    "token",
+    "chain",
+    "first",
+    "days",
+    "O",
+    "yes",
+    "",
+    "bio",
+    "exact",
+    "é[",
+    "likelihood",
+)
+
+
+def leaves(node: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of every text and number inside a dumped specification."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    found = []
+    for key, value in items:
+        if isinstance(value, dict | list):
+            found += leaves(value)
+        elif isinstance(value, str | int) and key not in ("kind", "doc"):
+            found.append((node, key))
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_specification_breaks_the_checker(data: st.DataObject) -> None:
+    """Names and numbers exchanged at random; what pydantic lets through must be checked without an accident."""
+    spec = json.loads(json.dumps(data.draw(st.sampled_from(SPECS))))
+    places = leaves(spec)
+    for _ in range(data.draw(st.integers(1, 3))):
+        node, key = data.draw(st.sampled_from(places))
+        numbers = st.integers(-3, 3) | st.just(10**9)
+        node[key] = data.draw(st.sampled_from(WORDS_OF_SPECS) if isinstance(node[key], str) else numbers)
+    try:
+        valid = ModelSpec.model_validate_json(json.dumps(spec))
+    except ValidationError:
+        return
+    for diagnostic in check(Resolved(valid)):
+        assert diagnostic.slug in EXPLANATIONS and render(diagnostic)

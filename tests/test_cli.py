@@ -1,0 +1,491 @@
+"""The command line: what goes where, which exit code, the JSON contract, and the whole way from template to tags."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import typer
+
+from dcrfdsl.cli import COMMANDS, run
+from dcrfdsl.cli.console import Talk, guarded
+from dcrfdsl.cli.interrupts import Interruption
+from dcrfdsl.errors import data_error
+from dcrfdsl.spec.resolve import load_text
+
+Captured = pytest.CaptureFixture[str]
+DCRFDSL = [sys.executable, "-c", "from dcrfdsl.cli import main; main()"]
+
+TEMPLATE = """dcrf 1
+## A chunker for the tests.
+
+data conll(word, pos, chunk)
+label chunk
+clique chunk as words: bias, word, pos[-1..1]
+clique chunk[-1], chunk as chain
+infer exact
+train likelihood: prior = gaussian(variance = 10)
+evaluate segments(chunk), accuracy(chunk)
+"""
+SENTENCES = """He PRP B-NP
+reckons VBZ O
+the DT B-NP
+current JJ I-NP
+deficit NN I-NP
+
+The DT B-NP
+deficit NN I-NP
+grows VBZ O
+
+Growth NN B-NP
+
+She PRP B-NP
+sees VBZ O
+growth NN B-NP
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DCRFDSL_THREADS", raising=False)
+    (tmp_path / "chunk.dcrf").write_text(TEMPLATE)
+    (tmp_path / "train.txt").write_text(SENTENCES)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a template, data and the model that was trained on them."""
+    place = tmp_path_factory.mktemp("trained")
+    (place / "chunk.dcrf").write_text(TEMPLATE)
+    (place / "train.txt").write_text(SENTENCES)
+    files = [str(place / name) for name in ("chunk.dcrf", "train.txt")]
+    assert run(["train", *files, "-o", str(place / "chunk.model"), "--quiet"]) == 0
+    return place
+
+
+# help, exit codes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example_and_quiet(command: str, capsys: Captured) -> None:
+    assert run([command, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert f"Example:\n    dcrfdsl {command} " in out or f"Example:\n    dcrfdsl {command}\n" in out
+    assert "--quiet" in out
+    assert not err
+
+
+def test_help_screen_lists_every_command(capsys: Captured) -> None:
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines()] == list(COMMANDS)
+
+
+def test_help_screen_comes_at_once() -> None:
+    """0.4 s is the promise; the best of three, since other programs run too."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([*DCRFDSL, "--help"], check=True, capture_output=True)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.4
+
+
+USAGE = [
+    [],
+    ["trian"],
+    ["train", "chunk.dcrf"],
+    ["train", "chunk.dcrf", "train.txt"],  # no -o
+    ["train", "-", "-", "-o", "a.model"],
+    ["train", "chunk.dcrf", "train.txt", "-o", "a.model", "--threads", "0"],
+    ["infer", "a.uai", "--task", "best"],
+    ["infer", "a.uai", "--method", "trp", "--tolerance", "2"],
+    ["tag", "a.model", "--nbest", "0"],
+    ["show"],
+]
+
+
+@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
+def test_wrong_usage_exits_2(arguments: list[str], here: Path, capsys: Captured) -> None:
+    assert run(arguments) == 2
+
+
+REFUSED = {
+    "check missing.dcrf": "no-file",
+    "fmt missing.dcrf": "no-file",
+    "train chunk.dcrf missing.txt -o a.model": "file-error",
+    "train chunk.dcrf train.txt -o no/a.model": "no-such-directory",
+    "train chunk.dcrf train.txt -o chunk.dcrf": "output-is-input",
+    "train chunk.dcrf train.txt -o a.model --features missing.py": "feature-file",
+    "train chunk.dcrf train.txt -o a.model --stage nowhere": "unknown-stage",
+    "tag missing.model": "no-such-file",
+    "tag train.txt": "not-a-model",
+    "eval missing.model train.txt": "no-such-file",
+    "show chunk.dcrf": "not-a-model",
+    "unroll chunk.dcrf train.txt --sentence 9": "no-such-sentence",
+    "new linear_chian": "unknown-template",
+    "new linear_chain -o chunk.dcrf": "file-exists",
+    "infer missing.uai": "unreadable-file",
+    "infer chunk.dcrf": "bad-uai",
+    "infer chunk.dcrf --method loopy": "unknown-method",
+    "infer chunk.dcrf --method gibbs": "not-in-this-version",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_input_that_cannot_be_used_is_one_message_and_exit_1(line: str, here: Path, capsys: Captured) -> None:
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    assert run(line.split()) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.startswith(f"error[{REFUSED[line]}]: ")
+    assert err.count("error[") == 1
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def bug() -> None:
+    raise ZeroDivisionError("the reason")
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+def refused() -> None:
+    raise data_error("some-slug", "it is `odd`", file="a.txt", line=3)
+
+
+def full_disk() -> None:
+    raise OSError(28, os.strerror(28))
+
+
+ENDINGS: list[tuple[Callable[[], None], int, str]] = [
+    (lambda: None, 0, ""),
+    (refused, 1, "error[some-slug]: it is `odd`\n  --> a.txt:3\n"),
+    (full_disk, 1, "error[file-error]: the output cannot be written: no space left on device\n"),
+    (lambda: open("/no/such/file").close(), 1, "error[file-error]: `/no/such/file`: no such file or directory\n"),
+    (interrupted, 130, "interrupted\n"),
+    (bug, 70, "dcrfdsl has failed, and it is not your fault: ZeroDivisionError: the reason\n"),
+]
+
+
+@pytest.mark.parametrize(("command", "code", "message"), ENDINGS)
+def test_every_ending_has_its_code(
+    command: Callable[[], None], code: int, message: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DCRFDSL_TRACEBACK", raising=False)
+    found = 0
+    try:
+        guarded(command)()
+    except typer.Exit as leave:
+        found = leave.exit_code
+    assert (found, capsys.readouterr().err[: len(message)]) == (code, message)
+
+
+def test_the_traceback_of_a_bug_is_in_the_named_file(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DCRFDSL_TRACEBACK", raising=False)
+    with pytest.raises(typer.Exit):
+        guarded(bug)()
+    (place,) = [word for word in capsys.readouterr().err.split() if word.endswith(".txt.")]
+    traceback = Path(place.removesuffix("."))
+    assert "in bug" in traceback.read_text()
+    traceback.unlink()
+
+
+def test_a_reader_that_leaves_is_no_error(trained: Path) -> None:
+    """The pipe is closed before a line is written."""
+    code = "import os, sys, time; time.sleep(0.5); from dcrfdsl.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "show", str(trained / "chunk.model"), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 0)
+    process.stderr.close()
+
+
+# infer ------------------------------------------------------------------------------------------------------------
+
+# Three binary variables in a ring, and one of three states alone.
+CARDS = (2, 2, 2, 3)
+FACTORS: list[tuple[tuple[int, ...], list[float]]] = [
+    ((0, 1), [1.0, 2.0, 3.0, 0.5]),
+    ((1, 2), [0.25, 1.0, 4.0, 1.0]),
+    ((0, 2), [2.0, 1.0, 1.0, 3.0]),
+    ((3,), [0.5, 0.25, 1.0]),
+]
+
+
+@pytest.fixture
+def ring(here: Path) -> Path:
+    lines = ["MARKOV", str(len(CARDS)), " ".join(map(str, CARDS)), str(len(FACTORS))]
+    lines += [" ".join(map(str, (len(scope), *scope))) for scope, _ in FACTORS]
+    lines += [f"{len(table)} " + " ".join(map(str, table)) for _, table in FACTORS]
+    path = here / "ring.uai"
+    path.write_text("\n".join(lines))
+    (here / "ring.evid").write_text("1 1 0")
+    return path
+
+
+def joint(evidence: dict[int, int]) -> dict[tuple[int, ...], float]:
+    """Every assignment that agrees with the evidence, and its potential: the slow and obvious way."""
+    table = {}
+    for states in itertools.product(*(range(card) for card in CARDS)):
+        if all(states[v] == state for v, state in evidence.items()):
+            sizes = [[CARDS[v] for v in scope] for scope, _ in FACTORS]
+            table[states] = math.prod(
+                values[int(np.ravel_multi_index([states[v] for v in scope], size))]
+                for (scope, values), size in zip(FACTORS, sizes, strict=True)
+            )
+    return table
+
+
+@pytest.mark.parametrize("evidence", [{}, {1: 0}])
+def test_infer_json_is_the_contract(evidence: dict[int, int], ring: Path, capsys: Captured) -> None:
+    def ask(task: str) -> dict[str, object]:
+        more = ["--evidence", "ring.evid"] if evidence else []
+        assert run(["infer", "ring.uai", "--task", task, "--method", "exact", "--json", *more]) == 0
+        return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+    table = joint(evidence)
+    log_z = math.log(sum(table.values()))
+    best = max(table, key=lambda states: table[states])
+    always = {"task", "method", "converged", "iterations", "residual"}
+
+    found = ask("pr")
+    assert found.keys() == always | {"log_z"}
+    assert found["log_z"] == pytest.approx(log_z, abs=1e-12)
+    found = ask("mar")
+    assert found.keys() == always | {"log_z", "marginals"}
+    for v, card in enumerate(CARDS):
+        expected = [sum(p for s, p in table.items() if s[v] == k) / math.exp(log_z) for k in range(card)]
+        assert found["marginals"][v] == pytest.approx(expected, abs=1e-12)  # type: ignore[index]
+    found = ask("map")
+    assert found.keys() == always | {"assignment", "score"}
+    assert found["assignment"] == list(best)
+    assert found["score"] == pytest.approx(math.log(table[best]), abs=1e-12)
+
+
+def test_infer_says_when_a_method_did_not_converge(ring: Path, capsys: Captured) -> None:
+    arguments = ["infer", "ring.uai", "--method", "bp", "--max-iterations", "1", "--tolerance", "1e-12", "--json"]
+    assert run(arguments) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["converged"] is False
+    assert err.startswith("warning: `bp` did not converge")
+    assert run([*arguments, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_infer_reports_a_graph_that_allows_nothing(here: Path, capsys: Captured) -> None:
+    (here / "none.uai").write_text("MARKOV 1 2 2 1 0 1 0 2 1 0 2 0 1")
+    assert run(["infer", "none.uai"]) == 1
+    assert capsys.readouterr().err.startswith("error[no-assignment]: ")
+
+
+# templates --------------------------------------------------------------------------------------------------------
+
+
+def test_new_writes_a_template_that_checks(here: Path, capsys: Captured) -> None:
+    assert run(["new"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert "linear_chain" in names
+    for name in names:
+        assert run(["new", name, "-o", f"{name}.mine.dcrf", "-q"]) == 0
+        assert capsys.readouterr().err == ""
+        assert run(["check", f"{name}.mine.dcrf"]) == 0, capsys.readouterr().err
+        assert run(["fmt", "--check", f"{name}.mine.dcrf"]) == 0
+
+
+def test_fmt_changes_layout_only_where_it_must(here: Path, capsys: Captured) -> None:
+    path = here / "chunk.dcrf"
+    assert run(["fmt", "--check", "chunk.dcrf"]) == 0
+    path.write_text(TEMPLATE.replace("word, pos, chunk", "word,pos,  chunk"))
+    assert run(["fmt", "--check", "chunk.dcrf"]) == 1
+    assert path.read_text() != TEMPLATE
+    assert run(["fmt", "chunk.dcrf"]) == 0
+    assert path.read_text() == TEMPLATE
+
+
+def test_stdin_is_a_dash(here: Path) -> None:
+    commands = [["check", "-"], ["fmt", "-"], ["train", "-", "train.txt", "-o", "a.model"]]
+    for command in commands:
+        done = subprocess.run([*DCRFDSL, *command], input=TEMPLATE, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run([*DCRFDSL, "tag", "a.model", "-"], input=SENTENCES, capture_output=True, text=True)
+    assert len(done.stdout.splitlines()) == len(SENTENCES.splitlines())
+
+
+# from template to tags ----------------------------------------------------------------------------------------------
+
+
+def test_train_json_is_the_contract(here: Path, capsys: Captured) -> None:
+    command = ["train", "chunk.dcrf", "train.txt", "-o", "a.model", "--dev", "train.txt", "--json"]
+    assert run(command) == 0
+    *steps, last = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [step["iteration"] for step in steps] == list(range(1, len(steps) + 1))
+    for step in steps:
+        assert step.keys() == {"iteration", "objective", "gradient_norm", "seconds", "dev"}
+    assert [step["seconds"] for step in steps] == sorted(step["seconds"] for step in steps)
+    assert last.keys() == {
+        "weights", "objective", "iterations", "converged", "seconds", "peak_mb", "stage", "model",
+    }  # fmt: skip
+    assert last["converged"] is True
+    assert last["objective"] == pytest.approx(steps[-1]["objective"])
+    assert last["iterations"] == len(steps)
+    assert (last["stage"], last["model"]) == ("likelihood", "a.model")
+    assert Path("a.model").is_file()
+
+
+def test_train_ends_with_what_to_type_next(here: Path, capsys: Captured) -> None:
+    assert run(["train", "chunk.dcrf", "train.txt", "-o", "my chunks.model"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-2:] == ["  dcrfdsl tag 'my chunks.model' FILE", "  dcrfdsl eval 'my chunks.model' FILE"]
+
+
+def test_train_is_silent_with_quiet(here: Path, capsys: Captured) -> None:
+    assert run(["train", "chunk.dcrf", "train.txt", "-o", "a.model", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_set_reaches_the_training(here: Path, capsys: Captured) -> None:
+    assert (
+        run(
+            [
+                "train",
+                "chunk.dcrf",
+                "train.txt",
+                "-o",
+                "a.model",
+                "--json",
+                "--set",
+                "train.optimizer=lbfgs(max_iterations=2)",
+            ]
+        )
+        == 0
+    )
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["iterations"], last["converged"]) == (2, False)
+
+
+def test_tag_appends_a_column(trained: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["tag", str(trained / "chunk.model"), str(trained / "train.txt")]) == 0
+    lines = capsysbinary.readouterr().out.decode().splitlines()
+    for line, before in zip(lines, SENTENCES.splitlines(), strict=True):
+        assert line == (f"{before} {before.split()[-1]}" if before else "")
+
+
+def test_tag_takes_data_without_labels(trained: Path, here: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    (here / "bare.txt").write_text("The DT\ndeficit NN\n")
+    (here / "one.txt").write_text("Growth NN\n")
+    assert run(["tag", str(trained / "chunk.model"), "bare.txt", "one.txt"]) == 0
+    assert capsysbinary.readouterr().out == b"The DT B-NP\ndeficit NN I-NP\nGrowth NN B-NP\n"
+
+
+def test_tag_marginals_are_distributions(trained: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["tag", str(trained / "chunk.model"), str(trained / "train.txt"), "--marginals"]) == 0
+    for line in filter(None, capsysbinary.readouterr().out.decode().splitlines()):
+        *_, predicted, distribution = line.split()
+        pairs = [item.rpartition(":") for item in distribution.split(";")]
+        shares = [float(share) for _, _, share in pairs]
+        assert pairs[0][0] == predicted
+        assert shares == sorted(shares, reverse=True)
+        assert sum(shares) == pytest.approx(1.0, abs=2e-4)
+
+
+def test_eval_json_is_the_contract(trained: Path, capsys: Captured) -> None:
+    assert run(["eval", str(trained / "chunk.model"), str(trained / "train.txt"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "segments(chunk).precision": 1.0,
+        "segments(chunk).recall": 1.0,
+        "segments(chunk).f1": 1.0,
+        "accuracy(chunk)": 1.0,
+        "tokens": 12,
+        "sentences": 4,
+        "unseen_labels": 0,
+    }
+
+
+def test_eval_prints_percentages(trained: Path, capsys: Captured) -> None:
+    assert run(["eval", str(trained / "chunk.model"), str(trained / "train.txt")]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["segments(chunk)", "100.00", "100.00", "100.00"] in lines
+    assert ["tokens:", "12"] in lines
+
+
+def test_show_lists_the_strongest_weights_first(trained: Path, capsys: Captured) -> None:
+    model = str(trained / "chunk.model")
+    assert run(["show", model, "--json", "--top", "1000"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    sizes = [abs(row["weight"]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {row["clique"] for row in rows} == {"words", "chain"}
+    assert run(["show", model, "--json", "--clique", "wo*", "--feature", "=deficit", "--top", "1000"]) == 0
+    chosen = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert chosen == [row for row in rows if row["clique"] == "words" and "=deficit" in row["feature"]]
+    assert chosen
+
+
+def test_show_gives_the_template_back(trained: Path, here: Path, capsys: Captured) -> None:
+    assert run(["show", str(trained / "chunk.model"), "--template"]) == 0
+    assert load_text(capsys.readouterr().out).require() == load_text(TEMPLATE).require()
+
+
+def test_unroll_draws_in_three_formats(here: Path, capsys: Captured) -> None:
+    assert run(["unroll", "chunk.dcrf", "train.txt", "-n", "2"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert listed[0] == "sentence 2 of train.txt: 3 variables, 5 factors"
+    assert "      word=deficit" in listed
+    assert run(["unroll", "chunk.dcrf", "train.txt", "-n", "2", "-o", "a.svg", "-q"]) == 0
+    drawn = ElementTree.parse("a.svg").getroot()
+    assert sum(element.tag.endswith("circle") for element in drawn.iter()) == 3
+    assert run(["unroll", "chunk.dcrf", "train.txt", "-n", "2", "--format", "dot"]) == 0
+    assert capsys.readouterr().out.startswith("graph unrolled {")
+
+
+def test_the_first_interrupt_saves_a_usable_model(here: Path) -> None:
+    """Training that would go on for long is stopped after its first iteration."""
+    (here / "large.txt").write_text(SENTENCES * 5000)
+    settings = "train.optimizer=lbfgs(tolerance=1e-300, max_iterations=1000000)"
+    process = subprocess.Popen(
+        [*DCRFDSL, "train", "chunk.dcrf", "large.txt", "-o", "a.model", "--json", "--set", settings],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert "stopping after this iteration" in err
+    last = json.loads(out.splitlines()[-1])
+    assert last["converged"] is False
+    assert last["iterations"] < 20
+    assert run(["eval", "a.model", "train.txt", "--quiet"]) == 0
+
+
+def test_the_second_interrupt_ends_at_once(capsys: Captured) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), Interruption(Talk(quiet=False)) as interruption:
+        assert not interruption.requested()
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.requested()
+        assert "Ctrl-C again stops at once" in capsys.readouterr().err
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,187 @@
+"""What features are made with: functions of users, lexicons, arguments, stored strings; and every error of the room."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from feature_cases import call, corpus_of, has, learn, ref, resources, sentence, spec_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcrfdsl.errors import DcrfError
+from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
+from dcrfdsl.features.strings import pack_strings, unpack_strings
+from dcrfdsl.spec import expressions as ex
+from dcrfdsl.spec import model
+from dcrfdsl.spec.functions import FUNCTIONS, bind
+
+# functions of users -----------------------------------------------------------------------------------------------
+
+
+def test_a_feature_file_gives_its_marked_functions(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dcrfdsl.features import feature\n@feature\ndef ends(word, n): return word[-n:]\ndef other(): pass\n"
+    )
+    loaded = load_feature_file(file)
+    assert list(loaded) == ["ends"]
+    assert loaded["ends"]("abc", 2) == "bc"
+
+
+FILES = {
+    "raises": ("x = 1\nx / 0\n", "mine.py:2", "raises ZeroDivisionError"),
+    "is no Python": ("def\n", "mine.py:1", "not Python"),
+    "marks nothing": ("x = 1\n", "mine.py", "marks no feature function"),
+    "takes a built-in name": (
+        "from dcrfdsl.features import feature\n@feature\ndef lower(w): return w\n",
+        "mine.py",
+        "`lower` is a built-in",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_feature_file(case, tmp_path):
+    text, where, message = FILES[case]
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(DcrfError, match=message) as caught:
+        load_feature_file(tmp_path / "mine.py")
+    assert where in str(caught.value)
+
+
+def test_a_model_needs_its_registered_functions():
+    spec = spec_of(call("vowels", ref("word")))
+    extractor, _ = learn(spec, [sentence("a b")])
+    with pytest.raises(DcrfError, match=r"`vowels`.*\n.*--features"):
+        FeatureExtractor.restore(spec, extractor.arrays(), extractor.metadata())
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+
+
+def _raises(word):
+    raise ValueError("no such word")
+
+
+BAD = {
+    "unknown function": (call("lowercase", ref("word")), "`lowercase` is no feature function"),
+    "set as a map": (call("places", ref("word")), "`places` is a set"),
+    "number as a text": (call("lower", ref("temp")), "`temp` is a number, and a text is needed"),
+    "value as a test": (ex.And(parts=(ref("word"), ref("first"))), "`word` is a value, and a test is needed"),
+    "several values compared": (ex.Equals(left=ref("tags"), right=ref("word")), "`tags` has several values"),
+    "nothing read": (ref("wrod"), "`wrod` reads no column"),
+    "bad regex": (has(ref("word"), "("), r"`/\(/` is no regular expression"),
+    "bad argument": (call("prefix", ref("word"), 0), "must be a number from 1"),
+    "no such column in the data": (ref("y"), "no column `y`"),
+    "function raises": (call("raises", ref("word")), "`raises` raises ValueError on `a`: no such word"),
+    "function gives nonsense": (call("nonsense", ref("word")), "`nonsense` returned"),
+    "function gives this and that": (call("mixed", ref("word")), "`mixed` gives a"),
+    "named position": (ex.Reference(name="word", place=ex.Named(position="i")), r"`\[i\]` is a position"),
+    "group in itself": (ref("loop"), "`loop` contains itself"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_computed_is_an_error(case):
+    bad, message = BAD[case]
+    functions = {"raises": _raises, "nonsense": lambda word: {1: 2}, "mixed": lambda word: 1 if word == "a" else "b"}
+    registered = {name: feature(name=name)(function) for name, function in functions.items()}
+    loop = model.FeatureGroup(name="loop", features=(ref("loop", 1),))
+    data = corpus_of([sentence("a b", tags=["p q", "r"])])
+    with pytest.raises(DcrfError, match=message):
+        FeatureExtractor.learn(spec_of(bad, groups=(loop,)), data, resources=resources(), registered=registered)
+
+
+def test_a_number_that_is_none_is_an_error_with_its_line():
+    with pytest.raises(DcrfError, match=r"column `temp` has the value `nan`[^\n]*\n *--> test.txt:2"):
+        learn(spec_of(ref("temp")), [sentence("a b", temp=[1.0, float("nan")])])
+
+
+def test_arrays_that_do_not_fit_the_template_are_refused():
+    extractor, _ = learn(spec_of(ref("word")), [sentence("a b")])
+    with pytest.raises(DcrfError, match="does not fit the template"):
+        FeatureExtractor.restore(spec_of(ref("word"), ref("pos")), extractor.arrays(), extractor.metadata())
+    cut = {**extractor.arrays(), "table_ids": extractor.arrays()["table_ids"][:1]}
+    with pytest.raises(DcrfError, match="does not fit the template"):
+        FeatureExtractor.restore(spec_of(ref("word")), cut, extractor.metadata())
+
+
+LENGTHS = "a number from 1 to 1000 or a range of them, such as 1..4"
+ARGUMENTS = {
+    "right": (call("prefix", ref("word"), (1, 4)), []),
+    "by name": (
+        ex.Apply(
+            function="prefix",
+            arguments=(ex.Argument(value=ref("word")), ex.Argument(name="lengths", value=ex.Number(value=2))),
+        ),
+        [],
+    ),
+    "missing": (call("prefix", ref("word")), ["`prefix` needs its `lengths`"]),
+    "too many": (call("lower", ref("word"), 1), ["`lower` takes 1 unnamed argument"]),
+    "unknown name": (call("lower", ref("word"), fast="yes"), ["`lower` has no argument `fast`"]),
+    "not a flag": (call("shape", ref("word"), short="maybe"), ["`short` of `shape` must be `yes` or `no`"]),
+    "a descending range": (call("suffix", ref("word"), (3, 2)), [f"`lengths` of `suffix` must be {LENGTHS}"]),
+    "a number as a column": (
+        ex.Apply(function="lower", arguments=(ex.Argument(value=ex.Number(value=1)),)),
+        ["`term` of `lower` must be a column, or a function of one"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments(case):
+    apply, messages = ARGUMENTS[case]
+    _, problems = bind(FUNCTIONS[apply.function], apply.arguments, lambda value: value)
+    assert [problem.message for problem in problems] == messages
+
+
+# lexicons -----------------------------------------------------------------------------------------------------------
+
+
+def lexicon_spec(path: str) -> model.ModelSpec:
+    return model.ModelSpec(lexicons=(model.Lexicon(name="lex", path=path),))
+
+
+READ = {
+    "a set": ("a\n\nNew York\r\na\n", ("a", "New York"), None),
+    "a map": ("a\tDT\nNew York\tNNP\na\tDT", ("a", "New York"), ("DT", "NNP")),
+    "a mark at the start, and no comments": ("﻿# a\n", ("# a",), None),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_lexicons(case, tmp_path):
+    text, entries, values = READ[case]
+    (tmp_path / "lex.txt").write_bytes(text.encode())
+    lexicons = load_lexicons(lexicon_spec("lex.txt"), {"lex": tmp_path})
+    found = lexicons.by_name["lex"]
+    assert (found.entries, found.values) == (entries, values)
+    restored = Lexicons.restore(lexicons.arrays(), json.loads(json.dumps(lexicons.metadata())))
+    assert restored == lexicons
+
+
+UNREADABLE = {
+    "missing": (None, "cannot read lexicon `lex`", "lex.txt"),
+    "not UTF-8": (b"a\n\xff\n", "not UTF-8: byte 0xff", "lex.txt:2"),
+    "empty": (b"\n \n", "is empty", "lex.txt"),
+    "sometimes a map": (b"a\tDT\nb\n", "`b`: the lines before have an entry, a TAB and its value", "lex.txt:2"),
+    "two values": (b"a\tDT\na\tNN\n", "`a` has the value `DT` above and `NN` here", "lex.txt:2"),
+    "three columns": (b"a\tDT\tNN\n", "expected an entry, a TAB and its value", "lex.txt:1"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_unreadable_lexicons(case, tmp_path):
+    data, message, where = UNREADABLE[case]
+    if data is not None:
+        (tmp_path / "lex.txt").write_bytes(data)
+    with pytest.raises(DcrfError) as caught:
+        load_lexicons(lexicon_spec("lex.txt"), {"lex": tmp_path})
+    assert message in str(caught.value)
+    assert str(caught.value).endswith(where)
+
+
+@given(st.lists(st.text()))
+def test_packed_strings(strings):
+    assert unpack_strings(*pack_strings(strings)) == strings

@@ -1,0 +1,512 @@
+"""The room `syntax`: what parses, where everything is, what a mistake is called, and what `fmt` makes of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+from helpers import LANGUAGE, ROOT, items, marked, shared
+from hypothesis import given
+from hypothesis import strategies as st
+from lark import Lark
+
+from dcrfdsl.errors import DcrfError, Source, Span, render_all
+from dcrfdsl.syntax import ast, format_template, parse, parse_partial, resource_path
+from dcrfdsl.syntax.expressions import MAX_DIGITS
+from dcrfdsl.syntax.hints import HINTS, Hint
+from dcrfdsl.syntax.lexing import REGEX, STATE, STRING, LayoutFilter, grammar_text, parser
+from dcrfdsl.syntax.parse import MAX_CHARACTERS, MAX_ERRORS, MAX_NESTING
+from dcrfdsl.syntax.vocabulary import KEYWORDS, SYNONYMS
+
+IDENTITY = items(LANGUAGE / "identity.dcrfs")
+BAD = sorted((LANGUAGE / "bad" / "syntax").glob("*.dcrf"))
+EXAMPLES = [
+    "01_chunker",
+    "02_factorial",
+    "03_long_range",
+    "04_latent_memory",
+    "05_criteria",
+    "06_pieces",
+    "07_label_bias",
+    "08_crfsuite_chunking",
+    "09_morphology",
+]
+
+
+def one(text: str) -> ast.Statement:
+    (statement,) = parse(text).statements
+    return statement
+
+
+def slugs(text: str) -> list[str]:
+    return [problem.slug for problem in parse_partial(text)[1]]
+
+
+def hash_comments(text: str) -> list[str]:
+    """The comments of a text without quotes or regexes that hold a `#`."""
+    return sorted(re.findall(r"#.*", text))
+
+
+# the grammar ------------------------------------------------------------------------------------------------
+
+
+def test_the_grammar_has_no_conflicts_and_no_colliding_terminals() -> None:
+    pytest.importorskip("interegular")
+    Lark(grammar_text(), parser="lalr", postlex=LayoutFilter(), strict=True)
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("STATE", STATE), ("STRING", STRING), ("REGEX", REGEX)])
+def test_patterns_outside_the_grammar_are_those_of_the_grammar(name: str, pattern: re.Pattern[str]) -> None:
+    (terminal,) = (terminal for terminal in parser().terminals if terminal.name == name)
+    assert pattern.pattern.replace("\\r\\n", "\r\n") == terminal.pattern.value
+
+
+def test_the_keywords_are_those_that_the_grammar_lets_a_statement_begin_with() -> None:
+    accepted = parser().parse_interactive("").accepts()
+    spelling = {terminal.name: terminal.pattern.value for terminal in parser().terminals}
+    assert {spelling[name] for name in accepted} == set(KEYWORDS)
+
+
+def test_synonyms_lead_to_keywords_and_are_none_themselves() -> None:
+    assert set(SYNONYMS.values()) <= set(KEYWORDS)
+    assert not set(SYNONYMS) & set(KEYWORDS)
+
+
+def test_resources_are_found() -> None:
+    assert resource_path("grammar", "dcrf.lark").is_file()
+    assert resource_path("templates").is_dir()
+    with pytest.raises(FileNotFoundError, match=r"grammar/none\.lark"):
+        resource_path("grammar", "none.lark")
+
+
+# trees ------------------------------------------------------------------------------------------------------
+
+HERE = Span(Source("", ""), 0, 0)
+
+
+def name(text: str) -> ast.Name:
+    return ast.Name(text=text, span=HERE)
+
+
+def ref(text: str, place: ast.Place | None = None) -> ast.Reference:
+    return ast.Reference(name=name(text), place=place, span=HERE)
+
+
+def at(value: int) -> ast.Offset:
+    return ast.Offset(value=value, span=HERE)
+
+
+def state(text: str) -> ast.State:
+    return ast.State(text=text, span=HERE)
+
+
+def test_a_clique_is_a_comma_list_of_sites() -> None:
+    assert one("clique y[-1], y as chain: bias") == ast.Clique(
+        sites=(
+            ast.Site(variable=name("y"), place=at(-1), span=HERE),
+            ast.Site(variable=name("y"), span=HERE),
+        ),
+        name=name("chain"),
+        features=(ref("bias"),),
+        span=HERE,
+        keyword=HERE,
+    )
+
+
+CONDITIONS = {
+    "a or b and c": ast.Or(parts=(ref("a"), ast.And(parts=(ref("b"), ref("c")), span=HERE)), span=HERE),
+    "(a or b) and c": ast.And(parts=(ast.Or(parts=(ref("a"), ref("b")), span=HERE), ref("c")), span=HERE),
+    "not a and b": ast.And(parts=(ast.Not(inner=ref("a"), span=HERE), ref("b")), span=HERE),
+    "not a = b": ast.Not(inner=ast.Equals(left=ref("a"), right=ref("b"), span=HERE), span=HERE),
+    "a != b": ast.Equals(left=ref("a"), right=ref("b"), negated=True, span=HERE),
+    "a is not O": ast.Is(term=ref("a"), state=state("O"), negated=True, span=HERE),
+    'a is "not"': ast.Is(term=ref("a"), state=state("not"), span=HERE),
+    "a is -LRB-": ast.Is(term=ref("a"), state=state("-LRB-"), span=HERE),
+    "a not in b": ast.InLexicon(term=ref("a"), lexicon=name("b"), negated=True, span=HERE),
+    "a in {WP$, '', \",\"}": ast.InSet(term=ref("a"), states=(state("WP$"), state("''"), state(",")), span=HERE),
+    r"a has /[\/]\/#/i": ast.Has(
+        term=ref("a"), regex=ast.Regex(pattern=r"[\/]\/#", ignore_case=True, span=HERE), span=HERE
+    ),
+}
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_conditions(text: str) -> None:
+    assert one(f"forbid {text}") == ast.Forbid(condition=CONDITIONS[text], span=HERE, keyword=HERE)
+
+
+PLACES = {
+    "-1": at(-1),
+    "+1": at(1),
+    "-2..2": ast.Window(first=-2, last=2, span=HERE),
+    "-2 .. 2": ast.Window(first=-2, last=2, span=HERE),
+    "-2, 0, 3": ast.Offsets(values=(-2, 0, 3), span=HERE),
+    "i": ast.Position(name="i", span=HERE),
+    "i-1": ast.Position(name="i", shift=-1, span=HERE),
+    "i - 1": ast.Position(name="i", shift=-1, span=HERE),
+    "i + 2": ast.Position(name="i", shift=2, span=HERE),
+    "all": ast.Position(name="all", span=HERE),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_places(place: str) -> None:
+    group = one(f"features f: word[{place}]")
+    assert isinstance(group, ast.FeatureGroup)
+    assert group.features == (ref("word", PLACES[place]),)
+
+
+# Two ways to write the same tree.
+SAME = {
+    "no newline at the end": ("label a", "label a\n"),
+    "byte order mark": ("\ufefflabel a\n", "label a\n"),
+    "carriage returns": ("features f:\r\n    word # c\r\n\r\n    pos\r\n", "features f:\n    word\n    pos\n"),
+    "trailing blanks": ("label a  \t\n  \n\t\n", "label a\n"),
+    "tabs between words": ("label\ta\tin\t{A,\tB}", "label a in {A, B}"),
+    "trailing comma on a line": ("features f: word, pos,", "features f: word, pos"),
+    "trailing commas in a block": ("features f:\n  word,\n  pos,\n", "features f:\n  word\n  pos\n"),
+    "trailing commas in brackets": ("label a in {A, B,}\nlet x = f(1, 2,)", "label a in {A, B}\nlet x = f(1, 2)"),
+    "several settings on a line of a block": ("train a:\n  b = 1, c = 2\n  d = 3", "train a: b = 1, c = 2, d = 3"),
+    "brackets over lines": ("data conll(\n  word, # c\n\n  pos\n)\nlabel a", "data conll(word, pos)\nlabel a"),
+    "no blanks at all": ("train a:b=1,c=f(d=2)", "train a: b = 1, c = f(d = 2)"),
+    "comments in a block": ("features f: # a\n# b\n  word # c\n  # d\n", "features f:\n  word\n"),
+    "two columns or eight": ("features f:\n  word\n", "features f:\n        word\n"),
+    "the edition": ("dcrf 1\nlabel a", "label a"),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_two_ways_to_write_the_same_tree(case: str) -> None:
+    left, right = SAME[case]
+    assert parse(left) == parse(right)
+
+
+# Texts whose trees must differ: what equality must not overlook.
+DIFFERENT = [
+    ("label a in {A}", "label a in {B}"),
+    ("features f: word[-1]", "features f: word[1]"),
+    ("features f: word has /a/", "features f: word has /a/i"),
+    ("features f: word has /a/", "features f: word matches /a/"),
+    ("piece p over a: b", "piece p over a: locked b"),
+    ("## one\n\nlabel a", "## two\n\nlabel a"),
+    ("dcrf 1\n\n## one\nlabel a", "dcrf 1\n## one\n\nlabel a"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), DIFFERENT)
+def test_different_trees(left: str, right: str) -> None:
+    assert parse(left) != parse(right)
+
+
+VALUES = {
+    "10": 10,
+    "-3": -3,
+    "1e-3": 0.001,
+    ".5": 0.5,
+    '"a b"': "a b",
+    r'"\t\n\r\"\\\|"': '\t\n\r"\\|',
+    "9" * MAX_DIGITS: int("9" * MAX_DIGITS),
+}
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_values(text: str) -> None:
+    statement = one(f"let x = {text}")
+    assert isinstance(statement, ast.Let)
+    assert isinstance(statement.value, ast.Literal)
+    assert statement.value.value == VALUES[text]
+    assert type(statement.value.value) is type(VALUES[text])
+
+
+# Docs: text -> those of the file and those of its statements.
+DOCS = {
+    "## f\n\nlabel a": (("f",), [()]),
+    "## a\nlabel a": ((), [("a",)]),
+    "dcrf 1\n## f\nlabel a": (("f",), [()]),
+    "dcrf 1\n\n## a\nlabel a": ((), [("a",)]),
+    "dcrf 1\n\n## f\n\nlabel a": (("f",), [()]),
+    "## f\ndcrf 1\nlabel a": (("f",), [()]),
+    "## f\n##  g\ndcrf 1\n## h\n\n## a\nlabel a\n##b\n# c\nlabel b": (("f", " g", "h"), [("a",), ("b",)]),
+    "label a\n\n## b\n\nlabel b": ((), [(), ("b",)]),
+    "### a ruler\nlabel a # ## no doc\nfeatures f:\n  ## none\n  word": ((), [(), ()]),
+    "## f": (("f",), []),
+}
+
+
+@pytest.mark.parametrize("text", DOCS)
+def test_docs_belong_to_the_file_or_to_the_statement_below(text: str) -> None:
+    template = parse(text)
+    assert (template.doc, [statement.doc for statement in template.statements]) == DOCS[text]
+
+
+# places in the text -----------------------------------------------------------------------------------------
+
+# What is marked is the text of the node that the path leads to.
+SPANS = [
+    ("<label a in {A, B}>\nlabel b", "statements.0"),
+    ("label a\n<label> b", "statements.1.keyword"),
+    ("label a\nlabel <étiquette> # c", "statements.1.name"),
+    ("label a in <{A, B}>", "statements.0.domain"),
+    ('label a in {A, <"b c">}', "statements.0.domain.states.1"),
+    ("features f: word, <lower(word)[-1]>", "statements.0.features.1"),
+    ("features f: word, <lower>(word)[-1]", "statements.0.features.1.function"),
+    ("features f: word, lower(<word>)[-1]", "statements.0.features.1.arguments.0.value.name"),
+    ("features f: word[<-2..2>]", "statements.0.features.0.place"),
+    ("# c\n\n<features f: # c\n  word # c\n  # d\n  pos> # e\n  # g\n", "statements.0"),
+    ("features f:\n  word\n  <word & pos>", "statements.0.features.1"),
+    ("features f: word has </[0-9]/>", "statements.0.features.0.regex"),
+    ("forbid <a is X and (b is Y or c)> as n", "statements.0.condition"),
+    ("forbid a is X and (<b is Y or c>) as n", "statements.0.condition.parts.1"),
+    ("forbid not <a>", "statements.0.condition.inner"),
+    ("clique <y[i - 1]>, y[j] where a[i] = a[j]", "statements.0.sites.0"),
+    ("clique y[<i - 1>], y[j] where a[i] = a[j]", "statements.0.sites.0.place"),
+    ("clique y[i], y[j]:\n  where <a[i] = a[j]>\n  bias", "statements.0.where"),
+    ("train likelihood:\r\n  a = 1\r\n  <prior.words = none>\r\n", "statements.0.settings.1"),
+    ("train likelihood:\n  <prior.words> = none", "statements.0.settings.0.key"),
+    ("train likelihood: prior = gaussian(<variance = 10>)", "statements.0.settings.0.value.arguments.0"),
+    ("data conll(word, <temp: float>)", "statements.0.call.arguments.1"),
+    ("piece p over y: a, <locked b[1]>", "statements.0.members.1"),
+    ("\ufefflet x = <1e-3>", "statements.0.value"),
+]
+
+
+@pytest.mark.parametrize(("text", "path"), SPANS)
+def test_every_node_knows_its_place(text: str, path: str) -> None:
+    plain, (start, end) = marked(text.removeprefix("\ufeff"))
+    node: object = parse(("\ufeff" if text.startswith("\ufeff") else "") + plain)
+    for step in path.split("."):
+        node = node[int(step)] if isinstance(node, tuple) else getattr(node, step)
+    span = node if isinstance(node, Span) else node.span  # type: ignore[attr-defined]
+    assert (span.start, span.end) == (start, end), span.text
+
+
+def nodes(node: object) -> Iterator[ast.Node]:
+    if isinstance(node, ast.Node):
+        yield node
+    if isinstance(node, tuple):
+        for item in node:
+            yield from nodes(item)
+    elif is_dataclass(node) and not isinstance(node, (Span, Source)):
+        for part in fields(node):
+            yield from nodes(getattr(node, part.name))
+
+
+@pytest.mark.parametrize("text", [text for _, text in IDENTITY], ids=[title for title, _ in IDENTITY])
+def test_nodes_lie_inside_their_parents_and_hold_text(text: str) -> None:
+    for outer in nodes(parse(text)):
+        assert outer.span.text
+        for inner in nodes(outer):
+            assert outer.span.start <= inner.span.start <= inner.span.end <= outer.span.end
+
+
+# errors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
+def test_a_bad_example_has_the_mistake_of_its_name(path: Path) -> None:
+    assert path.stem in slugs(path.read_text(encoding="utf-8"))
+
+
+def test_messages(golden: Callable[[Path, str], None]) -> None:
+    parts = []
+    for path in BAD:
+        problems = parse_partial(path.read_text(encoding="utf-8"), path.name)[1]
+        parts.append(f"=== {path.name}\n{render_all(problems)}\n")
+    golden(LANGUAGE / "bad" / "syntax" / "expected.txt", "\n".join(parts))
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=lambda hint: f"{hint.slug}: {hint.sample[:20]}")
+def test_each_hint_recognises_its_sample(hint: Hint) -> None:
+    assert slugs(hint.sample) == [hint.slug]
+
+
+def test_each_mistake_that_the_room_knows_has_a_bad_example() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "dcrfdsl" / "syntax").glob("*.py"))
+    known = set(re.findall(r'(?:error|_fail|Diagnostic)\(\s*"([a-z]+(?:-[a-z]+)*)"', code))
+    without = {"file-too-large", "too-many-errors"}  # tested below
+    assert known - without == {path.stem for path in BAD}
+
+
+def test_a_syntax_error_costs_one_statement() -> None:
+    template, problems = parse_partial("label a\nfeatures f: word[-1:1]\nfactor a\n\nclique a: f")
+    assert [type(statement) for statement in template.statements] == [ast.Label, ast.Clique]
+    assert [problem.slug for problem in problems] == ["window-dots", "unknown-statement"]
+
+
+def test_parse_raises_every_problem_at_once() -> None:
+    with pytest.raises(DcrfError) as error:
+        parse("label\nclique a-1\n", "m.dcrf")
+    assert [problem.slug for problem in error.value.diagnostics] == ["unexpected-end", "offset-brackets"]
+    assert "--> m.dcrf:2:8" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("features f: " + "(" * 10_000, "nested-too-deep"),
+        ("let x = " + "f(" * 10_000 + "1" + ")" * 10_000, "nested-too-deep"),
+        ("forbid " + "not " * 10_000 + "a", "nested-too-deep"),
+        ("forbid " + "not (" * 10_000 + "a", "nested-too-deep"),
+        ("let x = " + "9" * 10_000, "number-too-large"),
+        ("a" * (MAX_CHARACTERS + 1), "file-too-large"),
+        ("\t" * 200_000 + "#", None),
+        ("label a in {" + "A, " * 20_000 + "A}", None),
+        ("clique " + "[" * 5_000, "unexpected-text"),
+        ("U00:%x[" + "9" * 10_000 + ",0]", "foreign-line"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_limits_have_one_clear_message(text: str, slug: str | None) -> None:
+    assert slugs(text) == ([slug] if slug else [])
+
+
+def test_what_is_just_within_the_limit_can_be_walked() -> None:
+    text = "forbid " + "(not " * (MAX_NESTING // 2) + "a" + ")" * (MAX_NESTING // 2) + "\n"
+    template = parse(text)
+    assert parse(format_template(template)) == template
+
+
+def test_a_data_file_instead_of_a_template_is_not_reported_line_by_line() -> None:
+    found = slugs("Confidence NN B-NP\n" * (MAX_ERRORS + 500))
+    assert found == ["unknown-statement"] * MAX_ERRORS + ["too-many-errors"]
+
+
+BAD_TEXTS = [path.read_text(encoding="utf-8") for path in BAD]
+PIECES = st.sampled_from([*(text for _, text in IDENTITY), *BAD_TEXTS, *'\t\n ()[]{}"/#&:,=-.\\\r\0é'])
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """Two texts of the test set, cut and pasted into each other, with some characters of any kind put in."""
+    left, right = draw(PIECES), draw(PIECES)
+    text: str = left[: draw(st.integers(0, len(left)))] + right[draw(st.integers(0, len(right))) :]
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, len(text)))
+        text = text[:place] + draw(st.text(max_size=3) | PIECES) + text[place + draw(st.integers(0, 3)) :]
+    return text
+
+
+@given(mutated())
+def test_any_text_gives_a_tree_or_messages_and_formats_to_the_same_tree(text: str) -> None:
+    template, problems = parse_partial(text)
+    for problem in problems:
+        assert problem.message
+        assert render_all([problem])
+    canonical = format_template(template)
+    again = parse(canonical)
+    assert again == template
+    assert format_template(again) == canonical
+    if not problems:
+        assert parse(text) == template
+
+
+# fmt --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [text for _, text in IDENTITY], ids=[title for title, _ in IDENTITY])
+def test_canonical_text_stays_as_it_is(text: str) -> None:
+    assert format_template(parse(text)).rstrip("\n") == text.rstrip("\n")
+
+
+FORMATTED = {
+    "single spaces, no alignment": ("label  a   in {A,B}   # c", "dcrf 1\nlabel a in {A, B} # c\n"),
+    "runs of blank lines are one": ("\n\nlabel a\n\n\n\nlabel b\n\n\n", "dcrf 1\nlabel a\n\nlabel b\n"),
+    "four columns": ("features f:\n word\n pos", "dcrf 1\nfeatures f:\n    word\n    pos\n"),
+    "needless brackets and quotes": ('forbid ((a is "X"))', "dcrf 1\nforbid a is X\n"),
+    "needed quotes": ('forbid a is "not" or a in {"", "a b"}', 'dcrf 1\nforbid a is "not" or a in {"", "a b"}\n'),
+    "numbers as spelt": ("train a: b = 1e-3, c = 1.50", "dcrf 1\ntrain a: b = 1e-3, c = 1.50\n"),
+    "brackets over lines": (
+        "data conll(\n    # about words\n    word, # one\n    pos\n) # end",
+        "dcrf 1\n# about words\n# one\ndata conll(word, pos) # end\n",
+    ),
+    "brackets over lines in a block": (
+        "features f:\n  a\n  lower( # c\n    b)\n",
+        "dcrf 1\nfeatures f:\n    a\n    # c\n    lower(b)\n",
+    ),
+    "the edition goes to the top": ("# c\n\nlabel a", "dcrf 1\n# c\n\nlabel a\n"),
+    "a doc stays the statement's": ("## d\nlabel a", "dcrf 1\n\n## d\nlabel a\n"),
+    "a comment between the lines of a block": (
+        "features f:\n  a\n# c\n  b\n  # d\n# e\n",
+        "dcrf 1\nfeatures f:\n    a\n    # c\n    b\n    # d\n# e\n",
+    ),
+    "an empty file": ("", "dcrf 1\n"),
+}
+
+
+@pytest.mark.parametrize("case", FORMATTED)
+def test_fmt(case: str) -> None:
+    text, expected = FORMATTED[case]
+    assert format_template(parse(text)) == expected
+    assert format_template(parse(expected)) == expected
+
+
+BUILT: list[tuple[ast.Statement, str]] = [
+    (
+        ast.FeatureGroup(
+            name=name("f"),
+            features=(ref("a", at(-1)), ast.And(parts=(ref("b"), ref("c")), span=HERE)),
+            layout=ast.Layout(block=True),
+            span=HERE,
+            keyword=HERE,
+        ),
+        "features f:\n    a[-1]\n    (b and c)",
+    ),
+    (
+        ast.Label(
+            name=name("y"),
+            domain=ast.Enumerated(states=(state("O"), state("a b"), state('"'), state("")), span=HERE),
+            settings=(
+                ast.Setting(
+                    key=ast.Key(parts=("missing",), span=HERE),
+                    value=ast.Literal(value="\t\\", span=HERE),
+                    span=HERE,
+                ),
+            ),
+            span=HERE,
+            keyword=HERE,
+        ),
+        r'label y in {O, "a b", "\"", ""} with missing = "\t\\"',
+    ),
+    (
+        ast.Let(name=name("x"), value=ast.Literal(value=1e-7, written="3", span=HERE), span=HERE, keyword=HERE),
+        "let x = 1e-07",
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "text"), BUILT)
+def test_trees_that_a_program_built_are_printed(statement: ast.Statement, text: str) -> None:
+    template = ast.Template(statements=(statement,), span=HERE)
+    printed = format_template(template)
+    assert printed == f"dcrf 1\n{text}\n"
+    assert parse(printed) == template
+
+
+# the whole --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_keep_their_tree_and_comments(example: str) -> None:
+    text = shared("design", "examples", f"{example}.dcrf").read_text(encoding="utf-8")
+    template = parse(text)
+    canonical = format_template(template)
+    assert parse(canonical) == template
+    assert format_template(parse(canonical)) == canonical
+    assert hash_comments(canonical) == hash_comments(text)
+
+
+def test_reading_a_template_starts_fast() -> None:
+    """Import, parser and 40 lines take 0.2 s of processor time; twice that is allowed on a busy machine."""
+    code = (
+        "import sys, time; sys.modules['interegular'] = None\n"  # Lark checks every terminal if it finds this test tool
+        "from dcrfdsl.syntax import parse\n"
+        "parse('features f:\\n' + '    lower(word)[-2..2], pos[-1] & pos, word has /[0-9]/\\n' * 40)\n"
+        "print(time.process_time())"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True) for _ in range(3)]
+    assert min(float(run.stdout) for run in runs) < 0.5, runs[0].stderr
