@@ -15,6 +15,8 @@ from typing import Literal
 
 __all__ = ["DcrfError", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
 
+LONGEST_LINE = 160  # characters of a source line that a message shows
+
 
 @dataclass(frozen=True)
 class Source:
@@ -131,38 +133,62 @@ def render(diagnostic: Diagnostic) -> str:
     elif diagnostic.location is not None:
         lines.append(f"  --> {diagnostic.location}")
     if diagnostic.help:
-        gutter = "   " if diagnostic.primary is not None else "  "
+        gutter = _gutter(diagnostic)
         first, *rest = diagnostic.help.splitlines()
         lines.append(f"{gutter}= help: {first}")
         lines.extend(f"{gutter}        {more}" for more in rest)
     return "\n".join(lines)
 
 
+def _gutter(diagnostic: Diagnostic) -> str:
+    """What stands before `= help`, so that `=` is in the column of the bars."""
+    if diagnostic.primary is None:
+        return "  "
+    labels = (diagnostic.primary, *diagnostic.secondary)
+    return " " * (2 + max(len(str(label.span.line)) for label in labels))
+
+
 def _render_places(primary: Label, secondary: Sequence[Label]) -> list[str]:
     source = primary.span.source
     here = [primary, *(label for label in secondary if label.span.source == source)]
     elsewhere = [label for label in secondary if label.span.source != source]
-    width = max(len(str(label.span.line)) for label in [*here, *elsewhere])
-    out = [f"{' ' * width} --> {primary.span}"]
+    width = 1 + max(len(str(label.span.line)) for label in [*here, *elsewhere])
+    out = [f"{' ' * width}--> {primary.span}"]
     out.extend(_render_source(here, primary, width))
     for label in elsewhere:
-        out.append(f"{' ' * width} ::: {label.span}")
+        out.append(f"{' ' * width}::: {label.span}")
         out.extend(_render_source([label], primary, width))
     return out
 
 
 def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[str]:
     """The source lines that `labels` lie in, in order, each followed by its marks."""
-    out = [f"{' ' * width}  |"]
+    empty = " " * width
+    out = [f"{empty} |"]
     by_line: dict[int, list[Label]] = {}
     for label in labels:
         by_line.setdefault(label.span.line, []).append(label)
     for number in sorted(by_line):
+        marks = sorted(by_line[number], key=lambda item: -item.span.start)
         text = labels[0].span.source.line(number)
-        out.append(f"{number:>{width}}  | {text.expandtabs(1)}".rstrip())
-        for label in sorted(by_line[number], key=lambda item: -item.span.start):
+        # a mark that lies too far from the primary one is left out
+        first, last = _window(len(text), primary if primary in marks else marks[-1])
+        shown = ("…" if first else "") + text[first:last].expandtabs(1) + ("…" if last < len(text) else "")
+        out.append(f"{number:>{width}} | {shown}".rstrip())
+        for label in marks:
             start = label.span.column - 1
-            length = max(1, min(label.span.end - label.span.start, len(text) - start))
+            if not first <= start <= last:
+                continue
+            length = max(1, min(label.span.end - label.span.start, last - start))
             mark = "^" if label is primary else "-"
-            out.append(f"{' ' * width}  | {' ' * start}{mark * length} {label.text}".rstrip())
+            out.append(f"{empty} | {' ' * (start - first + bool(first))}{mark * length} {label.text}".rstrip())
     return out
+
+
+def _window(length: int, mark: Label) -> tuple[int, int]:
+    """The part of a line of `length` characters that is shown: all of it, or what lies around a mark."""
+    if length <= LONGEST_LINE:
+        return 0, length
+    start = max(0, mark.span.column - 1 - LONGEST_LINE // 4)
+    start = min(start, length - LONGEST_LINE)
+    return start, start + LONGEST_LINE

@@ -6,10 +6,12 @@ of the training. Not here: training (`training`), the container (`model_file`), 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -117,8 +119,7 @@ def _corpus_hash(corpus: Corpus) -> str:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
-    """
+    """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`."""
 
     codes: Mapping[str, NDArray[np.int32]]
     states: Mapping[str, tuple[str, ...]]
@@ -219,7 +220,12 @@ class TrainedModel:
         def score(weights: Floats) -> float:
             prediction = self._predict(bound, weights, workers, decode)
             found = evaluate_predictions(
-                self.spec, corpus, prediction.codes, self.states, known_values=self.known_values.__getitem__, log_likelihood=lambda: 0.0
+                self.spec,
+                corpus,
+                prediction.codes,
+                self.states,
+                known_values=self.known_values.__getitem__,
+                log_likelihood=lambda: 0.0,
             )
             return float(next(iter(found.values())))
 
@@ -240,8 +246,8 @@ class TrainedModel:
         data, method = bound
         if (decode or decoding(self.spec)) == "marginal":
             out = self._expectations(data, method, weights, workers, marginals=True)
-            codes = [own.argmax(axis=1).astype(np.int32) for own in self._by_label(out.marginals)]
-            return Prediction(dict(zip(self.states, codes, strict=True)), self.states, out.summary())
+            likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._by_label(out.marginals)]
+            return Prediction(dict(zip(self.states, likeliest, strict=True)), self.states, out.summary())
         out = Expectations.empty(data, approximate=method.approximate)
         labelling = np.empty(int(data.labelling_off[-1]), np.int32)
         potentials = data.potentials(weights)
@@ -276,19 +282,49 @@ class TrainedModel:
         out = []
         for end, card in zip(ends, cards, strict=True):
             own = table[:, end - card : end]
-            empty = ~own.any(axis=1)
-            out.append(np.where(empty[:, None], 1.0 / card, own))
+            empty = ~own.any(axis=1, keepdims=True)
+            out.append(np.where(empty, 1.0 / card, own))
         return out
 
     # looking inside -----------------------------------------------------------------------------------------------
 
     def show_weights(self) -> Iterator[tuple[str, str, tuple[str, ...], float]]:
         """(clique, feature, states of its sites, weight) of every weight; the bias's feature is called `bias`."""
-        names = list(self.states.values())
+        text = functools.cache(self._feature_text)
         for weight, clique, feature, assignment in self.parameters.walk():
-            template = self.graph.templates[clique]
-            text = "bias" if feature < 0 else self.extractor.describe(template.feature_set, feature)
-            yield template.name, text, assignment_states(template, assignment, names), float(self.weights[weight])
+            yield self._described(weight, clique, text(clique, feature), assignment)
+
+    def strongest_weights(
+        self, top: int, clique: str | None = None, feature: str | None = None
+    ) -> list[tuple[str, str, tuple[str, ...], float]]:
+        """The `top` weights of largest magnitude, as `show_weights` has them; ties in the model's order.
+
+        clique: only cliques of this name, `*` and `?` match.   feature: only features whose text contains this.
+        """
+        text = functools.cache(self._feature_text)
+        cliques, features, assignments = self.parameters.origins()
+        names = [template.name for template in self.graph.templates[: len(self.parameters.cliques)]]
+        wanted = np.array([clique is None or fnmatchcase(name, clique) for name in names], bool)
+        chosen = np.flatnonzero(wanted[cliques]) if len(names) else np.zeros(0, np.int64)
+        found: list[tuple[str, str, tuple[str, ...], float]] = []
+        for weight in chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")].tolist():
+            if len(found) == top:
+                break
+            number = int(cliques[weight])
+            described = text(number, int(features[weight]))
+            if feature is None or feature in described:
+                found.append(self._described(weight, number, described, int(assignments[weight])))
+        return found
+
+    def _feature_text(self, clique: int, feature: int) -> str:
+        return "bias" if feature < 0 else self.extractor.describe(self.graph.templates[clique].feature_set, feature)
+
+    def _described(
+        self, weight: int, clique: int, text: str, assignment: int
+    ) -> tuple[str, str, tuple[str, ...], float]:
+        template = self.graph.templates[clique]
+        states = assignment_states(template, assignment, list(self.states.values()))
+        return template.name, text, states, float(self.weights[weight])
 
     # files --------------------------------------------------------------------------------------------------------
 
@@ -331,11 +367,11 @@ class TrainedModel:
             templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
             graph = ModelGraph(tuple(states), tuple(len(s) for s in states.values()), templates)
             parameters = Parameters.restore(arrays, len(spec.cliques))
-            record = TrainingRecord(**header["record"])
+            stored = header["record"]
+            record = TrainingRecord(**{**stored, "notes": tuple(stored["notes"]), "before": tuple(stored["before"])})
             weights = arrays["weights"]
         except (KeyError, TypeError, ValueError) as error:
             raise data_error(
                 "corrupt-model", f"`{path}` lacks a part of a model: {error}", file=str(path), help="train it again"
             ) from None
         return cls(spec, states, extractor, known, graph, parameters, weights, record)
-

@@ -30,7 +30,7 @@ from .spec.resolve import Resolved
 from .spec.settings import TrainSettings
 from .spec.values import inference_settings, stage_chain, stage_settings
 
-__all__ = ["Iteration", "fit"]
+__all__ = ["Iteration", "broken_constraints", "fit"]
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,9 @@ def fit(
     spec = model.require() if isinstance(model, Resolved) else model
     directories: Mapping[str, Path] = model.directories if isinstance(model, Resolved) else {}
     if corpus.num_tokens == 0:
-        raise DcrfError(Diagnostic("empty-data", "there is nothing to train on: the data has no token", location=corpus.file))
+        raise DcrfError(
+            Diagnostic("empty-data", "there is nothing to train on: the data has no token", location=corpus.file)
+        )
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
 
     states = learn_states(spec, corpus, directories)
@@ -71,7 +73,7 @@ def fit(
 
     templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     graph = ModelGraph(tuple(states), tuple(len(s) for s in states.values()), templates)
-    raise_if_any(_broken_constraints(graph, corpus, gold.codes))
+    raise_if_any(broken_constraints(graph, corpus, gold.codes))
     parameters, counts = learn_parameters(
         spec.cliques, graph, rows, [s.num_features for s in extractor.sets], gold.codes, corpus.sentence_off
     )
@@ -132,9 +134,7 @@ def _run_stage(
     if settings.patience is not None and best is not None and best[1] < outcome.iterations and not outcome.converged:
         value, _ = objective.value_and_gradient(best[2])
         reason = f"no better dev score for {settings.patience} iterations; weights of iteration {best[1]} kept"
-        outcome = Outcome(
-            best[2], value, outcome.iterations, outcome.evaluations + 1, False, outcome.seconds, reason
-        )
+        outcome = Outcome(best[2], value, outcome.iterations, outcome.evaluations + 1, False, outcome.seconds, reason)
     return trained, outcome
 
 
@@ -144,7 +144,7 @@ def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
     return {str(name): frozenset(corpus.text_column(str(name)).values) for name in columns}
 
 
-def _broken_constraints(graph: ModelGraph, corpus: Corpus, gold: NDArray[np.int32]) -> list[Diagnostic]:
+def broken_constraints(graph: ModelGraph, corpus: Corpus, gold: NDArray[np.int32]) -> list[Diagnostic]:
     """Gold instances that a `forbid` or `require` gives probability zero."""
     found = []
     for template in graph.templates:
@@ -156,7 +156,8 @@ def _broken_constraints(graph: ModelGraph, corpus: Corpus, gold: NDArray[np.int3
             found.append(
                 Diagnostic(
                     "broken-constraint",
-                    f"the gold labels of {sites} break a constraint at line{'s' if len(tokens) > 1 else ''} {lines}{more}",
+                    f"the gold labels of {sites} break a constraint at "
+                    f"line{'s' if len(tokens) > 1 else ''} {lines}{more}",
                     location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
                     help="correct the data, or relax the `forbid` or `require` that rules these labels out",
                 )
@@ -170,8 +171,8 @@ def _notes(status: RunStatus, method: str) -> Sequence[str]:
     if status.not_converged:
         share = 100.0 * status.not_converged / status.graphs
         notes.append(
-            f"`{method}` did not converge on {status.not_converged:,} of {status.graphs:,} graphs ({share:.2g} %) over all "
-            f"evaluations; the largest change left was {status.residual:.2g}. "
+            f"`{method}` did not converge on {status.not_converged:,} of {status.graphs:,} graphs ({share:.2g} %) "
+            f"over all evaluations; the largest change left was {status.residual:.2g}. "
             "Try `damping = 0.5`, more `max_iterations`, or `infer exact` if `check` says that it fits"
         )
     if status.redone:

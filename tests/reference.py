@@ -18,7 +18,9 @@ def joint(cards: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequenc
     """log potential of every labelling, one axis a variable."""
     total = np.zeros(tuple(cards))
     for labelling in itertools.product(*(range(card) for card in cards)):
-        total[labelling] = sum(table[tuple(labelling[v] for v in scope)] for scope, table in zip(scopes, tables, strict=True))
+        total[labelling] = sum(
+            table[tuple(labelling[v] for v in scope)] for scope, table in zip(scopes, tables, strict=True)
+        )
     return total
 
 

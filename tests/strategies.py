@@ -55,7 +55,14 @@ FAMILIES = {
     "one-state variables": ((1, 3, 1, 2), ((0, 1), (1, 2), (2, 3), (0,), (3, 0))),
     "four-variable clique": ((2, 2, 3, 2, 2), ((0, 1, 2, 3), (3, 4), (0, 4), (2,))),
 }
-TREES = ("one variable", "chain", "chain without unaries", "tree", "two components and an isolated variable", "no factor")
+TREES = (
+    "one variable",
+    "chain",
+    "chain without unaries",
+    "tree",
+    "two components and an isolated variable",
+    "no factor",
+)
 
 
 @st.composite
@@ -63,7 +70,10 @@ def factor_graphs(draw, max_variables=6, max_factors=8, zeros=True):
     """Any small graph: factors of one to three variables, some forbidden entries, a wide range of scales."""
     cards = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=max_variables)))
     possible = [
-        scope for arity in (1, 2, 3) if arity <= len(cards) for scope in itertools.permutations(range(len(cards)), arity)
+        scope
+        for arity in (1, 2, 3)
+        if arity <= len(cards)
+        for scope in itertools.permutations(range(len(cards)), arity)
     ]
     scopes = tuple(draw(st.lists(st.sampled_from(possible), max_size=max_factors)))
     scale = draw(st.sampled_from([0.0, 1.0, 5.0, 300.0]))

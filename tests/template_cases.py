@@ -73,14 +73,16 @@ CASES = {
         "data conll(word, y)\nlabel y\nclique y: word\nclique y, y[1]: bias, word\n", sentences("PQ")
     ),
     "all states": Case(
-        "data conll(word, y)\nlabel y\nclique y with states = all: word\nclique y[-1], y with states = all: bias, word\n",
+        "data conll(word, y)\nlabel y\nclique y with states = all: word\n"
+        "clique y[-1], y with states = all: bias, word\n",
         sentences("PQR"),
     ),
     "seen transitions": Case(
         "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y with states = seen\n", sentences("PQRS", count=3)
     ),
     "padded chain": Case(
-        "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y with edges = pad: bias, word[-1..1]\n", sentences("PQ")
+        "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y with edges = pad: bias, word[-1..1]\n",
+        sentences("PQ"),
     ),
     "padded second order": Case(
         "data conll(word, y)\nlabel y\nclique y: word\nclique y[-2], y[-1], y with edges = pad\n", sentences("PQ")
@@ -90,7 +92,8 @@ CASES = {
         sentences("PQ", longest=5),
     ),
     "wide offsets": Case(
-        "data conll(word, y, z)\nlabel y\nlabel z\nclique y: word\nclique z: word\nclique y[-2], z[1]: bias, word\nclique y, z\n",
+        "data conll(word, y, z)\nlabel y\nlabel z\nclique y: word\nclique z: word\n"
+        "clique y[-2], z[1]: bias, word\nclique y, z\n",
         sentences("PQ", "RS", longest=4),
     ),
     "factorial": Case(
@@ -104,11 +107,16 @@ CASES = {
         sentences("AB", "CD", "EF", longest=3),
     ),
     "four-site clique": Case(
-        "data conll(word, y, z)\nlabel y\nlabel z\nclique y[-1], z[-1], y, z: bias, word\n", sentences("PQ", "RS", longest=3)
+        "data conll(word, y, z)\nlabel y\nlabel z\nclique y[-1], z[-1], y, z: bias, word\n",
+        sentences("PQ", "RS", longest=3),
     ),
     "segments": Case(
         "data conll(word, y)\nlabel y in bio(X) with others = O\nclique y: bias, word\nclique y[-1], y\n",
-        [[("a", "B-X"), ("b", "I-X"), ("a", "O")], [("b", "O")], [("c", "B-X"), ("a", "B-X"), ("b", "I-X"), ("c", "Z")]],
+        [
+            [("a", "B-X"), ("b", "I-X"), ("a", "O")],
+            [("b", "O")],
+            [("c", "B-X"), ("a", "B-X"), ("b", "I-X"), ("c", "Z")],
+        ],
         iob2("y"),
     ),
     "segments without a chain": Case(
@@ -126,6 +134,7 @@ CASES = {
         sentences("PQ", numbers=True),
     ),
     "two cliques over the same sites": Case(
-        "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y as one\nclique y[-1], y as two: word\n", sentences("PQ")
+        "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y as one\nclique y[-1], y as two: word\n",
+        sentences("PQ"),
     ),
 }

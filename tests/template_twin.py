@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import reference
 from feature_twin import Sentence, Twin
 
-import reference
 from dcrfdsl.spec.model import CliqueSpec, ModelSpec
 
 WeightOf = Mapping[tuple[str, str, tuple[str, ...]], float]
@@ -41,7 +41,8 @@ class TemplateTwin:
         total = np.zeros([len(self.states[name]) for _ in range(length) for name in names])
         for index in itertools.product(*(range(size) for size in total.shape)):
             labelling = {
-                name: [self.states[name][index[t * len(names) + m]] for t in range(length)] for m, name in enumerate(names)
+                name: [self.states[name][index[t * len(names) + m]] for t in range(length)]
+                for m, name in enumerate(names)
             }
             total[index] = self.score(labelling, firing, length)
         return total
@@ -52,14 +53,18 @@ class TemplateTwin:
         low, high = min(offsets(clique)), max(offsets(clique))
         first = -high if clique.edges == "pad" else 0
         last = length - 1 - low if clique.edges == "pad" else length - 1
-        bias = {"bias": 1.0} if not clique.features or "bias" in [getattr(f, "name", "") for f in clique.features] else {}
+        bias = (
+            {"bias": 1.0} if not clique.features or "bias" in [getattr(f, "name", "") for f in clique.features] else {}
+        )
         rows = self.features.rows(number, [sentence])
         return {
             anchor: bias | {text: value for text, (value, _) in rows[i].items()}
             for i, anchor in enumerate(range(first, last + 1))
         }
 
-    def score(self, labelling: Mapping[str, Sequence[str]], firing: Sequence[Mapping[int, Mapping[str, float]]], length: int) -> float:
+    def score(
+        self, labelling: Mapping[str, Sequence[str]], firing: Sequence[Mapping[int, Mapping[str, float]]], length: int
+    ) -> float:
         if not all(self.allowed(labelling, t) for t in range(length)):
             return -np.inf
         total = 0.0

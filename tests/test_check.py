@@ -430,3 +430,13 @@ def test_no_specification_breaks_the_checker(data: st.DataObject) -> None:
         return
     for diagnostic in check(Resolved(valid)):
         assert diagnostic.slug in EXPLANATIONS and render(diagnostic)
+
+
+def test_a_long_line_is_clipped_around_its_carets() -> None:
+    before, after = (", ".join(f"word[{offset}]" for offset in range(start, start + 60)) for start in (0, 60))
+    found = check(load_text(f"data conll(word, chunk)\nlabel chunk\nclique chunk: {before}, wrod, {after}\n"))
+    (shown, marks) = (line for line in render(found[0]).splitlines()[-3:-1])
+    text = shown.partition("| ")[2]
+    assert len(text) == 162 and text[0] == text[-1] == "…"
+    carets = [n for n, char in enumerate(marks) if char == "^"]
+    assert "".join(shown[n] for n in carets) == "wrod"

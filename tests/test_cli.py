@@ -489,3 +489,65 @@ def test_the_second_interrupt_ends_at_once(capsys: Captured) -> None:
         assert "Ctrl-C again stops at once" in capsys.readouterr().err
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+# what a template costs ----------------------------------------------------------------------------------------------
+
+
+def cost_lines(arguments: list[str], capsys: Captured) -> list[str]:
+    """The lines that `check` prints, single spaces between words."""
+    assert run(["check", *arguments]) == 0
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_check_without_data_shows_what_declared_states_cost(here: Path, capsys: Captured) -> None:
+    lines = cost_lines(["chunk.dcrf"], capsys)
+    assert "words ? chunk ? ?" in lines
+    assert any("`chunk`" in line for line in lines)
+    (here / "declared.dcrf").write_text(TEMPLATE.replace("label chunk", "label chunk in bio(NP, VP)"))
+    lines = cost_lines(["declared.dcrf"], capsys)
+    assert "words 5 5 ?" in lines
+    assert "chain 5 × 5 25 ?" in lines
+    assert "one sweep 50 multiply-adds a token" in lines
+
+
+def test_check_with_data_counts_the_weights_that_training_gives(trained: Path, capsys: Captured) -> None:
+    lines = cost_lines([str(trained / "chunk.dcrf"), "--data", str(trained / "train.txt")], capsys)
+    assert run(["show", str(trained / "chunk.model"), "--json", "--top", "100000"]) == 0
+    rows = [json.loads(line)["clique"] for line in capsys.readouterr().out.splitlines()]
+    assert f"words 3 3 {rows.count('words')}" in lines
+    assert f"chain 3 × 3 9 {rows.count('chain')}" in lines
+    assert f"weights {len(rows)}" in lines
+    # a chain of 3 states: summing a variable out makes a message of 3 from a table of 9
+    assert "exact 9 multiply-adds a token; treewidth 1, largest table 3" in lines
+    assert "one sweep 18 multiply-adds a token" in lines
+    assert "data 4 sentences, 12 tokens" in lines
+
+
+SILENT = {
+    "word is zebra": "warning[silent-feature]: the feature `word is zebra` never fires",
+    "word in animals": "warning[idle-lexicon]: lexicon `animals` (2 entries) matches 0 of 12",
+}
+
+
+@pytest.mark.parametrize("feature", SILENT)
+def test_check_with_data_warns_of_what_never_fires(feature: str, here: Path, capsys: Captured) -> None:
+    (here / "animals.txt").write_text("zebra\ngnu\n")
+    template = TEMPLATE.replace("pos[-1..1]", feature)
+    (here / "a.dcrf").write_text(template.replace("label chunk", 'lexicon animals = "animals.txt"\nlabel chunk'))
+    assert run(["check", "a.dcrf", "--data", "train.txt"]) == 0
+    assert SILENT[feature] in capsys.readouterr().err
+
+
+def test_check_with_data_refuses_gold_that_cannot_be_trained_on(here: Path, capsys: Captured) -> None:
+    (here / "a.dcrf").write_text(TEMPLATE.replace("label chunk", "label chunk in bio(VP)"))
+    assert run(["check", "a.dcrf", "--data", "train.txt"]) == 1
+    assert "error[unknown-label]: " in capsys.readouterr().err
+
+
+def test_check_explains_a_slug(capsys: Captured) -> None:
+    assert run(["check", "--explain", "unknown-name"]) == 0
+    assert capsys.readouterr().out.startswith("unknown-name\n\n")
+    assert run(["check", "--explain", "unknown-nmae"]) == 1
+    assert "did you mean `unknown-name`?" in capsys.readouterr().err
+    assert run(["check"]) == 2

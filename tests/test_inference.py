@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from strategies import FAMILIES, TREES, factor_graphs, random_tables
 
-import reference
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.graph import FactorGraph, read_uai, read_uai_evidence
 from dcrfdsl.inference import SINGLE_METHODS, infer_graph
@@ -18,7 +18,9 @@ from dcrfdsl.spec.settings import AutoSettings, BpSettings, ExactSettings, TrpSe
 
 EXACT = 1e-10  # agreement with enumeration
 SHARED = Path(__file__).parents[1].parent / "shared" / "reference"
-needs_reference = pytest.mark.skipif(not SHARED.is_dir(), reason="the graphs with known answers are not on this machine")
+needs_reference = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the graphs with known answers are not on this machine"
+)
 
 FINE = {"tolerance": 1e-11, "max_iterations": 20_000}
 MESSAGE_PASSING = {
@@ -98,7 +100,9 @@ def test_beliefs_of_a_run_that_says_it_converged_agree_with_each_other(graph):
 
 
 def test_a_graph_that_no_labelling_satisfies_is_reported():
-    forbidden = FactorGraph((2, 2), ((0, 1), (0,)), (np.array([[-np.inf, -np.inf], [0.0, 1.0]]), np.array([0.0, -np.inf])))
+    forbidden = FactorGraph(
+        (2, 2), ((0, 1), (0,)), (np.array([[-np.inf, -np.inf], [0.0, 1.0]]), np.array([0.0, -np.inf]))
+    )
     for method in (ExactSettings(), TrpSettings(), BpSettings()):
         result = infer_graph(forbidden, "mar", method)
         assert result.log_z == -np.inf
@@ -218,7 +222,9 @@ def test_known_graphs_by_messages_rest_at_a_known_fixed_point(name):
 
 
 @needs_reference
-@pytest.mark.parametrize("name", sorted(p.stem for p in (SHARED / "uai").glob("*.uai")) if SHARED.is_dir() else ["absent"])
+@pytest.mark.parametrize(
+    "name", sorted(p.stem for p in (SHARED / "uai").glob("*.uai")) if SHARED.is_dir() else ["absent"]
+)
 def test_competition_models_to_their_digits(name):
     path = SHARED / "uai" / f"{name}.uai"
     graph = read_uai(path)

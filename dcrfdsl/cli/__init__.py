@@ -9,13 +9,14 @@ from io import TextIOWrapper
 import typer
 
 from .. import __version__
-from . import check, evaluate, fmt, infer, new, show, tag, train, unroll
+from . import check, demo, evaluate, fmt, infer, new, show, tag, train, unroll
 from .console import guarded
 
 __all__ = ["COMMANDS", "main", "run"]
 
 # In the order of the help screen.
 COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo.demo,
     "new": new.new,
     "check": check.check,
     "fmt": fmt.fmt,

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, print_diagnostics
+from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, print_diagnostics, refuse
 from .inputs import read_features, read_sample, resolved_template
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..errors import Diagnostic
 
 __all__ = ["check"]
 
 
 def check(
-    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")],
+    template: Annotated[str | None, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")] = None,
     data: Annotated[
         str | None, typer.Option("--data", metavar="FILE", help="Check it against this training data too.")
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
     ] = None,
     stage: StageName = None,
     set_: SetPaths = None,
@@ -30,18 +38,50 @@ def check(
     Example:
       dcrfdsl check chunk.dcrf
       dcrfdsl check chunk.dcrf --data train.txt
+      dcrfdsl check --explain unknown-name
     """
     from ..spec.check import check as checked
 
+    if explain is not None:
+        _explain(explain)
+        return
+    if template is None:
+        raise typer.BadParameter("give a TEMPLATE to check, or --explain SLUG")
     talk = Talk(quiet)
     resolved = resolved_template(template, set_, stage)
     registered = read_features(features)
     corpus = read_sample(data, resolved.spec, talk) if data and resolved.spec.data else None
-    diagnostics = checked(resolved, stage=stage, corpus=corpus, registered=registered)
+    _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
+    for line in resolved.spec.doc:
+        print(line)
+    from .costs import declared_costs, trained_costs
+
+    if corpus is None:
+        costs = declared_costs(resolved)
+    else:
+        costs, found = trained_costs(resolved, corpus, registered, stage)
+        _report(found, template, quiet)
+    if not quiet:
+        if resolved.spec.doc:
+            print()
+        costs.print()
+
+
+def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> None:
+    """Prints what was found, and ends the command if an error is among it."""
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     print_diagnostics(diagnostic for diagnostic in diagnostics if errors or not quiet)
     if errors:
-        talk(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
+        Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
         raise typer.Exit(INPUT_ERROR)
-    for line in resolved.spec.doc:
-        print(line)
+
+
+def _explain(slug: str) -> None:
+    from ..registry import did_you_mean
+    from ..spec.check import EXPLANATIONS, explain
+
+    page = explain(slug)
+    if page is None:
+        guess = did_you_mean(slug, EXPLANATIONS)
+        refuse("unknown-slug", f"`{slug}` is no kind of message", f"did you mean `{guess}`?" if guess else None)
+    print(page)

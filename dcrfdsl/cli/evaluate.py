@@ -12,7 +12,8 @@ from .inputs import read_features, read_gold
 
 __all__ = ["evaluate"]
 
-_LOGARITHMS = ("log_likelihood",)  # of the scores that are no counts, those that are no shares between 0 and 1
+# What is no share between 0 and 1, even where its value is a float.
+_NO_SHARES = ("log_likelihood", "illegal_moves")
 
 
 def evaluate(
@@ -40,9 +41,13 @@ def evaluate(
     if as_json:
         print(json.dumps(scores))
         return
-    shares = {name: value for name, value in scores.items() if isinstance(value, float) and name not in _LOGARITHMS}
+    shares = {name: value for name, value in scores.items() if isinstance(value, float) and not _is_no_share(name)}
     print_table(scores_table(shares))
     print()
     for name, value in scores.items():
         if name not in shares:
             print(f"{name.replace('_', ' ')}: {value:,}")
+
+
+def _is_no_share(name: str) -> bool:
+    return name.partition("(")[0] in _NO_SHARES

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,8 +13,6 @@ if TYPE_CHECKING:
     from ..model import TrainedModel
 
 __all__ = ["show"]
-
-WeightRow = tuple[str, str, Sequence[str], float]  # clique, feature, states, weight
 
 
 def show(
@@ -52,24 +47,13 @@ def show(
 
         print(to_text(trained.spec), end="")
         return
-    rows = _strongest(_chosen(trained.show_weights(), clique, feature), top)
+    rows = trained.strongest_weights(top, clique, feature)
     if as_json:
         for name, text, states, weight in rows:
             print(json.dumps({"clique": name, "feature": text, "states": list(states), "weight": weight}))
         return
     _describe(trained, Talk(quiet))
     print_table(weights_table(rows))
-
-
-def _chosen(rows: Iterable[WeightRow], clique: str | None, feature: str | None) -> Iterator[WeightRow]:
-    for row in rows:
-        if (clique is None or fnmatchcase(row[0], clique)) and (feature is None or feature in row[1]):
-            yield row
-
-
-def _strongest(rows: Iterable[WeightRow], count: int) -> list[WeightRow]:
-    """The largest by magnitude; ties in the model's order."""
-    return heapq.nlargest(count, rows, key=lambda row: abs(row[3]))
 
 
 def _describe(trained: TrainedModel, talk: Talk) -> None:

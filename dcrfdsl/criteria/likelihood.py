@@ -22,6 +22,11 @@ GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take
 MOST_RUNS, FEWEST_RUNS = 8, 2
 
 
+def gradient_runs(num_weights: int) -> int:
+    """Into how many runs the data is cut, each with a partial gradient of its own."""
+    return int(np.clip(GRADIENT_BYTES // (8 * max(1, num_weights)), FEWEST_RUNS, MOST_RUNS))
+
+
 class Likelihood:
     """Objective over one data set. Deterministic: the same floats for any number of threads.
 
@@ -34,8 +39,7 @@ class Likelihood:
         self.counts, self.precision = counts, precision
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
-        runs = int(np.clip(GRADIENT_BYTES // (8 * max(1, data.num_weights)), FEWEST_RUNS, MOST_RUNS))
-        self.runs = data.chunks(runs)
+        self.runs = data.chunks(gradient_runs(data.num_weights))
         self._partial = [np.zeros(data.num_weights) for _ in self.runs]
         self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
         self._run_number = {first: number for number, (first, _) in enumerate(self.runs)}

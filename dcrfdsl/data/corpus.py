@@ -25,12 +25,24 @@ class InternedColumn:
     def text(self, token: int) -> str:
         return self.values[int(self.codes[token])]
 
+    def slice(self, first: int, last: int) -> InternedColumn:
+        """Tokens `first` to `last` (excluded), with the values that they have and no others."""
+        used, earliest, codes = np.unique(self.codes[first:last], return_index=True, return_inverse=True)
+        order = np.argsort(earliest)
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return InternedColumn(rank[codes], tuple(self.values[code] for code in used[order].tolist()))
+
 
 @dataclass(frozen=True)
 class NumericColumn:
     """A column of numbers; `values` is [N] for `float` and `int` columns, [N, size] for `vector(size)`."""
 
     values: NDArray[np.float64]
+
+    def slice(self, first: int, last: int) -> NumericColumn:
+        """Tokens `first` to `last` (excluded)."""
+        return NumericColumn(self.values[first:last])
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,13 @@ class Corpus:
     @property
     def num_sentences(self) -> int:
         return len(self.sentence_off) - 1
+
+    def slice(self, first: int, last: int) -> Corpus:
+        """Sentences `first` to `last` (excluded), as if only they had been read; the lines are still the file's."""
+        off = self.sentence_off[first : last + 1]
+        start, end = int(off[0]), int(off[-1])
+        columns = {name: column.slice(start, end) for name, column in self.columns.items()}
+        return Corpus(self.file, off - start, columns, self.token_line[start:end], self.warnings)
 
     def lengths(self) -> NDArray[np.int64]:
         """Tokens a sentence, [S]."""

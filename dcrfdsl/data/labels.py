@@ -20,7 +20,7 @@ from ..spec.model import Cardinality, Domain, Enumerated, Label, Learned, ModelS
 from ..spec.schemes import learn_types, legal_moves, scheme_states, violations
 from .corpus import Corpus, InternedColumn
 
-__all__ = ["EncodedLabels", "check_gold", "encode_labels", "learn_states"]
+__all__ = ["EncodedLabels", "check_gold", "declared_states", "encode_labels", "learn_states"]
 
 SHOWN_LINES = 5  # places that a message lists before it says how many more there are
 
@@ -47,11 +47,28 @@ def learn_states(spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path
     for label in spec.labels:
         column = _label_column(label, corpus)
         directory = directories.get(label.name, Path())
-        found = list(_DOMAIN_STATES[type(label.domain)](label, label.domain, column, directory))
-        if label.others is not None and label.others not in found:
-            found.append(label.others)
-        states[label.name] = tuple(found)
+        states[label.name] = _states(label, column, directory)
     return states
+
+
+def declared_states(spec: ModelSpec, directories: Mapping[str, Path]) -> dict[str, tuple[str, ...] | None]:
+    """The states of every label as far as they are known without data; None for those that data teaches."""
+    nothing = InternedColumn(np.zeros(0, np.int32), ())
+    return {
+        label.name: None if _is_learned(label.domain) else _states(label, nothing, directories.get(label.name, Path()))
+        for label in spec.labels
+    }
+
+
+def _is_learned(domain: Domain) -> bool:
+    return isinstance(domain, Learned) or (isinstance(domain, Scheme) and not domain.types)
+
+
+def _states(label: Label, column: InternedColumn, directory: Path) -> tuple[str, ...]:
+    found = list(_DOMAIN_STATES[type(label.domain)](label, label.domain, column, directory))
+    if label.others is not None and label.others not in found:
+        found.append(label.others)
+    return tuple(found)
 
 
 def _label_column(label: Label, corpus: Corpus) -> InternedColumn:
@@ -132,7 +149,7 @@ def encode_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: 
             counts = np.bincount(column.codes, minlength=len(column.values))
             unknown = {
                 column.values[i]: int(counts[i])
-                for i in np.flatnonzero(lookup < 0)
+                for i in np.flatnonzero(lookup < 0).tolist()
                 if counts[i] and column.values[i] != label.missing
             }
         strangers.append(MappingProxyType(unknown))
@@ -170,7 +187,8 @@ def _stranger(
     where = np.flatnonzero(codes < 0)
     return Diagnostic(
         "unknown-label",
-        f"label `{label.name}` has the value `{value}`{more}, which its declaration does not list ({_places(corpus, where)})",
+        f"label `{label.name}` has the value `{value}`{more}, which its declaration does not list "
+        f"({_places(corpus, where)})",
         location=f"{corpus.file}:{corpus.token_line[where[0]]}",
         help=(f"did you mean `{near}`? " if near else "")
         + f"add it to the states of `{label.name}`, or `with others = STATE` to read unknown values as one state",

@@ -6,6 +6,6 @@ from .uai import read_uai, read_uai_evidence
 from .unroll import CliqueTemplate, ModelGraph, assignment_states, clique_templates
 
 __all__ = [
-    "CliqueTemplate", "FactorGraph", "ModelGraph", "Parameters", "assignment_states", "clique_templates", "learn_parameters",
-    "read_uai", "read_uai_evidence",
+    "CliqueTemplate", "FactorGraph", "ModelGraph", "Parameters", "assignment_states", "clique_templates",
+    "learn_parameters", "read_uai", "read_uai_evidence",
 ]  # fmt: skip

@@ -89,10 +89,17 @@ class ShapeBank:
 
     def program_arrays(self) -> Programs:
         variables = [v for program in self.programs for v in program.variables]
-        cards = [shape.cards[v] if v >= 0 else 0 for shape, p in zip(self.shapes, self.programs, strict=True) for v in p.variables]
+        cards = [
+            shape.cards[v] if v >= 0 else 0
+            for shape, p in zip(self.shapes, self.programs, strict=True)
+            for v in p.variables
+        ]
         axes = [table.axes for program in self.programs for pair in program.operands for table in pair]
         shape_cards = [
-            shape.cards for shape, p in zip(self.shapes, self.programs, strict=True) for pair in p.operands for _ in pair
+            shape.cards
+            for shape, p in zip(self.shapes, self.programs, strict=True)
+            for pair in p.operands
+            for _ in pair
         ]
         strides = [_row_major([cards[v] for v in table]) for table, cards in zip(axes, shape_cards, strict=True)]
         return Programs(

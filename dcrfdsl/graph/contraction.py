@@ -59,9 +59,7 @@ class PatternBank:
             self.start.append((self._add(lookup), 0, 0, 0, 0, 0))
         return self.known[key]
 
-    def contraction(
-        self, a: _Table, b: _Table, groups: tuple[tuple[int, ...], ...], cards: Sequence[int]
-    ) -> int:
+    def contraction(self, a: _Table, b: _Table, groups: tuple[tuple[int, ...], ...], cards: Sequence[int]) -> int:
         """The pattern of C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]; `groups` are the variables b, l, k, r in order."""
         local = {v: i for i, v in enumerate(dict.fromkeys((*a.axes, *b.axes)))}
         key = (
@@ -81,19 +79,16 @@ class PatternBank:
             sizes = [math.prod(cards[v] for v in group) for group in groups]
             self.known[key] = len(self.dims)
             self.dims.append((sizes[0], sizes[1], sizes[2], sizes[3], int(contiguous), 0))
-            self.start.append(
-                (
-                    self._add(place(batch, stride_a)), self._add(place(left, stride_a)), self._add(place(summed, stride_a)),
-                    self._add(place(batch, stride_b)), self._add(place(summed, stride_b)), self._add(right_places),
-                )
-            )  # fmt: skip
+            a_b, a_l, a_k = (self._add(place(group, stride_a)) for group in (batch, left, summed))
+            b_b, b_k = (self._add(place(group, stride_b)) for group in (batch, summed))
+            self.start.append((a_b, a_l, a_k, b_b, b_k, self._add(right_places)))
         return self.known[key]
 
     def arrays(self) -> Patterns:
         return Patterns(
             dims=np.array(self.dims, np.int64).reshape(-1, 6),
             start=np.array(self.start, np.int64).reshape(-1, 6),
-            index=np.concatenate([np.zeros(0, np.int64), *self.index]),
+            offsets=np.concatenate([np.zeros(0, np.int64), *self.index]),
         )
 
 
@@ -170,7 +165,9 @@ def _bring_down(
         if holders:
             # the smallest table that covers it: least work
             holder = min(holders, key=size)
-            product = _emit(program, patterns.product(holder, smallest, cards), holder, smallest, holder.axes, -1, cards)
+            product = _emit(
+                program, patterns.product(holder, smallest, cards), holder, smallest, holder.axes, -1, cards
+            )
             remaining[remaining.index(holder)] = product
         else:
             done.append(smallest)
@@ -199,16 +196,19 @@ def _sum_out(
         length = math.prod(cards[v] for v in right)
         rank = (length if contiguous else length // 4, int(contiguous))
         if best is None or rank > best[0]:
-            best = (rank, left_table, right_table, (batch, left, (variable,) if variable in left_table.axes else (), right))
+            best = (
+                rank,
+                left_table,
+                right_table,
+                (batch, left, (variable,) if variable in left_table.axes else (), right),
+            )
     assert best is not None
     _, a, b, (batch, left, _, right) = best
     if variable not in a.axes or variable not in b.axes:
         a, b = (a, b) if variable in a.axes else (b, a)  # one table alone: B is the constant 1
         left, right = tuple(v for v in a.axes if v != variable), ()
     groups = (batch, left, (variable,), right)
-    return _emit(
-        program, patterns.contraction(a, b, groups, cards), a, b, (*batch, *left, *right), variable, cards
-    )
+    return _emit(program, patterns.contraction(a, b, groups, cards), a, b, (*batch, *left, *right), variable, cards)
 
 
 def _emit(

@@ -18,12 +18,13 @@ import networkx as nx
 __all__ = ["OrderCost", "best_order", "cheapest_order", "order_cost", "slice_order"]
 
 Scopes = Sequence[Sequence[int]]
+Score = Callable[["nx.Graph[int]", int, Sequence[int]], float]  # quoted: networkx's classes take no index at run time
 MAX_PERMUTED = 5  # variables a position up to which every order inside the position is tried
 
 
 @dataclass(frozen=True)
 class OrderCost:
-    """`work` = multiply-adds of the elimination; `largest` = entries of the largest table made; `width` = its variables.
+    """`work` = multiply-adds of the elimination; `largest` = entries of the largest table; `width` = its variables.
 
     `culprit` is the variable whose elimination makes the largest table.
     """
@@ -34,9 +35,9 @@ class OrderCost:
     culprit: int
 
 
-def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph:
+def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph[int]:
     """The graph that joins variables which share a factor."""
-    graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(num_variables))
     for scope in scopes:
         graph.add_edges_from(itertools.combinations(scope, 2))
@@ -77,7 +78,7 @@ def _eliminate(neighbours: list[set[int]], variable: int) -> None:
     neighbours[variable] = set()
 
 
-def _greedy(graph: nx.Graph, cards: Sequence[int], score: Callable[[nx.Graph, int, Sequence[int]], float]) -> list[int]:
+def _greedy(graph: nx.Graph[int], cards: Sequence[int], score: Score) -> list[int]:
     """Eliminates the variable of the lowest score again and again; ties go to the lowest number."""
     graph = graph.copy()
     scores = {v: score(graph, v, cards) for v in graph}
@@ -99,14 +100,12 @@ def _greedy(graph: nx.Graph, cards: Sequence[int], score: Callable[[nx.Graph, in
     return order
 
 
-def _fill(graph: nx.Graph, variable: int, cards: Sequence[int]) -> float:
+def _fill(graph: nx.Graph[int], variable: int, cards: Sequence[int]) -> float:
     """Weighted fill: the edges that eliminating `variable` adds, each counted by the size of its table."""
-    return sum(
-        cards[u] * cards[w] for u, w in itertools.combinations(graph[variable], 2) if not graph.has_edge(u, w)
-    )
+    return sum(cards[u] * cards[w] for u, w in itertools.combinations(graph[variable], 2) if not graph.has_edge(u, w))
 
 
-def _table(graph: nx.Graph, variable: int, cards: Sequence[int]) -> float:
+def _table(graph: nx.Graph[int], variable: int, cards: Sequence[int]) -> float:
     return math.prod(cards[v] for v in graph[variable])
 
 
@@ -136,8 +135,8 @@ def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int) -> list[i
     return list(
         min(
             candidates,
-            key=lambda inside: order_cost(
-                scopes, cards, (t * num_labels + label for t in range(length) for label in inside)
-            ).work,
+            key=lambda inside: (
+                order_cost(scopes, cards, (t * num_labels + label for t in range(length) for label in inside)).work
+            ),
         )
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import cast
 
 import networkx as nx
 import numpy as np
@@ -19,10 +20,12 @@ from .bank import GraphShape, ShapeBank
 
 __all__ = ["bank_pools", "draw_pool", "pool_arrays"]
 
+Vertex = tuple[str, int]  # ("v", variable) or ("f", factor)
 
-def _link_graph(shape: GraphShape) -> nx.MultiGraph:
+
+def _link_graph(shape: GraphShape) -> nx.MultiGraph[Vertex]:
     """Vertices: ("v", variable) and ("f", factor); an edge carries the factor it belongs to."""
-    graph = nx.MultiGraph()
+    graph: nx.MultiGraph[Vertex] = nx.MultiGraph()
     graph.add_nodes_from(("v", v) for v in range(len(shape.cards)))
     for factor, scope in enumerate(shape.scopes):
         if len(scope) == 2:
@@ -48,7 +51,7 @@ def draw_pool(shape: GraphShape, seed: int) -> list[list[int]]:
         for a, b, key in graph.edges(keys=True):
             # never-used edges come first: weights below 1 beat the others in a minimum spanning tree
             graph[a][b][key]["weight"] = generator.random() + ((frozenset((a, b)), key) in used)
-        forest = nx.minimum_spanning_tree(graph)
+        forest = cast("nx.MultiGraph[Vertex]", nx.minimum_spanning_tree(graph))  # of the class of its argument
         used.update((frozenset((a, b)), key) for a, b, key in forest.edges(keys=True))
         sends = list(_both_ways(forest, shape, edge_of, generator))
         uncovered.difference_update(sends)
@@ -63,7 +66,7 @@ def _edge_numbers(shape: GraphShape) -> dict[tuple[int, int], int]:
 
 
 def _both_ways(
-    forest: nx.MultiGraph, shape: GraphShape, edge_of: dict[tuple[int, int], int], generator: random.Random
+    forest: nx.MultiGraph[Vertex], shape: GraphShape, edge_of: dict[tuple[int, int], int], generator: random.Random
 ) -> Iterator[int]:
     """Edges to send, leaves to root and root to leaves, for each tree of the forest."""
     for component in list(nx.connected_components(forest)):
@@ -76,9 +79,9 @@ def _both_ways(
 
 
 def _sends(
-    forest: nx.MultiGraph,
-    source: tuple[str, int],
-    target: tuple[str, int],
+    forest: nx.MultiGraph[Vertex],
+    source: Vertex,
+    target: Vertex,
     shape: GraphShape,
     edge_of: dict[tuple[int, int], int],
 ) -> Iterator[int]:

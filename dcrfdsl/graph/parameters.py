@@ -104,16 +104,18 @@ class Parameters:
 
     def walk(self) -> Iterator[tuple[int, int, int, int]]:
         """(weight, clique, feature or -1 for the bias, assignment) of every weight, in order."""
-        weight = 0
-        for c, own in enumerate(self.cliques):
-            for assignment in own.bias.tolist():
-                yield weight, c, -1, assignment
-                weight += 1
-        for c, own in enumerate(self.cliques):
-            features = np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off))
-            for feature, assignment in zip(features.tolist(), own.entry.tolist(), strict=True):
-                yield weight, c, feature, assignment
-                weight += 1
+        parts = zip(*(part.tolist() for part in self.origins()), strict=True)
+        for weight, (clique, feature, assignment) in enumerate(parts):
+            yield weight, clique, feature, assignment
+
+    def origins(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Clique, feature (-1 for the bias) and assignment of every weight, each [weights]."""
+        sizes = [len(own.bias) for own in self.cliques] + [len(own.entry) for own in self.cliques]
+        clique = np.repeat(np.tile(np.arange(len(self.cliques)), 2), sizes)
+        features = [np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off)) for own in self.cliques]
+        feature = np.concatenate([np.full(self.num_bias, -1), *features])
+        assignments = [*(own.bias for own in self.cliques), *(own.entry for own in self.cliques)]
+        return clique, feature, np.concatenate([np.zeros(0, np.int64), *assignments])
 
 
 def learn_parameters(

@@ -62,7 +62,7 @@ class CliqueTemplate:
         """The anchors at which it has an instance in a sequence of `length` positions."""
         low, high = min(self.offsets), max(self.offsets)
         if self.position == FIRST:
-            return range(0, min(1, length))
+            return range(min(1, length))
         if self.position == LAST:
             return range(max(0, length - 1), length)
         return range(-high, length - low) if self.pad else range(max(0, -low), min(length, length - high))
@@ -191,7 +191,9 @@ class ModelGraph:
             base=self._base[:-1].copy(),
             size=np.diff(self._base),
             feature_set=np.array([kind.template.feature_set for kind in self.kinds], np.int32),
-            run_base=np.array([run_base[k.template.clique] if k.template.clique >= 0 else 0 for k in self.kinds], np.int64),
+            run_base=np.array(
+                [run_base[k.template.clique] if k.template.clique >= 0 else 0 for k in self.kinds], np.int64
+            ),
             has_bias=np.array([kind.template.has_bias for kind in self.kinds], np.bool_),
             inverse_off=np.array(inverse_off, np.int64),
             inverse=np.concatenate([np.zeros(0, np.int32), *inverse]),
@@ -295,9 +297,7 @@ def _fold(
     )
 
 
-def assignment_states(
-    template: CliqueTemplate, assignment: int, states: Sequence[Sequence[str]]
-) -> tuple[str, ...]:
+def assignment_states(template: CliqueTemplate, assignment: int, states: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The states that an assignment number stands for, one a site; `states[m]` are those of label m."""
     out = []
     for variable, card in zip(reversed(template.variables), reversed(template.full_cards), strict=True):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import data_error
-from ..graph.elimination import OrderCost, order_cost
+from ..graph.cost import exact_cost, sweep_cost
 from ..graph.forests import bank_pools, pool_arrays
 from ..graph.unroll import ModelGraph
 from ..kernels.contraction import IMPOSSIBLE
@@ -30,7 +30,7 @@ from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSetti
 from .potentials import BoundData, Potentials
 from .status import RunStatus
 
-__all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_method", "exact_cost", "sweep_cost"]
+__all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_method"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -86,7 +86,9 @@ class SequenceMethod(Protocol):
     ) -> None:
         """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells]."""
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]) -> None:
+    def decode(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
+    ) -> None:
         """Writes the best labelling found to `labelling` (see `BoundData.labelling_off`), -1 if there is none."""
 
 
@@ -108,11 +110,14 @@ class ExactMethod:
     ) -> None:
         d, p = self.data, potentials
         exact_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals, d.marginal_off,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
+            p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals,
+            d.marginal_off,
         )  # fmt: skip
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]) -> None:
+    def decode(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
+    ) -> None:
         d, p = self.data, potentials
         exact_decode(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
@@ -140,12 +145,14 @@ class MessageMethod:
     ) -> None:
         d, p, s = self.data, potentials, self.settings
         message_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, self.schedule, s.tolerance, s.max_iterations, s.damping, s.seed, gradient, expected,
-            out.log_z, out.status, out.redone, out.iterations, out.residual, out.marginals, d.marginal_off,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
+            p.base, p.peaks, p.fits, self.schedule, s.tolerance, s.max_iterations, s.damping, s.seed, gradient,
+            expected, out.log_z, out.status, out.redone, out.iterations, out.residual, out.marginals, d.marginal_off,
         )  # fmt: skip
 
-    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]) -> None:
+    def decode(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
+    ) -> None:
         d, p, s = self.data, potentials, self.settings
         message_decode(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
@@ -195,21 +202,6 @@ def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, Met
     cost = exact_cost(graph)
     cheap = cost.work <= max(AUTO_SWEEPS * sweep_cost(graph), AUTO_BUDGET) and cost.largest <= settings.max_table
     return ("exact" if cheap else "trp"), settings
-
-
-def exact_cost(graph: ModelGraph) -> OrderCost:
-    """Cost of exact inference: multiply-adds a *token* (far from the ends), largest table, width."""
-    costs, lengths = [], (8, 16)
-    for length in lengths:
-        shape = graph.shape(length)
-        costs.append(order_cost(shape.scopes, shape.cards, graph.elimination_order(shape)))
-    work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
-    return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
-
-
-def sweep_cost(graph: ModelGraph) -> float:
-    """Multiply-adds a token of one sweep that sends every message once: a table is read once a message."""
-    return float(sum(np.prod(t.cards) * len(t.cards) for t in graph.templates if len(t.cards) > 1))
 
 
 def check_width(graph: ModelGraph, max_table: int) -> None:

@@ -6,6 +6,7 @@ shared tables at given weights. Not here: running inference (`methods`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ class BoundData:
         tokens = self.rows.token_off
         goals = np.linspace(0, tokens[-1], count + 1)
         cuts = np.unique(np.concatenate([[0], np.searchsorted(tokens, goals[1:-1]), [self.num_sequences]]))
-        return [(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return list(itertools.pairwise(cuts.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Potentials:
 
 
 class Binder:
-    """Binds data sets to a model. Keeps the wiring of every length that it has met; `programs` makes contraction programs."""
+    """Binds data sets to a model; `programs` asks for contraction programs. Keeps the wiring of all lengths it met."""
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool):
         self.graph, self.num_weights = graph, parameters.num_weights
@@ -110,9 +111,7 @@ class Binder:
         )
 
 
-def _join_rows(
-    rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], shape_of: NDArray[np.int32]
-) -> Rows:
+def _join_rows(rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], shape_of: NDArray[np.int32]) -> Rows:
     """Feature sets laid end to end; values are kept only if some value is not 1."""
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
@@ -123,7 +122,9 @@ def _join_rows(
         pad_left=np.array([r.pad_left for r in rows], np.int64),
         pad_right=np.array([r.pad_right for r in rows], np.int64),
         row_off=np.concatenate([*row_off, offsets[-1:]]),
-        feature=rows[0].feature if len(rows) == 1 else np.concatenate([np.zeros(0, np.int32), *(r.feature for r in rows)]),
+        feature=rows[0].feature
+        if len(rows) == 1
+        else np.concatenate([np.zeros(0, np.int32), *(r.feature for r in rows)]),
         value=np.concatenate([r.value if len(r.value) else np.ones(len(r.feature)) for r in rows])
         if valued
         else np.zeros(0),

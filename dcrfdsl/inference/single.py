@@ -180,7 +180,9 @@ def _message_passing(
             converged, iterations, residual, status = propagate(
                 0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise
             )
-    outcome = RunStatus(1, int(not converged), int(iterations), float(residual), int(redone and not maximise), approximate=True)
+    outcome = RunStatus(
+        1, int(not converged), int(iterations), float(residual), int(redone and not maximise), approximate=True
+    )
     if status != OK:
         return _impossible(outcome)
     if maximise:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from numba import config
+from numba.core import config
 
 __all__ = ["COMPILED_BEFORE", "kernel_cache"]
 
@@ -27,8 +27,10 @@ def _fingerprint(folder: Path) -> str:
 
 
 def kernel_cache() -> Path:
-    """The directory of compiled kernels: under `NUMBA_CACHE_DIR` if that is set, else beside the source files, or in the
-    user's cache where those are read-only."""
+    """The directory of compiled kernels: under `NUMBA_CACHE_DIR` if that is set, else beside the source files.
+
+    Where those are read-only it lies in the user's cache.
+    """
     folder = Path(__file__).parent
     given = os.environ.get("NUMBA_CACHE_DIR")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dcrfdsl"
@@ -55,4 +57,4 @@ for _stale in _DIRECTORY.parent.glob("kernels-*"):
         shutil.rmtree(_stale, ignore_errors=True)
 
 with _cached_in(_DIRECTORY):
-    from . import beliefs, contraction, messages, pairs, sequences, tables  # noqa: F401
+    from . import beliefs, contraction, messages, pairs, sequences, shuffle, tables  # noqa: F401

@@ -23,7 +23,14 @@ import numpy as np
 from numba import njit
 
 __all__ = [
-    "OK", "IMPOSSIBLE", "UNDERFLOW", "backward_linear", "backward_log", "forward_linear", "forward_log", "forward_max",
+    "IMPOSSIBLE",
+    "OK",
+    "UNDERFLOW",
+    "backward_linear",
+    "backward_log",
+    "forward_linear",
+    "forward_log",
+    "forward_max",
     "trace_back",
 ]  # fmt: skip
 
@@ -40,13 +47,12 @@ def forward_linear(first, last, programs, patterns, value, scale):
 
     Returns (log of what was divided out, status): `UNDERFLOW` asks for `forward_log`.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.index
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     log_z = 0.0
     product = 1.0  # of divisors; its logarithm is taken only when it leaves the safe range
     for i in range(first, last):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-        size = num_b * num_l * num_r
+        size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         smallest_bad = False
         if dims[pattern, 5]:
             at = start[pattern, 0]
@@ -122,7 +128,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
     The result of a root step is the normaliser of a connected component, 1 after scaling: its adjoint is 1. If
     `marginal` is not empty, the marginal of the variable that a step sums out is added there from `state_off[v]` on.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.index
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     wanted = len(marginal) > 0
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
@@ -187,7 +193,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
 @njit(cache=True, nogil=True, error_model="numpy")
 def forward_log(first, last, programs, patterns, value):
     """The same program on logarithms: C = log Σ exp(A + B). Returns log Z, -inf if no labelling is possible."""
-    dims, start, index = patterns.dims, patterns.start, patterns.index
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     log_z = 0.0
     for i in range(first, last):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
@@ -234,7 +240,7 @@ def backward_log(first, last, programs, patterns, value, belief, state_off, marg
     C lies in the arena with the maximum taken out, so its normaliser is summed up again. Adds to `belief`, which must
     be zero where results lie; `marginal` as in `backward_linear`.
     """
-    dims, start, index = patterns.dims, patterns.start, patterns.index
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     wanted = len(marginal) > 0
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
@@ -280,7 +286,7 @@ def backward_log(first, last, programs, patterns, value, belief, state_off, marg
 @njit(cache=True, nogil=True, error_model="numpy")
 def forward_max(first, last, programs, patterns, value):
     """The program in (max, +). Returns the score of the best labelling, -inf if none is possible."""
-    dims, start, index = patterns.dims, patterns.start, patterns.index
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
     best = 0.0
     for i in range(first, last):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]

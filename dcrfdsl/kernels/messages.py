@@ -1,15 +1,18 @@
 """Belief propagation on one unrolled graph of any arity: sum-product and max-product.
 
 Only messages factor → variable are kept. What a variable tells a factor is the product of its other messages and its
-own (one-variable) potentials, made when needed, so nothing is ever divided and hard zeros are exact:
+own (one-variable) potentials, made when needed, so nothing is ever divided and hard zeros are exact
+(Sutton 2004 eq. 5, Yedidia 2000):
 
-    m_{f→v}(x_v) = Σ_{x_f∖v} φ_f(x_f) Π_{u≠v} q_{u→f}(x_u),   q_{u→f} = Π_{g∋u, g≠f} m_{g→u}     (Sutton eq. 5, Yedidia 2000)
+    m_{f→v}(x_v) = Σ_{x_f∖v} φ_f(x_f) Π_{u≠v} q_{u→f}(x_u),   q_{u→f} = Π_{g∋u, g≠f} m_{g→u}
 
 The change of a message is the largest difference of entries normalised to sum 1, before damping (in log space, where
-an entry of any size may decide, the largest difference of logarithms: never less). A run has converged when no message that was sent since every edge was last sent has moved by the tolerance or more.
+an entry of any size may decide, the largest difference of logarithms: never less). A run has converged when no message
+that was sent since every edge was last sent has moved by the tolerance or more.
+
 Linear space for sums; the log-space twin (sum or max) takes over where a positive entry falls below the floor, so
-that products of all messages at a variable stay representable. Not here: orders of sending (`graph.forests`), what is read off the
-messages (`beliefs`).
+that products of all messages at a variable stay representable. Not here: orders of sending (`graph.forests`,
+`shuffle`), what is read off the messages (`beliefs`).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from .contraction import FAST, IMPOSSIBLE, OK, UNDERFLOW
+from .shuffle import direct_edges, shuffle
 
 __all__ = ["FLOOD", "ORDERED", "RANDOM", "RESIDUAL", "incoming", "node_potentials", "outgoing", "propagate"]
 
@@ -217,32 +221,26 @@ def _send(g, e, shapes, edges, value, node, message, target, log_space, maximise
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _next_random(state):
-    """One step of the SplitMix64 generator: (next state, value). Steele, Lea & Flood 2014."""
-    state += np.uint64(0x9E3779B97F4A7C15)
-    z = state
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state, z ^ (z >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _shuffle(order, count, state):
-    for i in range(count - 1, 0, -1):
-        state, draw = _next_random(state)
-        j = np.int64(draw % np.uint64(i + 1))
-        order[i], order[j] = order[j], order[i]
-    return state
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def propagate(
-    g, shapes, edges, schedules, value, node, message, kind, tolerance, max_iterations, damping, seed, log_space, maximise
+    g,
+    shapes,
+    edges,
+    schedules,
+    value,
+    node,
+    message,
+    kind,
+    tolerance,
+    max_iterations,
+    damping,
+    seed,
+    log_space,
+    maximise,
 ):
     """Sends messages by the schedule `kind` until they rest. Returns (converged, iterations, residual, status).
 
-    `message` is filled here with uniform messages first. An iteration is a pass of the pool (ORDERED), all edges one way
-    and then the other (RANDOM), all edges at once (FLOOD), or as many sends as there are edges (RESIDUAL).
+    `message` is filled here with uniform messages first. An iteration is a pass of the pool (ORDERED), all edges one
+    way and then the other (RANDOM), all edges at once (FLOOD), or as many sends as there are edges (RESIDUAL).
     """
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
     largest, arity, degree = 1, 2, 1
@@ -261,13 +259,26 @@ def propagate(
     q, new = np.empty((arity + 1, largest)), np.empty(largest)
     if kind == RESIDUAL:
         return _propagate_residual(
-            g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q, new
+            g,
+            shapes,
+            edges,
+            value,
+            node,
+            message,
+            tolerance,
+            max_iterations,
+            damping,
+            log_space,
+            maximise,
+            floor,
+            q,
+            new,
         )
     order = np.empty(count, np.int64)
     half = 0
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
     if kind == RANDOM:
-        half = _direct_edges(g, shapes, edges, order, state)
+        half = direct_edges(g, shapes, edges, order, state)
     passes = schedules.pass_off[g + 1] - schedules.pass_off[g] if kind == ORDERED else 0
     updated = np.full(count, -1, np.int64)  # iteration in which an edge was last sent
     pending = message.copy() if kind == FLOOD else message
@@ -280,8 +291,8 @@ def propagate(
             p = schedules.pass_off[g] + chosen
             first, last = schedules.send_off[p], schedules.send_off[p + 1]
         elif kind == RANDOM:
-            state = _shuffle(order[:half], half, state)
-            state = _shuffle(order[half:], count - half, state)
+            state = shuffle(order[:half], half, state)
+            state = shuffle(order[half:], count - half, state)
         for i in range(first, last):
             e = schedules.send[i] if kind == ORDERED else (order[i] if kind == RANDOM else i)
             change, status = _send(
@@ -300,27 +311,6 @@ def propagate(
         if oldest > last_moved:
             return True, iteration + 1, recent.max(), OK
     return False, max_iterations, recent.max(), OK
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _direct_edges(g, shapes, edges, order, state):
-    """Gives every factor a direction: edges sent along it first, in `order[:half]`, against it after. Returns half."""
-    e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
-    half, back = 0, count
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        if edges.first_edge[f] < 0:
-            continue
-        arity = shapes.scope_off[f + 1] - shapes.scope_off[f]
-        state, draw = _next_random(state)
-        chosen = np.int64(draw % np.uint64(arity))
-        for i in range(arity):
-            if i == chosen:
-                order[half] = edges.first_edge[f] + i
-                half += 1
-            else:
-                back -= 1
-                order[back] = edges.first_edge[f] + i
-    return half
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -375,9 +365,7 @@ def _propagate_residual(
         if status != OK:
             return False, sends // count + 1, np.inf, status
         # what this message feeds: the other edges of the other factors at its variable, and itself if damped
-        _refresh(
-            g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves
-        )
+        _refresh(g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves)
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             entry = edges.var_edge[j]
@@ -388,8 +376,8 @@ def _propagate_residual(
                 other = edges.first_edge[f] + i
                 if other != entry:
                     _refresh(
-                        g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best,
-                        leaves,
+                        g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new,
+                        best, leaves,
                     )  # fmt: skip
     return False, max_iterations, best[1], OK
 

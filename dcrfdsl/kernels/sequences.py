@@ -64,7 +64,7 @@ def exact_expectations(
     """log Z of each sequence by its contraction program, and expected feature counts.
 
     gradient [weights] and expected [shared cells] are added to, unless `gradient` is empty (then only marginals are
-    wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order; may be empty.
+    wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order, or empty.
     """
     arena, _, _ = _largest(shapes, rows, first, last)
     steps = 0
@@ -117,7 +117,9 @@ def exact_expectations(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def exact_decode(first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off):
+def exact_decode(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
+):
     """The best labelling of each sequence (Viterbi). `labelling[off[s] + v]` is the state of variable v; -1 if none."""
     arena, _, _ = _largest(shapes, rows, first, last)
     logs = np.empty(arena)
@@ -176,8 +178,8 @@ def message_expectations(
             taken, state = node_potentials(g, shapes, logs, True, node)
             if state == OK:
                 converged, rounds, left, state = propagate(
-                    g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
-                    True, False,
+                    g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping,
+                    seed, True, False,
                 )  # fmt: skip
         status[s] = state
         iterations[s] = rounds if converged else -rounds

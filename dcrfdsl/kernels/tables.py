@@ -1,8 +1,8 @@
 """From weights to tables and from beliefs to gradients.
 
 A local table is its kind's base table (bias weights and hard zeros) plus, for each feature that fires at the factor's
-anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient goes the
-same way back: a weight gets its feature's value times the belief of its assignment (eq. 8).
+anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient goes
+the same way back: a weight gets its feature's value times the belief of its assignment (eq. 8).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _exponentiate_run(values, at, size):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def exponentiate(g, shapes, value):
-    """exp of the local tables of shape g in place. Returns (sum of the maxima taken out, whether all fit linear space)."""
+    """exp of the local tables of shape g in place. Returns (sum of the maxima taken out, all fit linear space)."""
     shift, fits = 0.0, True
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         if shapes.fac_table[f] >= shapes.local_start:

@@ -1,7 +1,7 @@
 """The arrays that kernels take: NamedTuples with a table of shapes. Numbers only, no behaviour.
 
-Letters: `G` graph shapes, `V` variables, `F` factors, `E` factor–variable edges, `S` sequences, `K` factor kinds, `P` step
-patterns, `W` weights. A field that ends in `_off` holds n+1 offsets that cut another array into n runs. All
+Letters: `G` graph shapes, `V` variables, `F` factors, `E` factor–variable edges, `S` sequences, `K` factor kinds, `P`
+step patterns, `W` weights. A field that ends in `_off` holds n+1 offsets that cut another array into n runs. All
 graphs of one model live in one bank: the variables of shape g are `var_off[g]` to `var_off[g + 1]`, and so on.
 
 Tables lie in an *arena*, one array of float64: first the cells shared by all sequences (cell 0 is the constant 1),
@@ -79,9 +79,9 @@ class Rows(NamedTuple):
 class Patterns(NamedTuple):
     """The distinct index patterns of contraction steps; see `contraction`."""
 
-    dims: Ints  #          [P, 6]  batch, left, sum, right sizes; 1 if B is contiguous along right; 1 if product by index
-    start: Ints  #         [P, 6]  where the offset lists a_b, a_l, a_k, b_b, b_k, b_r start in `index`
-    index: Ints  #         [..]
+    dims: Ints  #          [P, 6]  batch, left, sum, right sizes; 1 if B is contiguous along right; 1 if by index
+    start: Ints  #         [P, 6]  where the offset lists a_b, a_l, a_k, b_b, b_k, b_r start in `offsets`
+    offsets: Ints  #       [..]
 
 
 class Programs(NamedTuple):

@@ -1,8 +1,8 @@
 """Limited-memory BFGS: scipy's, with this project's stopping rule, progress and interruption.
 
 Stops when ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively,
-over the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking it
-stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). Source of the method's use: Sutton 2004 §3.3.
+over the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking
+it stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). Source of the method's use: Sutton 2004 §3.3.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class _Recorder:
         self.latest = (weights.copy(), value, gradient)
         return value, gradient
 
-    def accept(self, weights: Floats) -> None:
-        """After an iteration of scipy: remembers the point, reports it, and stops where the rule says so."""
+    def accept(self, xk: Floats) -> None:
+        """After an iteration: remembers the point (`xk` to scipy), reports it, and stops where the rule says so."""
         point, value, gradient = self.latest
-        if not np.array_equal(point, weights):
-            value, gradient = self.evaluate(weights)
-        self.weights, self.value = weights.copy(), value
+        if not np.array_equal(point, xk):
+            value, gradient = self.evaluate(xk)
+        self.weights, self.value = xk.copy(), value
         self.norm = float(np.linalg.norm(gradient))
         self.iterations += 1
         stop = self.report()
@@ -83,7 +83,7 @@ class _Recorder:
 
 
 def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
-    """Minimises from `start` [W]; `watch` is called after each iteration and may ask to stop. The best point is returned."""
+    """Minimises from `start` [W]; `watch` is called after each iteration, may ask to stop. Returns the best point."""
     recorder = _Recorder(objective, start, settings, watch)
     if recorder.start_norm == 0.0:
         recorder.converged, recorder.reason = True, "the gradient is zero at the start"

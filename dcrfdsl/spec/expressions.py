@@ -12,9 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "All", "And", "Apply", "Argument", "At", "Condition", "Cross", "Equals", "Feature", "Frozen", "Has", "Here", "InLexicon",
-    "InSet", "Is", "Matches", "Named", "Not", "Number", "Or", "Place", "Range", "Reference", "Regex", "Several", "Term",
-    "Text", "Value", "ValueIf", "Window",
+    "All", "And", "Apply", "Argument", "At", "Condition", "Cross", "Equals", "Feature", "Frozen", "Has", "Here",
+    "InLexicon", "InSet", "Is", "Matches", "Named", "Not", "Number", "Or", "Place", "Range", "Reference", "Regex",
+    "Several", "Term", "Text", "Value", "ValueIf", "Window",
 ]  # fmt: skip
 
 

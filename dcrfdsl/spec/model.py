@@ -17,8 +17,8 @@ from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Re
 
 __all__ = [
     "CallSpec", "Cardinality", "CliqueSpec", "Column", "ColumnType", "Constraint", "DataSpec", "Declaration", "Domain",
-    "Enumerated", "FeatureGroup", "Label", "Latent", "Learned", "Let", "Lexicon", "Member", "Memory", "ModelSpec", "Piece",
-    "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
+    "Enumerated", "FeatureGroup", "Label", "Latent", "Learned", "Let", "Lexicon", "Member", "Memory", "ModelSpec",
+    "Piece", "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
 ]  # fmt: skip
 
 

@@ -16,9 +16,9 @@ from ..registry import Table
 from .expressions import Frozen
 
 __all__ = [
-    "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoSettings", "BpSettings", "ExactSettings", "GaussianPrior",
-    "GibbsSettings", "LbfgsSettings", "LikelihoodSettings", "MeanFieldSettings", "MethodSettings", "NoPrior", "TrainSettings",
-    "TrpSettings", "TrwSettings",
+    "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoSettings", "BpSettings", "ExactSettings",
+    "GaussianPrior", "GibbsSettings", "LbfgsSettings", "LikelihoodSettings", "MeanFieldSettings", "MethodSettings",
+    "NoPrior", "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
 
 
@@ -212,7 +212,7 @@ _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
 
 
 def _planned_criterion(name: str, own: tuple[str, ...]) -> type[MethodSettings]:
-    fields: dict[str, Any] = {key: (Any, None) for key in own}
+    fields: dict[str, Any] = dict.fromkeys(own, (Any, None))
     planned = create_model(f"Planned_{name}", __base__=MethodSettings, __module__=__name__, **fields)
     planned.method, planned.runs = name, False
     return planned
@@ -220,8 +220,18 @@ def _planned_criterion(name: str, own: tuple[str, ...]) -> type[MethodSettings]:
 
 INFERENCE: Table[type[MethodSettings]] = Table(
     "inference method",
-    {s.method: s for s in (ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GibbsSettings)},
-    {"loopy": "bp", "belief_propagation": "bp", "viterbi": "exact", "junction_tree": "exact", "lbp": "bp", "forward_backward": "exact"},
+    {
+        s.method: s
+        for s in (ExactSettings, TrpSettings, BpSettings, AutoSettings, MeanFieldSettings, TrwSettings, GibbsSettings)
+    },
+    {
+        "loopy": "bp",
+        "belief_propagation": "bp",
+        "viterbi": "exact",
+        "junction_tree": "exact",
+        "lbp": "bp",
+        "forward_backward": "exact",
+    },
 )
 PRIORS: Table[type[MethodSettings]] = Table(
     "prior",
@@ -233,8 +243,8 @@ OPTIMIZERS: Table[type[MethodSettings]] = Table(
     {
         s.method: s
         for s in (
-            AutoOptimizer, LbfgsSettings, OwlqnSettings, SgdSettings, SagSettings, CgSettings, QuickpropSettings, GpdSettings,
-            IisSettings,
+            AutoOptimizer, LbfgsSettings, OwlqnSettings, SgdSettings, SagSettings, CgSettings, QuickpropSettings,
+            GpdSettings, IisSettings,
         )
     },
     {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis"},

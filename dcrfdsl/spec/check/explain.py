@@ -196,6 +196,15 @@ _MEANING: dict[str, tuple[str, str]] = {
         "For example `--set train.optimizer=lbfgs(max_iterations=15)`.",
     ),
     "no-file": ("The file cannot be read.", "Check the path. The path of `use` is relative to the file that uses it."),
+    # with data
+    "silent-feature": (
+        "No position of the training data gives this feature a value, or too few for its `min_count`.",
+        "Look at its spelling and its column, or leave it out.",
+    ),
+    "idle-lexicon": (
+        "Almost no token of the training data is an entry of the lexicon.",
+        "Compare it with a fitting column in its case (`lower(word) in days`); `span` marks entries of several words.",
+    ),
     "no-text": ("The file is not a text in UTF-8.", "Save it as UTF-8, without binary data."),
 }
 

@@ -306,7 +306,8 @@ class TermReader:
         if entry is not None:
             message = f"`{name}` is {a(entry.kind)}, not a function"
             declared = [(entry.path, f"declared as {a(entry.kind)} here")]
-            self.complain("unknown-function", message, at, "not a function", others=declared)
+            remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
+            self.complain("unknown-function", message, at, "not a function", remedy, declared)
             return
         if self.context.may_be_lost(name):
             return

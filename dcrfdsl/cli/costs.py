@@ -1,0 +1,192 @@
+"""The cost table of `dcrfdsl check`, and what only data can tell about a template.
+
+Without data nothing of the engine is loaded: then the table shows what the declared states determine, and `?` for the
+rest. Not here: the estimates themselves (`graph.cost`), rules on templates (`spec.check`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import Diagnostic
+from ..report import duration, print_table
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features.extract import FeatureExtractor
+    from ..features.lexicons import Lexicons
+    from ..features.registered import RegisteredFeature
+    from ..spec.model import CliqueSpec, ModelSpec
+    from ..spec.resolve import Resolved
+
+__all__ = ["CostTable", "declared_costs", "trained_costs"]
+
+RARE = 10_000  # a lexicon that matches fewer than one token in so many is worth a warning
+UNKNOWN = "?"
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """`cliques`: name, states of its sites, entries of its table, weights; `totals`: a name and words for it."""
+
+    cliques: Sequence[tuple[str, str, str, str]]
+    totals: Sequence[tuple[str, str]]
+
+    def print(self) -> None:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("clique", overflow="fold")
+        for heading in ("states", "table", "weights"):
+            table.add_column(heading, justify="right")
+        for row in self.cliques:
+            table.add_row(*map(Text, row))
+        print_table(table)
+        print()
+        width = max(len(name) for name, _ in self.totals)
+        for name, words in self.totals:
+            print(f"{name:<{width}}  {words}")
+
+
+# without data -----------------------------------------------------------------------------------------------------
+
+
+def declared_costs(resolved: Resolved) -> CostTable:
+    """What is known before any data is read: the tables over declared states."""
+    from ..data.labels import declared_states
+
+    spec = resolved.require()
+    states = declared_states(spec, resolved.directories)
+    counts = {name: None if own is None else len(own) for name, own in states.items()}
+    rows = [(clique.label, *_table_of(clique, counts), UNKNOWN) for clique in spec.cliques]
+    sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
+    work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
+    unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
+    totals = [("one sweep", UNKNOWN if None in sweeps else _work(work))]
+    totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
+    if unknown:
+        totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
+    else:
+        totals.append(("?", "depends on data; give training data with `--data FILE`"))
+    return CostTable(rows, totals)
+
+
+def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
+    """States of each site, START and STOP included where they are used; None if data must teach them."""
+    beyond = 2 if clique.edges == "pad" else 0
+    found = [counts.get(site.variable) for site in clique.sites]
+    return [None if count is None else count + beyond for count in found]
+
+
+def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None:
+    cards = _cards(clique, counts)
+    known = [card for card in cards if card is not None]
+    return math.prod(known) if len(known) == len(cards) else None
+
+
+def _table_of(clique: CliqueSpec, counts: Mapping[str, int | None]) -> tuple[str, str]:
+    cards, entries = _cards(clique, counts), _entries(clique, counts)
+    states = " × ".join(
+        f"{UNKNOWN} {site.variable}" if card is None else str(card)
+        for site, card in zip(clique.sites, cards, strict=True)
+    )
+    return states, UNKNOWN if entries is None else f"{entries:,}"
+
+
+# with data --------------------------------------------------------------------------------------------------------
+
+
+def trained_costs(
+    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
+) -> tuple[CostTable, list[Diagnostic]]:
+    """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
+    from ..criteria.likelihood import gradient_runs
+    from ..data.labels import check_gold, encode_labels, learn_states, raise_if_any
+    from ..features.extract import FeatureExtractor
+    from ..features.lexicons import load_lexicons
+    from ..graph import ModelGraph, clique_templates, learn_parameters
+    from ..graph.cost import training_cost
+    from ..inference import choose_method
+    from ..spec.values import inference_settings, stage_chain, stage_settings
+    from ..training import broken_constraints
+
+    spec = resolved.require()
+    states = learn_states(spec, corpus, resolved.directories)
+    gold = encode_labels(spec, states, corpus)
+    raise_if_any(check_gold(spec, states, corpus, gold))
+    lexicons = load_lexicons(spec, resolved.directories)
+    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
+    warnings = [*_silent_features(extractor, corpus), *_idle_lexicons(spec, corpus, lexicons, registered)]
+    templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
+    graph = ModelGraph(tuple(states), tuple(len(own) for own in states.values()), templates)
+    raise_if_any(broken_constraints(graph, corpus, gold.codes))
+    parameters, _ = learn_parameters(
+        spec.cliques, graph, rows, [own.num_features for own in extractor.sets], gold.codes, corpus.sentence_off
+    )
+    runs = gradient_runs(parameters.num_weights)
+    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs)
+    settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
+    asked = settings.infer or inference_settings(spec)
+    method, _ = choose_method(graph, asked)
+    counts: dict[str, int | None] = {name: len(own) for name, own in states.items()}
+    cliques = [
+        (clique.label, *_table_of(clique, counts), f"{weights:,}")
+        for clique, weights in zip(spec.cliques, cost.weights, strict=True)
+    ]
+    cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
+    seconds = cost.seconds(exact=method == "exact", cores=cores)
+    width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
+    totals = [
+        ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
+        ("weights", f"{sum(cost.weights):,}"),
+        ("exact", f"{_work(cost.exact.work)}; {width}"),
+        ("one sweep", _work(cost.sweep)),
+        ("method", f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"),
+        ("memory", f"about {cost.memory / 1e6:,.0f} MB, and what the program itself takes"),
+        ("time", f"very roughly {duration(seconds)} on {cores} core{'' if cores == 1 else 's'}"),
+    ]
+    return CostTable(cliques, totals), warnings
+
+
+def _work(multiply_adds: float) -> str:
+    return f"{multiply_adds:,.0f} multiply-adds a token"
+
+
+def _silent_features(extractor: FeatureExtractor, corpus: Corpus) -> Iterator[Diagnostic]:
+    """Features without a single id, each named once however many cliques use it."""
+    silent = {
+        name: None
+        for own in extractor.sets
+        for name, count in zip(own.templates, own.features_of_template, strict=True)
+        if count == 0
+    }
+    for name in silent:
+        yield Diagnostic(
+            "silent-feature",
+            f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",
+            location=corpus.file,
+            help="correct it, or leave it out: it costs time and has no weight",
+            severity="warning",
+        )
+
+
+def _idle_lexicons(
+    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
+) -> Iterator[Diagnostic]:
+    from ..features.matches import lexicon_matches
+
+    for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
+        if tokens * RARE < corpus.num_tokens or tokens == 0:
+            entries = len(lexicons.by_name[name].entries)
+            yield Diagnostic(
+                "idle-lexicon",
+                f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
+                location=corpus.file,
+                help="its entries may be written in another case: compare it with `lower(COLUMN)`",
+                severity="warning",
+            )

@@ -1,0 +1,92 @@
+"""What a model costs before it is trained: weights, table sizes, multiply-adds a token, memory, time.
+
+All numbers are of the unrolled graph and the features at hand, none is measured; time is a rough estimate. Not here:
+which method `auto` takes (`inference`), how the numbers are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..features.rows import FeatureRows
+from .elimination import OrderCost, order_cost
+from .parameters import Parameters
+from .unroll import ModelGraph
+
+__all__ = ["TrainingCost", "exact_cost", "sweep_cost", "training_cost"]
+
+EVALUATIONS = 250  # of the objective, until L-BFGS has converged on data like CoNLL-2000
+SWEEPS = 10  # an evaluation by messages takes about so many
+PASSES = 3  # through the tables of exact inference: up, down, and the expected counts
+RATE = 2e9  # multiply-adds a second and core
+HISTORY = 14  # vectors of weights that L-BFGS keeps
+SITE_BYTES = 64  # that the wiring takes for a site of a factor, once a length
+
+
+def exact_cost(graph: ModelGraph) -> OrderCost:
+    """Cost of exact inference: multiply-adds a *token* (far from the ends), largest table, width."""
+    costs, lengths = [], (8, 16)
+    for length in lengths:
+        shape = graph.shape(length)
+        costs.append(order_cost(shape.scopes, shape.cards, graph.elimination_order(shape)))
+    work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
+    return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
+
+
+def sweep_cost(graph: ModelGraph) -> float:
+    """Multiply-adds a token of one sweep that sends every message once: a table is read once a message."""
+    return float(sum(math.prod(t.cards) * len(t.cards) for t in graph.templates if len(t.cards) > 1))
+
+
+@dataclass(frozen=True)
+class TrainingCost:
+    """`exact`, `sweep`, `features`: multiply-adds a token of exact inference, of a sweep, of scores and gradients.
+
+    weights: of each clique of the specification.
+    """
+
+    weights: tuple[int, ...]
+    exact: OrderCost
+    sweep: float
+    features: float
+    tokens: int
+    memory: float  # bytes
+
+    def seconds(self, *, exact: bool, cores: int) -> float:
+        """Roughly how long training takes."""
+        inference = PASSES * self.exact.work if exact else SWEEPS * self.sweep
+        return (inference + self.features) * self.tokens * EVALUATIONS / (RATE * cores)
+
+
+def training_cost(
+    graph: ModelGraph,
+    parameters: Parameters,
+    rows: Sequence[FeatureRows],
+    sentence_off: NDArray[np.int64],
+    *,
+    runs: int,
+) -> TrainingCost:
+    """The cost of training on these rows. `runs`: partial gradients that are kept side by side."""
+    tokens = int(sentence_off[-1])
+    weights = tuple(len(own.bias) + len(own.entry) for own in parameters.cliques)
+    pairs = 0  # (feature that fires, its weight), over the data
+    for number, own in enumerate(parameters.cliques):
+        feature_set = graph.templates[number].feature_set
+        if feature_set >= 0:
+            pairs += int(np.diff(own.run_off)[rows[feature_set].feature].sum())
+    row_bytes = sum(part.nbytes for own in rows for part in (own.row_off, own.feature, own.value))
+    memory = row_bytes + 8 * sum(weights) * (2 + runs + HISTORY) + _wiring_bytes(graph, sentence_off)
+    return TrainingCost(weights, exact_cost(graph), sweep_cost(graph), 2 * pairs / max(1, tokens), tokens, memory)
+
+
+def _wiring_bytes(graph: ModelGraph, sentence_off: NDArray[np.int64]) -> float:
+    """Sequences of one length share their wiring; every factor of the longest has a table in the arena."""
+    lengths = np.unique(np.diff(sentence_off))
+    sites = sum(len(template.cards) for template in graph.templates)
+    entries = sum(template.num_assignments for template in graph.templates)
+    return float(lengths.sum()) * sites * SITE_BYTES + 8.0 * entries * int(lengths.max(initial=0))
