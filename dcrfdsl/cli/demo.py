@@ -31,7 +31,7 @@ _WHEEL = "turkish-treebanks"
 _REMEDY = "pip install 'dcrfdsl[demo]'"
 _TRAINING = 100  # sentences: so many that two models are trained to convergence in well under two minutes on 2 cores
 _TEST = 300
-_TOLERANCE = 1e-3
+_TOLERANCE = 1e-2  # tighter is in vain here: the gradient is as exact as TRP at its tolerance of 1e-3
 _SETTINGS = (f"train.optimizer=lbfgs(tolerance={_TOLERANCE})", "train.prior=gaussian(variance=1)")
 _SHOWN_LENGTH = range(5, 9)  # tokens of the sentence that is shown
 
@@ -132,7 +132,7 @@ def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, t
     record = model.record
     for note in record.notes:
         talk(f"warning: {note}")
-    how = f"converged (gradient below {_TOLERANCE:g} of its start)" if record.converged else record.reason
+    how = f"converged ({record.reason})" if record.converged else f"not converged ({record.reason})"
     talk(
         f"{how} after {record.iterations} iterations in {duration(record.seconds)}: "
         f"objective {record.objective:.4f}, {model.num_weights:,} weights"
