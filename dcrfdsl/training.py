@@ -22,12 +22,12 @@ from .features.lexicons import load_lexicons
 from .features.registered import RegisteredFeature
 from .graph import ModelGraph, clique_templates, learn_parameters
 from .graph.parameters import broken_instances
-from .inference import METHODS, Binder, RunStatus, Workers, choose_method
+from .inference import METHODS, Binder, Workers, choose_method
 from .model import TrainedModel, TrainingRecord
 from .optimizers import OPTIMIZERS, Iteration, Outcome
 from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
-from .spec.settings import TrainSettings
+from .spec.settings import MethodSettings, TrainSettings
 from .spec.values import inference_settings, stage_chain, stage_settings
 
 __all__ = ["Iteration", "broken_constraints", "fit"]
@@ -96,7 +96,13 @@ def fit(
         )
         trained, outcome = _run_stage(trained, label, settings, objective, dev, workers, on_iteration, should_stop)
         record = TrainingRecord.of(
-            label, settings, outcome, corpus, method_name, _notes(objective.total_status, method_name), trained.record
+            label,
+            settings,
+            outcome,
+            corpus,
+            method_name,
+            _notes(objective, method_name, method_settings),
+            trained.record,
         )
         trained = trained.with_weights(outcome.weights, record)
     return trained
@@ -165,9 +171,15 @@ def broken_constraints(graph: ModelGraph, corpus: Corpus, gold: NDArray[np.int32
     return found
 
 
-def _notes(status: RunStatus, method: str) -> Sequence[str]:
+def _notes(objective: Likelihood, method: str, settings: MethodSettings) -> Sequence[str]:
     """What a user should know about inference during training, said once with its numbers."""
-    notes = []
+    status, notes = objective.total_status, []
+    begun, ended = getattr(settings, "tolerance", None), getattr(objective.method, "tolerance", None)
+    if ended is not None and ended != begun:
+        notes.append(
+            f"the tolerance of `{method}` was tightened from {begun:g} to {ended:g} during training, "
+            "since the objective was not exact enough for the line search"
+        )
     if status.not_converged:
         share = 100.0 * status.not_converged / status.graphs
         notes.append(

@@ -500,13 +500,15 @@ def test_the_examples_keep_their_tree_and_comments(example: str) -> None:
     assert hash_comments(canonical) == hash_comments(text)
 
 
-def test_reading_a_template_starts_fast() -> None:
-    """Import, parser and 40 lines take 0.2 s of processor time; twice that is allowed on a busy machine."""
+def test_reading_a_template_loads_nothing_heavy() -> None:
+    """Start-up stays short because numbers, kernels and the specification are not needed to read a template."""
     code = (
-        "import sys, time; sys.modules['interegular'] = None\n"  # Lark checks every terminal if it finds this test tool
+        "import sys\n"
         "from dcrfdsl.syntax import parse\n"
-        "parse('features f:\\n' + '    lower(word)[-2..2], pos[-1] & pos, word has /[0-9]/\\n' * 40)\n"
-        "print(time.process_time())"
+        "parse('features f:\\n    word\\n')\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))"
     )
-    runs = [subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True) for _ in range(3)]
-    assert min(float(run.stdout) for run in runs) < 0.5, runs[0].stderr
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "'lark'" in run.stdout
+    for heavy in ("numba", "numpy", "scipy", "networkx", "pydantic", "pandas"):
+        assert f"'{heavy}'" not in run.stdout

@@ -72,3 +72,7 @@ class Likelihood:
             expected += cells
         add_bias_gradient(self.data.bindings, expected, gradient)
         return float(out.log_z.sum() - self.counts @ weights) + penalty, gradient
+
+    def sharpen(self) -> bool:
+        """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""
+        return self.method.sharpen()

@@ -35,6 +35,7 @@ __all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_metho
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 NOTHING = np.zeros(0)
+SHARPEST = 1e-9  # changes of messages below this are rounding on long sequences
 AUTO_SWEEPS = 4  # `auto` is exact where that costs less than so many sweeps of messages …
 AUTO_BUDGET = 20_000  # … or fewer than so many multiply-adds a token
 
@@ -81,6 +82,9 @@ class SequenceMethod(Protocol):
 
     approximate: bool
 
+    def sharpen(self) -> bool:
+        """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
+
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
@@ -105,6 +109,9 @@ class ExactMethod:
         self.programs = self.data.bank.program_arrays()
         self.patterns = self.data.bank.patterns.arrays()
 
+    def sharpen(self) -> bool:
+        return False
+
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
@@ -128,7 +135,10 @@ class ExactMethod:
 
 @dataclass(eq=False)
 class MessageMethod:
-    """Belief propagation; `schedule` is one of the kernel's. Exact on trees, approximate on loops."""
+    """Belief propagation; `schedule` is one of the kernel's. Exact on trees, approximate on loops.
+
+    `tolerance` begins as the settings' and may be tightened by `sharpen`.
+    """
 
     data: BoundData
     settings: TrpSettings | BpSettings | AutoSettings
@@ -139,6 +149,13 @@ class MessageMethod:
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
         self.schedules = pool_arrays(self.pools)
+        self.tolerance = self.settings.tolerance
+
+    def sharpen(self) -> bool:
+        if self.tolerance <= SHARPEST:
+            return False
+        self.tolerance = max(SHARPEST, 0.1 * self.tolerance)
+        return True
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -146,7 +163,7 @@ class MessageMethod:
         d, p, s = self.data, potentials, self.settings
         message_expectations(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
-            p.base, p.peaks, p.fits, self.schedule, s.tolerance, s.max_iterations, s.damping, s.seed, gradient,
+            p.base, p.peaks, p.fits, self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, gradient,
             expected, out.log_z, out.status, out.redone, out.iterations, out.residual, out.marginals, d.marginal_off,
         )  # fmt: skip
 
@@ -156,8 +173,8 @@ class MessageMethod:
         d, p, s = self.data, potentials, self.settings
         message_decode(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
-            self.schedule, s.tolerance, s.max_iterations, s.damping, s.seed, out.status, out.iterations, out.residual,
-            labelling, d.labelling_off,
+            self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, out.status, out.iterations,
+            out.residual, labelling, d.labelling_off,
         )  # fmt: skip
 
 

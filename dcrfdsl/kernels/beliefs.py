@@ -10,15 +10,15 @@ with messages). It is stationary in the messages at a fixed point and exact on t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .contraction import FAST
+from .compiling import fast_inner, inner, kernel
+from .dense import matrix_times
 from .messages import incoming, outgoing
 
 __all__ = ["read_beliefs", "read_labelling", "score_labelling"]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def _normalise(values, at, count, log_space):
     """Normalises a run to sum 1 (log space: to probabilities in linear space). Returns log of the sum."""
     own = values[at : at + count]
@@ -43,7 +43,29 @@ def _normalise(values, at, count, log_space):
     return peak + np.log(total)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@fast_inner
+def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief):
+    """Adds q_row φ q_column, normalised, to `belief` from `start` on, where `value` has φ [rows × columns].
+
+    Returns the log of the sum that was divided by.
+    """
+    matrix_times(value, start, rows, q_column, columns, sums)
+    right = q_column[:columns]
+    total = 0.0
+    for i in range(rows):
+        total += q_row[i] * sums[i]
+    if not total > 0.0:
+        return -np.inf
+    for i in range(rows):
+        share = q_row[i] / total
+        at = start + i * columns
+        entries, out = value[at : at + columns], belief[at : at + columns]
+        for j in range(columns):
+            out[j] += share * entries[j] * right[j]
+    return np.log(total)
+
+
+@kernel
 def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, belief, scratch):
     """Beliefs of variables into `var_belief` [states]; of factors, in arena layout, *added* to `belief`.
 
@@ -80,16 +102,13 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
             incoming(g, edges.first_edge[f] + i, shapes, edges, node, message, log_space, q[i])
         if arity == 2:
             rows, columns = shapes.card[v0 + shapes.scope[s0]], shapes.card[v0 + shapes.scope[s0 + 1]]
-            q_row, q_column = q[0, :rows], q[1, :columns]
+            if not log_space:
+                log_z += _add_pair_belief(value, table, q[0], rows, q[1], columns, scratch, belief)
+                continue
             for i in range(rows):
-                entries = value[table + i * columns : table + (i + 1) * columns]
-                product = scratch[i * columns : (i + 1) * columns]
-                if log_space:
-                    for j in range(columns):
-                        product[j] = q_row[i] + entries[j] + q_column[j]
-                else:
-                    for j in range(columns):
-                        product[j] = q_row[i] * entries[j] * q_column[j]
+                at = i * columns
+                for j in range(columns):
+                    scratch[at + j] = q[0, i] + value[table + at + j] + q[1, j]
         else:
             for j in range(size):
                 rest, term = j, value[table + j]
@@ -99,11 +118,12 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                     rest //= card
                 scratch[j] = term
         log_z += _normalise(scratch, 0, size, log_space)
-        belief[table : table + size] += scratch[:size]
+        for j in range(size):
+            belief[table + j] += scratch[j]
     return log_z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def read_labelling(g, shapes, edges, value, node, message, assignment):
     """A labelling from max-product messages (log space): variables in order, each its best state given those before.
 
@@ -146,7 +166,7 @@ def read_labelling(g, shapes, edges, value, node, message, assignment):
                 node[at + x] = -np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def score_labelling(g, shapes, log_value, assignment):
     """Σ_f log φ_f at a labelling, from log tables in the arena."""
     v0, score = shapes.var_off[g], 0.0

@@ -20,7 +20,9 @@ Source: bucket elimination in product form; METHODS "exact". Not here: choosing 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiling import fast_inner, inner
+from .dense import scale_run
 
 __all__ = [
     "IMPOSSIBLE",
@@ -37,11 +39,8 @@ __all__ = [
 TINY = 1e-150  # TINY² is still a normal double; see the module docstring
 OK, UNDERFLOW, IMPOSSIBLE = 0, 1, 2
 
-# reassociation lets LLVM vectorise sums; nothing here assumes that inf and nan do not occur
-FAST = {"reassoc", "contract", "nsz"}
 
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def forward_linear(first, last, programs, patterns, value, scale):
     """Runs steps `first`..`last` in linear space on the arena `value`; `scale[i]` gets the divisor of step i.
 
@@ -85,7 +84,7 @@ def forward_linear(first, last, programs, patterns, value, scale):
     return log_z + np.log(product), OK
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy", inline="always")
+@fast_inner
 def _contract(pattern, dims, start, index, value, a, b, c):
     """C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]"""
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
@@ -121,7 +120,7 @@ def _contract(pattern, dims, start, index, value, a, b, c):
             out += num_r
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal):
     """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
 
@@ -143,7 +142,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
                 adjoint[a + j] += adjoint[c + j] * value[other]
                 adjoint[other] += adjoint[c + j] * value[a + j]
             continue
-        adjoint[c : c + size] *= scale[i]
+        scale_run(adjoint, c, size, scale[i])
         a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
         b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
         contiguous = dims[pattern, 4] == 1
@@ -190,7 +189,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
                 out += num_r
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def forward_log(first, last, programs, patterns, value):
     """The same program on logarithms: C = log Σ exp(A + B). Returns log Z, -inf if no labelling is possible."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
@@ -233,7 +232,7 @@ def forward_log(first, last, programs, patterns, value):
     return log_z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def backward_log(first, last, programs, patterns, value, belief, state_off, marginal):
     """Marginals of every table from a finished `forward_log`: p(a, b, k) = p(c) · exp(A + B − C), summed.
 
@@ -283,7 +282,7 @@ def backward_log(first, last, programs, patterns, value, belief, state_off, marg
                     out += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def forward_max(first, last, programs, patterns, value):
     """The program in (max, +). Returns the score of the best labelling, -inf if none is possible."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
@@ -322,7 +321,7 @@ def forward_max(first, last, programs, patterns, value):
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def trace_back(first, last, programs, value, assignment):
     """Best states from a finished `forward_max`, in reverse order of elimination; ties to the lowest state.
 

@@ -18,9 +18,10 @@ that products of all messages at a variable stay representable. Not here: orders
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .contraction import FAST, IMPOSSIBLE, OK, UNDERFLOW
+from .compiling import fast_inner, inner, kernel
+from .contraction import IMPOSSIBLE, OK, UNDERFLOW
+from .dense import add_run, copy_run, matrix_times, multiply_run, times_matrix
 from .shuffle import direct_edges, shuffle
 
 __all__ = ["FLOOD", "ORDERED", "RANDOM", "RESIDUAL", "incoming", "node_potentials", "outgoing", "propagate"]
@@ -28,7 +29,7 @@ __all__ = ["FLOOD", "ORDERED", "RANDOM", "RESIDUAL", "incoming", "node_potential
 ORDERED, RANDOM, FLOOD, RESIDUAL = 0, 1, 2, 3  # how the next edges to send are chosen
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def node_potentials(g, shapes, value, log_space, node):
     """Product of the one-variable factors of each variable, [states of the shape], maximum taken out.
 
@@ -66,31 +67,27 @@ def node_potentials(g, shapes, value, log_space, node):
     return total, OK
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def incoming(g, e, shapes, edges, node, message, log_space, out):
     """q_{u→f} for edge e = (f, u): the variable's own potential times its messages from other factors."""
     e0 = edges.edge_off[g]
     u = edges.edge_var[e0 + e]
     v = shapes.var_off[g] + u
     at, states = shapes.state_off[v], shapes.card[v]
-    total = out[:states]
-    total[:] = node[at : at + states]
+    copy_run(node, at, states, out)
     factor = edges.edge_factor[e0 + e]
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
         other = edges.var_edge[j]
         if edges.edge_factor[e0 + other] == factor:
             continue
         m = edges.message_off[e0 + other]
-        arriving = message[m : m + states]
         if log_space:
-            for x in range(states):
-                total[x] += arriving[x]
+            add_run(message, m, states, out)
         else:
-            for x in range(states):
-                total[x] *= arriving[x]
+            multiply_run(message, m, states, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new):
     """The message that edge e = (f, v) would send now, not normalised, into `new` [states of v]."""
     e0 = edges.edge_off[g]
@@ -109,19 +106,10 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
         incoming(g, first + 1 - axis, shapes, edges, node, message, log_space, q[0])
         others = shapes.card[v0 + shapes.scope[s0 + 1 - axis]]
         if not log_space:
-            # slices let LLVM see that no index is negative, and so vectorise
-            result, incoming_u = new[:states], q[0, :others]
             if axis == 1:
-                for u in range(others):
-                    row = value[table + u * states : table + (u + 1) * states]
-                    for x in range(states):
-                        result[x] += incoming_u[u] * row[x]
+                times_matrix(q[0], others, value, table, states, new)
             else:
-                for x in range(states):
-                    row, total = value[table + x * others : table + (x + 1) * others], 0.0
-                    for u in range(others):
-                        total += incoming_u[u] * row[u]
-                    result[x] = total
+                matrix_times(value, table, states, q[0], others, new)
             return
         step_x, step_u = (1, states) if axis == 1 else (others, 1)
         for x in range(states):
@@ -177,7 +165,28 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
                 new[x] += np.log(sums[x])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
+def _store_linear(new, states, message, target, m, damping, floor):
+    """Normalises and damps `new` into `target` from m on; returns (change against `message`, status)."""
+    sent, before, after = new[:states], message[m : m + states], target[m : m + states]
+    total = 0.0
+    for x in range(states):
+        total += sent[x]
+    if not total > 0.0:
+        return 0.0, IMPOSSIBLE
+    scale, kept_share, change, low = 1.0 / total, 1.0 - damping, 0.0, 0
+    for x in range(states):
+        fresh, old = sent[x] * scale, before[x]
+        moved = abs(fresh - old)
+        change = moved if moved > change else change
+        # a state that is impossible now stays impossible: zeros must not be averaged away
+        kept = kept_share * fresh + damping * old if fresh > 0.0 else 0.0
+        low += 1 if (kept > 0.0) & (kept < floor) else 0
+        after[x] = kept
+    return change, UNDERFLOW if low > 0 else OK
+
+
+@fast_inner
 def _send(g, e, shapes, edges, value, node, message, target, log_space, maximise, damping, floor, q, new):
     """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
 
@@ -189,22 +198,7 @@ def _send(g, e, shapes, edges, value, node, message, target, log_space, maximise
     states = shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
     change = 0.0
     if not log_space:
-        sent, before, after = new[:states], message[m : m + states], target[m : m + states]
-        total = 0.0
-        for x in range(states):
-            total += sent[x]
-        if not total > 0.0:
-            return 0.0, IMPOSSIBLE
-        scale = 1.0 / total
-        low = False
-        for x in range(states):
-            fresh, old = sent[x] * scale, before[x]
-            change = max(change, abs(fresh - old))
-            # a state that is impossible now stays impossible: zeros must not be averaged away
-            kept = (1.0 - damping) * fresh + damping * old if fresh > 0.0 else 0.0
-            low |= (kept > 0.0) & (kept < floor)
-            after[x] = kept
-        return change, UNDERFLOW if low else OK
+        return _store_linear(new, states, message, target, m, damping, floor)
     peak = -np.inf
     for x in range(states):
         peak = max(peak, new[x])
@@ -220,7 +214,7 @@ def _send(g, e, shapes, edges, value, node, message, target, log_space, maximise
     return change, OK
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def propagate(
     g,
     shapes,
@@ -313,7 +307,7 @@ def propagate(
     return False, max_iterations, recent.max(), OK
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _propagate_residual(
     g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q, new
 ):
@@ -382,7 +376,7 @@ def _propagate_residual(
     return False, max_iterations, best[1], OK
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _refresh(g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves):
     """Recomputes the change that sending `other` would make and repairs the tournament tree."""
     change, status = _send(

@@ -7,12 +7,13 @@ assignments are added up in one small table.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiling import kernel
 
 __all__ = ["count_pairs"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def count_pairs(row, assignment, row_off, feature, value, num_features, size):
     """Pairs of the instances i, whose features are row `row[i]` and whose gold assignment is `assignment[i]`.
 

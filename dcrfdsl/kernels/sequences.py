@@ -11,9 +11,9 @@ satisfies gets log Z = -inf.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .beliefs import read_beliefs, read_labelling, score_labelling
+from .compiling import inner, kernel
 from .contraction import (
     IMPOSSIBLE,
     OK,
@@ -31,7 +31,7 @@ from .tables import exponentiate, fill_tables, scatter_gradient
 __all__ = ["exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _largest(shapes, rows, first, last):
     """Largest arena end, number of states and table over the shapes of a run of sequences."""
     arena, states, table = shapes.local_start, 1, 1
@@ -46,7 +46,7 @@ def _largest(shapes, rows, first, last):
     return arena, states, table
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _shared_peaks(g, shapes, peaks):
     """Sum of the maxima that were taken out of the shared tables of a graph."""
     total = 0.0
@@ -56,7 +56,7 @@ def _shared_peaks(g, shapes, peaks):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def exact_expectations(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
     gradient, expected, log_z, status, redone, marginals, marginal_off,
@@ -116,7 +116,7 @@ def exact_expectations(
         expected[j] += adjoint[j] * base[j] + log_adjoint[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def exact_decode(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
 ):
@@ -138,7 +138,7 @@ def exact_decode(
             trace_back(a, b, programs, logs, own)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def message_expectations(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, base, peaks, base_fits,
     schedule, tolerance, max_iterations, damping, seed,
@@ -201,7 +201,7 @@ def message_expectations(
         expected[j] += belief[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def message_decode(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base,
     schedule, tolerance, max_iterations, damping, seed, status, iterations, residual, labelling, off,
@@ -233,7 +233,7 @@ def message_decode(
             own[:] = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def score_labellings(first, last, shapes, kinds, bindings, rows, weights, log_base, labelling, off, score):
     """Σ log φ at a given labelling of each sequence, into `score`; nan where a label is unknown (negative)."""
     arena, _, _ = _largest(shapes, rows, first, last)

@@ -7,12 +7,13 @@ thread. Not here: sending the messages (`messages`).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiling import inner
 
 __all__ = ["direct_edges", "shuffle"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _next_random(state):
     """One step of the SplitMix64 generator: (next state, value). Steele, Lea & Flood 2014."""
     state += np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +23,7 @@ def _next_random(state):
     return state, z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def shuffle(order, count, state):
     """Fisher and Yates: permutes `order[:count]` in place. Returns the generator's next state."""
     for i in range(count - 1, 0, -1):
@@ -32,7 +33,7 @@ def shuffle(order, count, state):
     return state
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def direct_edges(g, shapes, edges, order, state):
     """Gives every factor a direction: edges sent along it first, in `order[:half]`, against it after. Returns half."""
     half, back = 0, edges.edge_off[g + 1] - edges.edge_off[g]

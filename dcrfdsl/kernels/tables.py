@@ -8,16 +8,16 @@ the same way back: a weight gets its feature's value times the belief of its ass
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .contraction import FAST, TINY
+from .compiling import fast_inner, inner, kernel
+from .contraction import TINY
 
 __all__ = ["add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient"]
 
 LOG_TINY = np.log(TINY)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def base_tables(weights, bindings, hard):
     """Log base tables of all kinds, in the layout of the shared cells: hard zeros (0 or -inf) plus bias weights."""
     out = hard.copy()
@@ -26,7 +26,7 @@ def base_tables(weights, bindings, hard):
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _exponentiate_run(values, at, size):
     """exp of a run with its maximum taken out. Returns (maximum, whether every positive result is at least TINY)."""
     peak = -np.inf
@@ -43,7 +43,7 @@ def _exponentiate_run(values, at, size):
     return peak, fits
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def exponentiate(g, shapes, value):
     """exp of the local tables of shape g in place. Returns (sum of the maxima taken out, all fit linear space)."""
     shift, fits = 0.0, True
@@ -55,7 +55,7 @@ def exponentiate(g, shapes, value):
     return shift, fits
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def exponentiate_base(log_base, kinds):
     """exp of the base tables, each with its maximum taken out; cell 0 becomes 1.
 
@@ -71,14 +71,14 @@ def exponentiate_base(log_base, kinds):
     return linear, peaks, fits
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _row(rows, s, feature_set, anchor):
     """Number of the feature row at position `anchor` of sequence s."""
     pad = rows.pad_left[feature_set] + rows.pad_right[feature_set]
     return rows.set_start[feature_set] + rows.token_off[s] + s * pad + rows.pad_left[feature_set] + anchor
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
     """Log scores of the local tables of sequence s into the arena `value`."""
     g = rows.shape[s]
@@ -107,7 +107,7 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
                         value[at + cell] += x * weights[bindings.num_bias + e]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@fast_inner
 def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient):
     """Adds the expectations of sequence s to `gradient` (features) and `base_expected` (base tables of local kinds)."""
     g = rows.shape[s]
@@ -137,7 +137,7 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
                         gradient[bindings.num_bias + e] += x * belief[at + cell]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_bias_gradient(bindings, base_expected, gradient):
     """Expected counts of bias weights, read off the expected base tables."""
     for i in range(len(bindings.bias_cell)):

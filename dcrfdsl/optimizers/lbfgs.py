@@ -47,6 +47,11 @@ class _Recorder:
         self.latest = (weights.copy(), value, gradient)
         return value, gradient
 
+    def restart(self) -> None:
+        """Evaluates the best point anew: the objective has become more exact."""
+        self.value, gradient = self.evaluate(self.weights)
+        self.norm = float(np.linalg.norm(gradient))
+
     def accept(self, xk: Floats) -> None:
         """After an iteration: remembers the point (`xk` to scipy), reports it, and stops where the rule says so."""
         point, value, gradient = self.latest
@@ -83,41 +88,56 @@ class _Recorder:
 
 
 def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
-    """Minimises from `start` [W]; `watch` is called after each iteration, may ask to stop. Returns the best point."""
+    """Minimises from `start` [W]; `watch` is called after each iteration, may ask to stop. Returns the best point.
+
+    Where the line search fails because the objective is not exact (message passing stops at a tolerance), the
+    objective is asked to be more exact and the search goes on from the best point.
+    """
     recorder = _Recorder(objective, start, settings, watch)
     if recorder.start_norm == 0.0:
         recorder.converged, recorder.reason = True, "the gradient is zero at the start"
         return recorder.outcome()
-    first = True
-
-    def evaluate(weights: Floats) -> tuple[float, Floats]:
-        nonlocal first
-        if first:  # scipy begins with the point that the recorder has evaluated
-            first = False
-            return recorder.latest[1], recorder.latest[2]
-        return recorder.evaluate(weights)
-
     try:
-        result = minimize(
-            evaluate,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            callback=recorder.accept,
-            options={
-                "maxcor": settings.memory,
-                "maxiter": settings.max_iterations,
-                "maxfun": 20 * settings.max_iterations,
-                "ftol": 0.0,  # only the gradient's rule counts
-                "gtol": 0.0,
-                "maxls": 40,
-            },
-        )
-        recorder.reason = (
-            f"{settings.max_iterations} iterations done"
-            if recorder.iterations >= settings.max_iterations
-            else f"the line search found no better point ({result.message})"
-        )
+        while True:
+            message = _descend(recorder, settings)
+            if recorder.iterations >= settings.max_iterations:
+                recorder.reason = f"{settings.max_iterations} iterations done"
+                break
+            if not objective.sharpen():
+                recorder.reason = f"the line search found no better point ({message})"
+                break
+            recorder.restart()
     except _Stop:
         pass
     return recorder.outcome()
+
+
+def _descend(recorder: _Recorder, settings: LbfgsSettings) -> str:
+    """Runs scipy from the recorder's point until it gives up or has used the iterations; returns its message."""
+    known: tuple[float, Floats] | None = recorder.latest[1:]  # scipy begins with the point that was evaluated last
+
+    def evaluate(weights: Floats) -> tuple[float, Floats]:
+        nonlocal known
+        if known is not None:
+            value, gradient = known
+            known = None
+            return value, gradient
+        return recorder.evaluate(weights)
+
+    left = settings.max_iterations - recorder.iterations
+    result = minimize(
+        evaluate,
+        recorder.weights,
+        jac=True,
+        method="L-BFGS-B",
+        callback=recorder.accept,
+        options={
+            "maxcor": settings.memory,
+            "maxiter": left,
+            "maxfun": 20 * left,
+            "ftol": 0.0,  # only the gradient's rule counts
+            "gtol": 0.0,
+            "maxls": 40,
+        },
+    )
+    return str(result.message)

@@ -20,6 +20,9 @@ class Objective(Protocol):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient [W] at `weights` [W]; the gradient may be kept by the caller."""
 
+    def sharpen(self) -> bool:
+        """Computes values more exactly from now on; False if they are as exact as they get."""
+
 
 class Iteration(NamedTuple):
     """One step of training. `seconds` is wall time since the first evaluation began; `dev` a score in 0–1, if any."""
