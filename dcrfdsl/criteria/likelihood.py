@@ -36,6 +36,7 @@ class Likelihood:
 
     def __init__(self, data: BoundData, method: SequenceMethod, counts: Floats, precision: Floats, workers: Workers):
         self.data, self.method = data, method
+        method.remember()
         self.counts, self.precision = counts, precision
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs

@@ -21,6 +21,8 @@ from ..kernels.wiring import Patterns
 
 __all__ = ["ContractionProgram", "PatternBank", "build_program"]
 
+OVERHEAD = 8  # starting an inner loop costs as much as so many of its turns …
+INDEXED = 0.15  # … and one by index runs at this share of the speed of a contiguous one
 ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
 
 
@@ -165,10 +167,7 @@ def _bring_down(
         if holders:
             # the smallest table that covers it: least work
             holder = min(holders, key=size)
-            product = _emit(
-                program, patterns.product(holder, smallest, cards), holder, smallest, holder.axes, -1, cards
-            )
-            remaining[remaining.index(holder)] = product
+            remaining[remaining.index(holder)] = _multiply_in(program, holder, smallest, cards, patterns)
         else:
             done.append(smallest)
     done.extend(remaining)  # two are left: they meet in the contraction, however their variables overlap
@@ -182,26 +181,39 @@ def _bring_down(
     return done
 
 
+def _multiply_in(
+    program: ContractionProgram, holder: _Table, other: _Table, cards: Sequence[int], patterns: PatternBank
+) -> _Table:
+    """holder · other, whose variables are among the holder's. Runs on which `other` is constant are scaled whole."""
+    run = tuple(v for i, v in enumerate(holder.axes) if not set(holder.axes[i:]) & set(other.axes))
+    if math.prod(cards[v] for v in run) < OVERHEAD:
+        return _emit(program, patterns.product(holder, other, cards), holder, other, holder.axes, -1, cards)
+    groups = (holder.axes[: len(holder.axes) - len(run)], (), (), run)
+    return _emit(program, patterns.contraction(other, holder, groups, cards), other, holder, holder.axes, -1, cards)
+
+
 def _sum_out(
     program: ContractionProgram, tables: list[_Table], variable: int, cards: Sequence[int], patterns: PatternBank
 ) -> _Table:
     a, b = (tables[0], _Table((), ONE_CELL)) if len(tables) == 1 else (tables[0], tables[1])
-    best: tuple[tuple[int, int], _Table, _Table, tuple[tuple[int, ...], ...]] | None = None
+    best: tuple[float, _Table, _Table, tuple[tuple[int, ...], ...]] | None = None
     for left_table, right_table in ((a, b), (b, a)):
         batch = tuple(v for v in left_table.axes if v in right_table.axes and v != variable)
         left = tuple(v for v in left_table.axes if v not in right_table.axes and v != variable)
         right = tuple(v for v in right_table.axes if v not in left_table.axes and v != variable)
-        # the right group is the inner loop: it should be long and, where it can be, contiguous in its table
-        contiguous = right_table.axes[len(right_table.axes) - len(right) :] == right
-        length = math.prod(cards[v] for v in right)
-        rank = (length if contiguous else length // 4, int(contiguous))
-        if best is None or rank > best[0]:
-            best = (
-                rank,
-                left_table,
-                right_table,
-                (batch, left, (variable,) if variable in left_table.axes else (), right),
-            )
+        # The right group is the inner loop: it should be long and contiguous in its table. Where it is not contiguous,
+        # its last axes may be, and the others become an outer loop (a batch on which A does not depend).
+        inner = tuple(v for i, v in enumerate(right_table.axes) if set(right_table.axes[i:]) <= set(right))
+        outer = tuple(v for v in right if v not in inner)
+        splits = [((*batch, *outer), inner, 1.0)] if inner or not outer else []
+        if outer:
+            splits.append((batch, right, INDEXED))
+        for before, group, speed in splits:
+            length = math.prod(cards[v] for v in group)
+            rank = speed * length / (length + OVERHEAD)
+            if best is None or rank > best[0]:
+                summed = (variable,) if variable in left_table.axes else ()
+                best = rank, left_table, right_table, (before, left, summed, group)
     assert best is not None
     _, a, b, (batch, left, _, right) = best
     if variable not in a.axes or variable not in b.axes:

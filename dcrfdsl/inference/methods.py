@@ -35,7 +35,8 @@ __all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_metho
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 NOTHING = np.zeros(0)
-SHARPEST = 1e-9  # changes of messages below this are rounding on long sequences
+SHARPEST = 1e-6  # the Bethe sum is off by about the square of what messages still move by
+REMEMBERED_BYTES = 2**28
 AUTO_SWEEPS = 4  # `auto` is exact where that costs less than so many sweeps of messages …
 AUTO_BUDGET = 20_000  # … or fewer than so many multiply-adds a token
 
@@ -82,6 +83,9 @@ class SequenceMethod(Protocol):
 
     approximate: bool
 
+    def remember(self) -> None:
+        """Lets each call of `expectations` begin where the last one ended, at weights nearby, if there is memory."""
+
     def sharpen(self) -> bool:
         """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
 
@@ -108,6 +112,9 @@ class ExactMethod:
         check_width(self.data.graph, self.settings.max_table)
         self.programs = self.data.bank.program_arrays()
         self.patterns = self.data.bank.patterns.arrays()
+
+    def remember(self) -> None:
+        pass
 
     def sharpen(self) -> bool:
         return False
@@ -150,6 +157,14 @@ class MessageMethod:
         self.edges = self.data.bank.edge_arrays()
         self.schedules = pool_arrays(self.pools)
         self.tolerance = self.settings.tolerance
+        self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
+        self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
+
+    def remember(self) -> None:
+        counts = self.edges.messages[self.data.rows.shape]
+        if 4 * int(counts.sum()) <= REMEMBERED_BYTES:
+            self.kept_off = np.concatenate(([0], np.cumsum(counts)))
+            self.kept = np.zeros(int(self.kept_off[-1]), np.float32)
 
     def sharpen(self) -> bool:
         if self.tolerance <= SHARPEST:
@@ -165,6 +180,7 @@ class MessageMethod:
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
             p.base, p.peaks, p.fits, self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, gradient,
             expected, out.log_z, out.status, out.redone, out.iterations, out.residual, out.marginals, d.marginal_off,
+            self.kept, self.kept_off, self.is_kept,
         )  # fmt: skip
 
     def decode(

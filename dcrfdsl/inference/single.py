@@ -170,7 +170,7 @@ def _message_passing(
             taken, status = node_potentials(0, shapes, value, log_space, node)
             if status == OK:
                 converged, iterations, residual, status = propagate(
-                    0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise
+                    0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False
                 )
     redone = status == UNDERFLOW
     if redone:
@@ -178,7 +178,7 @@ def _message_passing(
         taken, status = node_potentials(0, shapes, value, log_space, node)
         if status == OK:
             converged, iterations, residual, status = propagate(
-                0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise
+                0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False
             )
     outcome = RunStatus(
         1, int(not converged), int(iterations), float(residual), int(redone and not maximise), approximate=True

@@ -24,7 +24,20 @@ from .contraction import IMPOSSIBLE, OK, UNDERFLOW
 from .dense import add_run, copy_run, matrix_times, multiply_run, times_matrix
 from .shuffle import direct_edges, shuffle
 
-__all__ = ["FLOOD", "ORDERED", "RANDOM", "RESIDUAL", "incoming", "node_potentials", "outgoing", "propagate"]
+__all__ = [
+    "FLOOD",
+    "ORDERED",
+    "RANDOM",
+    "RESIDUAL",
+    "incoming",
+    "node_potentials",
+    "outgoing",
+    "propagate",
+    "recall",
+    "remember",
+]  # fmt: skip
+
+LEAST_RECALLED = 1e-30
 
 ORDERED, RANDOM, FLOOD, RESIDUAL = 0, 1, 2, 3  # how the next edges to send are chosen
 
@@ -230,11 +243,13 @@ def propagate(
     seed,
     log_space,
     maximise,
+    warm,
 ):
     """Sends messages by the schedule `kind` until they rest. Returns (converged, iterations, residual, status).
 
-    `message` is filled here with uniform messages first. An iteration is a pass of the pool (ORDERED), all edges one
-    way and then the other (RANDOM), all edges at once (FLOOD), or as many sends as there are edges (RESIDUAL).
+    `message` is filled here with uniform messages first, unless `warm` says that it holds some. An iteration is a pass
+    of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
+    as there are edges (RESIDUAL).
     """
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
     largest, arity, degree = 1, 2, 1
@@ -245,7 +260,8 @@ def propagate(
         arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
     for e in range(count):
         m, states = edges.message_off[e0 + e], shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
-        message[m : m + states] = 0.0 if log_space else 1.0 / states
+        if not warm:
+            message[m : m + states] = 0.0 if log_space else 1.0 / states
     if count == 0:
         return True, 0, 0.0, OK
     # products of `degree` messages, a potential and a table entry must stay normal doubles
@@ -387,3 +403,19 @@ def _refresh(g, other, shapes, edges, value, node, message, scratch, log_space, 
     while i > 1:
         i //= 2
         best[i] = max(best[2 * i], best[2 * i + 1])
+
+
+@inner
+def recall(kept, count, message):
+    """Fills `message` [count] from single precision. Zeros become tiny: a message says itself what is impossible."""
+    out, own = message[:count], kept[:count]
+    for x in range(count):
+        out[x] = max(own[x], LEAST_RECALLED)
+
+
+@inner
+def remember(message, count, kept):
+    """Keeps `message` [count] in single precision, which is enough to begin from."""
+    out, own = kept[:count], message[:count]
+    for x in range(count):
+        out[x] = own[x]

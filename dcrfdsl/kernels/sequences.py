@@ -25,7 +25,7 @@ from .contraction import (
     forward_max,
     trace_back,
 )
-from .messages import node_potentials, propagate
+from .messages import node_potentials, propagate, recall, remember
 from .tables import exponentiate, fill_tables, scatter_gradient
 
 __all__ = ["exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
@@ -142,11 +142,13 @@ def exact_decode(
 def message_expectations(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, base, peaks, base_fits,
     schedule, tolerance, max_iterations, damping, seed,
-    gradient, expected, log_z, status, redone, iterations, residual, marginals, marginal_off,
+    gradient, expected, log_z, status, redone, iterations, residual, marginals, marginal_off, kept, kept_off, is_kept,
 ):  # fmt: skip
     """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
 
-    iterations[s] is negative if sequence s did not converge.
+    iterations[s] is negative if sequence s did not converge. If `kept` is not empty, sequence s begins with the
+    messages kept[kept_off[s]:kept_off[s + 1]] where is_kept[s] says so, and leaves its last ones there: the next call,
+    at weights nearby, needs fewer rounds and stays at the same fixed point of several.
     """
     arena, states, table = _largest(shapes, rows, first, last)
     longest = 0
@@ -168,10 +170,16 @@ def message_expectations(
             if fits:
                 taken, state = node_potentials(g, shapes, value, False, node)
                 if state == OK:
+                    warm = len(kept) > 0 and is_kept[s]
+                    if warm:
+                        recall(kept[kept_off[s] : kept_off[s + 1]], edges.messages[g], message)
                     converged, rounds, left, state = propagate(
                         g, shapes, edges, schedules, value, node, message, schedule, tolerance, max_iterations, damping,
-                        seed, False, False,
+                        seed, False, False, warm,
                     )  # fmt: skip
+                    if len(kept) > 0:
+                        is_kept[s] = state == OK
+                        remember(message, edges.messages[g], kept[kept_off[s] : kept_off[s + 1]])
         if state == UNDERFLOW:
             redone[s], log_space, shift = True, True, 0.0
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
@@ -179,7 +187,7 @@ def message_expectations(
             if state == OK:
                 converged, rounds, left, state = propagate(
                     g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping,
-                    seed, True, False,
+                    seed, True, False, False,
                 )  # fmt: skip
         status[s] = state
         iterations[s] = rounds if converged else -rounds
@@ -221,7 +229,7 @@ def message_decode(
         if state == OK:
             converged, rounds, left, state = propagate(
                 g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
-                True, True,
+                True, True, False,
             )  # fmt: skip
         status[s] = state
         iterations[s] = rounds if converged else -rounds
