@@ -10,6 +10,7 @@ in `METHODS`; the tests loop over the table.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -112,6 +113,16 @@ class ExactMethod:
         check_width(self.data.graph, self.settings.max_table)
         self.programs = self.data.bank.program_arrays()
         self.patterns = self.data.bank.patterns.arrays()
+        self._own = threading.local()
+
+    def _room(self) -> tuple[Floats, Floats]:
+        """Two arenas that belong to the calling thread."""
+        if not hasattr(self._own, "room"):
+            shapes = self.data.shapes
+            size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
+            self._own.room = np.empty(size), np.empty(size)
+        room: tuple[Floats, Floats] = self._own.room
+        return room
 
     def remember(self) -> None:
         pass
@@ -123,10 +134,11 @@ class ExactMethod:
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         d, p = self.data, potentials
+        value, adjoint = self._room()
         exact_expectations(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
             p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals,
-            d.marginal_off,
+            d.marginal_off, value, adjoint,
         )  # fmt: skip
 
     def decode(

@@ -59,21 +59,22 @@ def _shared_peaks(g, shapes, peaks):
 @kernel
 def exact_expectations(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-    gradient, expected, log_z, status, redone, marginals, marginal_off,
+    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint,
 ):  # fmt: skip
     """log Z of each sequence by its contraction program, and expected feature counts.
 
     gradient [weights] and expected [shared cells] are added to, unless `gradient` is empty (then only marginals are
     wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order, or empty.
+    value, adjoint: room for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
     """
     arena, _, _ = _largest(shapes, rows, first, last)
     steps = 0
     for s in range(first, last):
         steps = max(steps, programs.step_off[rows.shape[s] + 1])
-    value, logs, adjoint = np.empty(arena), np.empty(arena), np.zeros(arena)
-    scale = np.empty(steps)
+    logs, scale = np.empty(arena), np.empty(steps)
     shared = shapes.local_start
     value[:shared] = base
+    adjoint[:shared] = 0.0
     logs[:shared] = log_base
     log_adjoint = np.zeros(shared)  # expectations of shared tables from sequences computed in log space
     wanted = len(marginals) > 0
