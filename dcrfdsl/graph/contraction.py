@@ -218,7 +218,7 @@ def _sum_out(
     _, a, b, (batch, left, _, right) = best
     if variable not in a.axes or variable not in b.axes:
         a, b = (a, b) if variable in a.axes else (b, a)  # one table alone: B is the constant 1
-        left, right = tuple(v for v in a.axes if v != variable), ()
+        batch, left, right = (), tuple(v for v in a.axes if v != variable), ()
     groups = (batch, left, (variable,), right)
     return _emit(program, patterns.contraction(a, b, groups, cards), a, b, (*batch, *left, *right), variable, cards)
 

@@ -24,7 +24,7 @@ from ..graph.cost import exact_cost, sweep_cost
 from ..graph.forests import bank_pools, pool_arrays
 from ..graph.unroll import ModelGraph
 from ..kernels.contraction import IMPOSSIBLE
-from ..kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
+from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL
 from ..kernels.sequences import exact_decode, exact_expectations, message_decode, message_expectations
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings

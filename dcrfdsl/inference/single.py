@@ -27,7 +27,8 @@ from ..kernels.contraction import (
     forward_max,
     trace_back,
 )
-from ..kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL, node_potentials, propagate
+from ..kernels.messages import node_potentials
+from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL, propagate
 from ..kernels.tables import exponentiate
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings

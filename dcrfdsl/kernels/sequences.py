@@ -25,7 +25,8 @@ from .contraction import (
     forward_max,
     trace_back,
 )
-from .messages import node_potentials, propagate, recall, remember
+from .messages import node_potentials, recall, remember
+from .propagation import propagate
 from .tables import exponentiate, fill_tables, scatter_gradient
 
 __all__ = ["exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
