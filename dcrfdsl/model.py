@@ -27,6 +27,8 @@ from .features.registered import RegisteredFeature
 from .features.strings import pack_strings, unpack_strings
 from .graph import ModelGraph, Parameters, assignment_states, clique_templates
 from .inference import METHODS, Binder, BoundData, Expectations, RunStatus, SequenceMethod, Workers, choose_method
+from .inference.cliques import CliqueMarginal, clique_marginals
+from .inference.decoding import NBest, Samples, best_labellings, check_samples_fit, draw_samples, parts_by_width
 from .kernels.sequences import score_labellings
 from .metrics import evaluate_predictions
 from .model_file import read_model, write_model
@@ -178,6 +180,24 @@ class TrainedModel:
         out = self._expectations(data, method, self.weights, Workers(threads), marginals=True)
         return dict(zip(self.states, self._by_label(out.marginals), strict=True)), out.summary()
 
+    def clique_marginals(self, corpus: Corpus) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+        """Of each sentence: p(y_c | x) for every clique at every place where it lies, and how inference ended."""
+        _, settings = choose_method(self.graph, inference_settings(self.spec))
+        data = self._bind(corpus, False)
+        return clique_marginals(data, data.potentials(self.weights), settings)
+
+    def nbest(self, corpus: Corpus, count: int, *, threads: int | None = None) -> NBest:
+        """The `count` best labellings of each sentence: exact, with probabilities, wherever exact inference fits."""
+        settings = inference_settings(self.spec)
+        parts = parts_by_width(functools.partial(self._bind, corpus), self.graph, settings)
+        return best_labellings(parts, self.weights, settings, count, Workers(threads))
+
+    def sample(self, corpus: Corpus, count: int, *, seed: int = 0, threads: int | None = None) -> Samples:
+        """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
+        check_samples_fit(self.graph, inference_settings(self.spec))
+        data = self._bind(corpus, True)
+        return draw_samples(data, data.potentials(self.weights), count, seed, Workers(threads))
+
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
         """Σ log p(y | x) in nats over sentences whose gold labels are all known; Bethe's approximation on loops."""
         data, method = self.bound(corpus)
@@ -234,11 +254,14 @@ class TrainedModel:
     def bound(self, corpus: Corpus) -> tuple[BoundData, SequenceMethod]:
         """The corpus as kernels see it, with the inference method that the template asks for."""
         name, settings = choose_method(self.graph, inference_settings(self.spec))
-        entry = METHODS[name]
-        if entry.programs not in self._binders:
-            self._binders[entry.programs] = Binder(self.graph, self.parameters, programs=entry.programs)
-        data = self._binders[entry.programs].bind(self.extractor.extract(corpus), corpus.sentence_off)
-        return data, entry.build(data, settings)
+        data = self._bind(corpus, METHODS[name].programs)
+        return data, METHODS[name].build(data, settings)
+
+    def _bind(self, corpus: Corpus, programs: bool) -> BoundData:
+        binder = self._binders.pop(programs, None) or Binder(self.graph, self.parameters, programs=programs)
+        data = binder.bind(self.extractor.extract(corpus), corpus.sentence_off, self.extractor.relations(corpus))
+        self._binders[programs] = binder  # one that raised is not kept: it may hold half a graph
+        return data
 
     def _predict(
         self, bound: tuple[BoundData, SequenceMethod], weights: Floats, workers: Workers, decode: str | None

@@ -70,12 +70,13 @@ def fit(
 
     lexicons = load_lexicons(spec, directories)
     extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
+    relations = extractor.relations(corpus)
 
     templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     graph = ModelGraph(tuple(states), tuple(len(s) for s in states.values()), templates)
     raise_if_any(broken_constraints(graph, corpus, gold.codes))
     parameters, counts = learn_parameters(
-        spec.cliques, graph, rows, [s.num_features for s in extractor.sets], gold.codes, corpus.sentence_off
+        spec.cliques, graph, rows, [s.num_features for s in extractor.sets], gold.codes, corpus.sentence_off, relations
     )
 
     workers = Workers(threads)
@@ -86,7 +87,7 @@ def fit(
     for label, settings in chain:
         method_name, method_settings = choose_method(graph, settings.infer or inference_settings(spec))
         entry = METHODS[method_name]
-        data = Binder(graph, parameters, programs=entry.programs).bind(rows, corpus.sentence_off)
+        data = Binder(graph, parameters, programs=entry.programs).bind(rows, corpus.sentence_off, relations)
         objective = CRITERIA[settings.criterion.method](
             data,
             entry.build(data, method_settings),

@@ -33,6 +33,8 @@ class Case:
     text: str
     sentences: list = field(default_factory=list)
     allowed: object = free
+    joins: dict = field(default_factory=dict)
+    views: dict = field(default_factory=dict)
 
     def resolved(self, *overrides):
         return load_text(self.text, overrides=overrides)
@@ -58,6 +60,53 @@ def sentences(*label_values, count=5, words="abc", longest=4, seed=0, numbers=Fa
             ]
         )
     return out
+
+
+def at(table, column, t):
+    """The value of a column, its boundary outside the sentence."""
+    values = table[column]
+    return values[t] if 0 <= t < len(values) else f"⟨{t if t < 0 else t - len(values) + 1:+d}⟩"
+
+
+def repeated_words(table):
+    """The next position at least two on with the same word, other than `c`."""
+    words, found = table["word"], {}
+    for i, word in enumerate(words):
+        later = [j for j in range(i + 2, len(words)) if words[j] == word != "c"]
+        if later:
+            j = later[0]
+            found[i, j] = [
+                "bias",
+                f"word[i-1]={at(table, 'word', i - 1)} & word[j-1]={at(table, 'word', j - 1)}",
+                f"word[i]={word}",
+            ]
+    return found
+
+
+def same_words(table):
+    """Every later position at most two on with the same word, or `a` before `b`."""
+    words = table["word"]
+    pairs = [(i, j) for i in range(len(words)) for j in range(i + 1, min(len(words), i + 3)) if words[i] == words[j]]
+    return {pair: ["bias"] for pair in pairs}
+
+
+def arcs(table):
+    """From each word to its head, in either direction."""
+    pairs = [(i, int(head) - 1) for i, head in enumerate(table["head"])]
+    return {(i, j): [f"word[i]={table['word'][i]} & word[j]={table['word'][j]}"]
+            for i, j in pairs if 0 <= j < len(table["word"]) and i != j}  # fmt: skip
+
+
+def three_apart(table):
+    """Sites around the joined positions: y[i-1] and y[j+1] exist, and y[j] is y[i] or later."""
+    words = table["word"]
+    pairs = {}
+    for i in range(1, len(words)):
+        for j in range(i + 1, len(words)):
+            if words[i] == words[j] and j + 1 < len(words):
+                pairs[i, j] = ["bias"]
+                break
+    return pairs
 
 
 CHAIN = """
@@ -128,6 +177,73 @@ CASES = {
         "data conll(word, y)\nlabel y in {P, Q, R}\nclique y: word\nclique y, y[1]\nforbid y[-1] is P and y is R\n",
         [[("a", "P"), ("b", "Q"), ("c", "R")], [("a", "R"), ("a", "P")], [("b", "Q")]],
         never("y", "P", "R"),
+    ),
+    "skip chain": Case(
+        "data conll(word, y)\nlabel y\nclique y: bias, word\nclique y[-1], y\n"
+        "clique y[i], y[j] as skip:\n    where word[i] = word[j] and word[i] is not c\n"
+        "    with min_gap = 2, link = next\n    bias, word[i-1] & word[j-1], word[i]\ninfer exact\n",
+        sentences("PQ", count=8, longest=6),
+        joins={"skip": repeated_words},
+    ),
+    "all repeated words": Case(
+        "data conll(word, y, z)\nlabel y\nlabel z\nclique y: word\nclique z: word\nclique y, z\n"
+        "clique y[i], z[j] where word[i] = word[j] as all_pairs with link = all, max_gap = 2\ninfer exact\n",
+        sentences("PQ", "RS", count=6, longest=4),
+        joins={"all_pairs": same_words},
+    ),
+    "arcs": Case(
+        "data conll(word, head, y)\nlabel y\nclique y: bias, word\n"
+        "clique y[i], y[j] as arc:\n    where index[j] = head[i]\n    with order = any\n    word[i] & word[j]\n",
+        [
+            [("a", "2", "P"), ("b", "0", "Q"), ("c", "2", "P"), ("a", "3", "Q")],
+            [("b", "0", "Q")],
+            [("c", "3", "P"), ("b", "1", "Q"), ("a", "0", "P")],
+        ],
+        joins={"arc": arcs},
+    ),
+    "shifted sites of joined positions": Case(
+        "data conll(word, y)\nlabel y\nclique y: bias, word\n"
+        "clique y[i-1], y[i], y[j+1] where word[i] = word[j] as wide\n",
+        sentences("PQ", count=8, longest=6),
+        joins={"wide": three_apart},
+    ),
+    "a constraint across cliques": Case(
+        "data conll(word, y, z)\nlabel y in {P, Q}\nlabel z in {R, S}\nclique y: word\nclique z: word\n"
+        "clique y[-1], y\nforbid y[-2] is P and z is R\n",
+        [
+            [("a", "Q", "S"), ("b", "Q", "R"), ("c", "P", "R"), ("a", "P", "S")],
+            [("b", "P", "S")],
+            [("c", "P", "R"), ("a", "Q", "S"), ("b", "P", "S")],
+        ],
+        lambda labelling, t: t < 2 or (labelling["y"][t - 2], labelling["z"][t]) != ("P", "R"),
+    ),
+    "a condition across three positions": Case(
+        "data conll(word, y)\nlabel y in {P, Q, R}\nclique y: bias, word\n"
+        "require y is P when y[-1] is Q and y[-2] is not R\n",
+        [
+            [("a", "R"), ("b", "Q"), ("c", "P"), ("a", "P")],
+            [("b", "Q")],
+            [("c", "P"), ("a", "Q"), ("b", "P")],
+        ],
+        lambda labelling, t: (
+            t < 2 or not (labelling["y"][t - 1] == "Q" and labelling["y"][t - 2] != "R") or labelling["y"][t] == "P"
+        ),
+    ),
+    "a view that ties weights": Case(
+        "data conll(word, y, z)\nlabel y in {P1, P2, Q1}\nlabel z in {R, S}\nview coarse = prefix(y, 1)\n"
+        "clique y: word\nclique z: bias\nclique coarse: bias, word[-1..1]\nclique coarse[-1], coarse: bias, word\n"
+        "clique coarse, z with states = all: word\n",
+        sentences(("P1", "P2", "Q1"), "RS", count=6),
+        views={"coarse": ("y", {"P1": "P", "P2": "P", "Q1": "Q"})},
+    ),
+    "views by tests, padded": Case(
+        "data conll(word, y)\nlabel y in {P, Q, R}\nview p = y is P\nview other = O if y in {P, Q} else y\n"
+        "clique y: word\nclique p[-1], y with edges = pad: bias, word\nclique other, y[1]\n",
+        sentences("PQR", count=6),
+        views={
+            "p": ("y", {"P": "yes", "Q": "no", "R": "no"}),
+            "other": ("y", {"P": "O", "Q": "O", "R": "R"}),
+        },
     ),
     "numbers": Case(
         "data conll(word, size:float, y)\nlabel y\nclique y: bias, size, word & size\nclique y[-1], y: size[-1]\n",

@@ -30,7 +30,7 @@ from dcrfdsl.spec.model import ModelSpec
 from dcrfdsl.spec.resolve import Resolved, load_template, load_text
 
 BAD = ("names", "settings", "graph", "constraints", "training", "data")
-GOOD = ("chains", "features", "constraints", "training")
+GOOD = ("chains", "features", "constraints", "graph", "relations", "training")
 REGISTERED = ("soundex",)
 
 
@@ -176,6 +176,30 @@ ONE_MISTAKE = {
         HEAD + "clique chunk: word\nclique chunk[i], chunk[j]: bias, word[i] & word[j]\n",
         "place-without-where",
     ),
+    "three joined positions": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j], chunk[k] where word[i] = word[j]\n",
+        "two-positions",
+    ),
+    "a site at neither joined position": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j], chunk where word[i] = word[j]\n",
+        "two-positions",
+    ),
+    "a feature at neither joined position": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j] where word[i] = word[j]: word\n",
+        "place-in-relation",
+    ),
+    "a condition at neither joined position": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j] where word[i] = word[j] and lower(word)[-1] is a\n",
+        "place-in-relation",
+    ),
+    "a position inside and outside": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j] where word[i] = word[j]: lower(word[i])[j]\n",
+        "two-places",
+    ),
+    "gaps that exclude each other": (
+        HEAD + "clique chunk: word\nclique chunk[i], chunk[j] where word[i] = word[j] with min_gap = 5, max_gap = 2\n",
+        "empty-gap",
+    ),
     "one constant, two settings": (
         HEAD + "let v = gaussian(variance = 0)\nclique chunk: word\ntrain likelihood: prior = v\n",
         "bad-setting",
@@ -207,7 +231,7 @@ def test_what_is_right_gets_no_complaint(case: str) -> None:
 def test_complaints_come_in_the_order_of_the_text() -> None:
     text = (LANGUAGE / "bad" / "training" / "not_yet.dcrf").read_text(encoding="utf-8")
     starts = [d.primary.span.start for d in check(load_text(text)) if d.primary]
-    assert len(starts) > 10 and starts == sorted(starts)
+    assert len(starts) >= 8 and starts == sorted(starts)
 
 
 def test_a_label_column_that_the_segments_metric_cannot_read_is_found_in_the_data() -> None:
@@ -223,7 +247,7 @@ def test_a_label_column_that_the_segments_metric_cannot_read_is_found_in_the_dat
 EXAMPLES: Mapping[str, list[int]] = {
     "01_chunker": [],
     "02_factorial": [],
-    "03_long_range": [9, 21],
+    "03_long_range": [9],
     "04_latent_memory": [6, 7, 9, 11, 12],
     "05_criteria": [31],
     "06_pieces": [7, 8, 9, 10, 15, 18],

@@ -145,7 +145,6 @@ REFUSED = {
     "infer missing.uai": "unreadable-file",
     "infer chunk.dcrf": "bad-uai",
     "infer chunk.dcrf --method loopy": "unknown-method",
-    "infer chunk.dcrf --method gibbs": "not-in-this-version",
 }
 
 

@@ -36,19 +36,20 @@ def objective_of(model, corpus, settings, precision=0.0, threads=1):
     from dcrfdsl.graph import learn_parameters
 
     entry = METHODS[settings.method]
-    rows = model.extractor.extract(corpus)
+    rows, relations = model.extractor.extract(corpus), model.extractor.relations(corpus)
     gold = encode_labels(model.spec, model.states, corpus).codes
     _, counts = learn_parameters(
-        model.spec.cliques, model.graph, rows, [s.num_features for s in model.extractor.sets], gold, corpus.sentence_off
-    )
-    data = Binder(model.graph, model.parameters, programs=entry.programs).bind(rows, corpus.sentence_off)
+        model.spec.cliques, model.graph, rows, [s.num_features for s in model.extractor.sets], gold,
+        corpus.sentence_off, relations,
+    )  # fmt: skip
+    data = Binder(model.graph, model.parameters, programs=entry.programs).bind(rows, corpus.sentence_off, relations)
     weights = np.full(model.num_weights, precision)
     return CRITERIA["likelihood"](data, entry.build(data, settings), counts, weights, Workers(threads))
 
 
 def twin_of(model, case):
     weights = {(c, text, states): w for c, text, states, w in model.show_weights()}
-    return TemplateTwin(model.spec, model.states, weights, case.allowed)
+    return TemplateTwin(model.spec, model.states, weights, case.allowed, case.joins, case.views)
 
 
 def columns(case, sentence):

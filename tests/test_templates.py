@@ -17,6 +17,7 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 CHUNKS = "The DT B-NP\ndog NN I-NP\nsees VBZ O\nher PRP B-NP\n\nShe PRP B-NP\nsees VBZ O\nthe DT B-NP\ndog NN I-NP\n\n"
 ENTITIES = "Bonn NNP B-NP B-LOC\nlikes VBZ B-VP O\nAda NNP B-NP B-PER\n\nAda NNP B-NP B-PER\nlikes VBZ B-VP O\n\n"
+NAMES = "Bonn NP B-LOC\nlikes VB O\nBonn NP B-LOC\n\nAda NP B-PER\nmet VB O\nBob NP B-PER\nand CC O\nAda NP B-PER\n\n"
 MORPHOLOGY = """1	evi	ev	NOUN	NN	PersonNumber=A3sg|Possessive=P3sg|Case=Acc	2	dobj	_	_
 2	gör	gör	VERB	VB	_	0	root	_	_
 
@@ -30,6 +31,8 @@ CASES = {  # template: data of its shape, its labels
     "factorial": (CHUNKS, ["pos", "chunk"]),
     "three_layer_factorial": (ENTITIES, ["pos", "chunk", "entity"]),
     "morphology": (MORPHOLOGY, ["upos", "case", "number", "poss"]),
+    "skip_chain": (NAMES, ["ner"]),
+    "dependency_arcs": (MORPHOLOGY, ["deprel"]),
 }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..features.extract import FeatureExtractor
     from ..features.lexicons import Lexicons
     from ..features.registered import RegisteredFeature
+    from ..graph.cost import Joined
     from ..spec.model import CliqueSpec, ModelSpec
     from ..spec.resolve import Resolved
 
@@ -98,6 +99,12 @@ def _table_of(clique: CliqueSpec, counts: Mapping[str, int | None]) -> tuple[str
     return states, UNKNOWN if entries is None else f"{entries:,}"
 
 
+def _joined_words(joined: Joined) -> str:
+    """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
+    median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
+    return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"
+
+
 # with data --------------------------------------------------------------------------------------------------------
 
 
@@ -121,19 +128,28 @@ def trained_costs(
     raise_if_any(check_gold(spec, states, corpus, gold))
     lexicons = load_lexicons(spec, resolved.directories)
     extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
+    relations = extractor.relations(corpus)
     warnings = [*_silent_features(extractor, corpus), *_idle_lexicons(spec, corpus, lexicons, registered)]
     templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     graph = ModelGraph(tuple(states), tuple(len(own) for own in states.values()), templates)
     raise_if_any(broken_constraints(graph, corpus, gold.codes))
     parameters, _ = learn_parameters(
-        spec.cliques, graph, rows, [own.num_features for own in extractor.sets], gold.codes, corpus.sentence_off
+        spec.cliques,
+        graph,
+        rows,
+        [own.num_features for own in extractor.sets],
+        gold.codes,
+        corpus.sentence_off,
+        relations,
     )
     runs = gradient_runs(parameters.num_weights)
-    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs)
+    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, relations=relations)
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
     asked = settings.infer or inference_settings(spec)
     method, _ = choose_method(graph, asked)
     counts: dict[str, int | None] = {name: len(own) for name, own in states.items()}
+    for clique, template in zip(spec.cliques, templates, strict=False):  # constraints come after the cliques
+        counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
     cliques = [
         (clique.label, *_table_of(clique, counts), f"{weights:,}")
         for clique, weights in zip(spec.cliques, cost.weights, strict=True)
@@ -144,7 +160,8 @@ def trained_costs(
     totals = [
         ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
         ("weights", f"{sum(cost.weights):,}"),
-        ("exact", f"{_work(cost.exact.work)}; {width}"),
+        *(("joined", _joined_words(own)) for own in cost.joined),
+        ("exact", "depends on what each sentence joins" if cost.joined else f"{_work(cost.exact.work)}; {width}"),
         ("one sweep", _work(cost.sweep)),
         ("method", f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"),
         ("memory", f"about {cost.memory / 1e6:,.0f} MB, and what the program itself takes"),

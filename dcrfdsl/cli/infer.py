@@ -23,7 +23,9 @@ def infer(
     task: Annotated[
         Task, typer.Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")
     ] = "mar",
-    method: Annotated[str, typer.Option("--method", metavar="M", help="auto, exact, trp, bp.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", metavar="M", help="auto, exact, trp, bp, mean_field, trw, gibbs.")
+    ] = "auto",
     evidence: Annotated[
         str | None, typer.Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")
     ] = None,
@@ -33,6 +35,9 @@ def infer(
     max_iterations: Annotated[int | None, typer.Option("--max-iterations", help="Iterations at most.")] = None,
     damping: Annotated[float | None, typer.Option("--damping", help="Share of the old message that is kept.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of the method's random choices.")] = None,
+    samples: Annotated[int | None, typer.Option("--samples", help="Sweeps that gibbs keeps.")] = None,
+    burn_in: Annotated[int | None, typer.Option("--burn-in", help="Sweeps that gibbs leaves out first.")] = None,
+    thin: Annotated[int | None, typer.Option("--thin", help="Of so many sweeps gibbs keeps one.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -45,7 +50,10 @@ def infer(
       dcrfdsl infer grid.uai --task mar --method trp --tolerance 1e-6
       dcrfdsl infer grid.uai --evidence grid.uai.evid --task pr --json
     """
-    chosen = {"tolerance": tolerance, "max_iterations": max_iterations, "damping": damping, "seed": seed}
+    chosen = {
+        "tolerance": tolerance, "max_iterations": max_iterations, "damping": damping, "seed": seed,
+        "samples": samples, "burn_in": burn_in, "thin": thin,
+    }  # fmt: skip
     talk = Talk(quiet)
     settings = _settings(method, {name: value for name, value in chosen.items() if value is not None}, talk)
     from ..graph.uai import read_uai, read_uai_evidence
@@ -60,7 +68,7 @@ def infer(
         refuse("no-assignment", f"no assignment of `{graph}` is possible: each has potential 0, log Z is -inf")
     if not status.converged:
         talk(
-            f"warning: `{method}` did not converge: a message still moves by {status.residual:.1e} "
+            f"warning: `{method}` did not converge: what it computes still moves by {status.residual:.1e} "
             f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"
         )
     print(json.dumps(_as_json(task, method, result)) if as_json else _as_text(result))
@@ -75,13 +83,10 @@ def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings
 
     from ..spec.settings import INFERENCE
 
-    runs = [name for name, settings in INFERENCE.items() if settings.runs]
     if method not in INFERENCE:
         near = INFERENCE.suggest(method)
-        remedy = f"did you mean `{near}`?" if near else f"it is one of {', '.join(runs)}"
+        remedy = f"did you mean `{near}`?" if near else f"it is one of {', '.join(INFERENCE)}"
         refuse("unknown-method", f"`{method}` is not an inference method", remedy)
-    if not INFERENCE[method].runs:
-        refuse("not-in-this-version", f"`{method}` does not run in this version", f"methods that do: {', '.join(runs)}")
     known = INFERENCE[method].model_fields
     for name in chosen.keys() - known.keys():
         talk(f"note: `{method}` has no {name.replace('_', ' ')}; it is not used")

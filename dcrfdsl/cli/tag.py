@@ -1,24 +1,31 @@
-"""`dcrfdsl tag`: predictions beside the lines of the input, in its own format."""
+"""`dcrfdsl tag`: predictions beside the lines of the input in its own format, or as JSON."""
 
 from __future__ import annotations
 
+import json
+import math
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import Features, Quiet, Talk, refuse
+from .console import Features, Json, Quiet, Talk, Threads, refuse
 from .inputs import STDIN, data_statement, read_features
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..data import Chunk, Corpus
+    from ..inference.cliques import CliqueMarginal
+    from ..inference.decoding import NBest
     from ..model import TrainedModel
 
 __all__ = ["tag"]
 
 _TOKENS_AT_ONCE = 50_000
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
+_NO_LABEL = "_"
 
 
 def tag(
@@ -29,42 +36,54 @@ def tag(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
     ] = False,
-    nbest: Annotated[int, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")] = 1,
+    cliques: Annotated[
+        bool, typer.Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
+    ] = False,
+    nbest: Annotated[
+        int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
+    ] = None,
     given: Annotated[bool, typer.Option("--given", help="Keep the labels of the input, _ is free.")] = False,
+    as_json: Json = False,
+    threads: Threads = None,
     features: Features = None,
     quiet: Quiet = False,
 ) -> None:
     """Tag text. The input comes out again with the predicted labels appended, in the order of the template.
 
+    With --nbest every sentence comes once for each of its labellings, best first, with rank and probability: two more
+    columns of each token in conll, comments in CoNLL-U, keys "rank" and "probability" in jsonl. A probability is _
+    (null) where the model is too wide for exact inference: the labellings are then good ones, not surely the best.
+
+    With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
+    "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
+    --clique-marginals "cliques": {"clique", "sites": [[label, token from 0], …], "states": [[state, …, probability],
+    …]}, likeliest first.
+
     \b
     Example:
       dcrfdsl tag chunk.model test.txt > tagged.txt
       cat test.txt | dcrfdsl tag chunk.model --marginals
+      dcrfdsl tag chunk.model test.txt --nbest 10 --json
     """
-    for asked, option in ((nbest > 1, "--nbest"), (given, "--given")):
-        if asked:
-            refuse("not-in-this-version", f"`{option}` does not run in this version", "tag without it")
-    from ..data import tagged
+    if given:
+        refuse("not-in-this-version", "`--given` does not run in this version", "tag without it")
+    if cliques and not as_json:
+        refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
     from ..inference.status import RunStatus
     from ..model import TrainedModel
 
     trained = TrainedModel.load(model, registered=read_features(features))
-    status = RunStatus()
+    talk, status, tagger = Talk(quiet), RunStatus(), _Tagger(trained, threads, marginals, cliques, as_json)
     for chunk in _chunks(files or [STDIN], trained):
-        columns: dict[str, list[str]] = {}
-        if chunk.corpus.num_tokens:
-            prediction = trained.predict(chunk.corpus)
-            status += prediction.status
-            columns = {label: prediction.texts(label) for label in prediction.codes}
-            if marginals:
-                columns |= _distributions(trained, chunk.corpus)
-        sys.stdout.buffer.write(tagged(chunk, columns))
+        status += tagger.best(chunk) if nbest is None else tagger.several(chunk, nbest)
     sys.stdout.buffer.flush()
     if not status.converged:
-        Talk(quiet)(
+        talk(
             f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
             f"(largest change {status.residual:.1e}); their labels are the best that was found"
         )
+    for note in tagger.notes():
+        talk(note)
 
 
 def _chunks(files: list[str], trained: TrainedModel) -> Iterator[Chunk]:
@@ -77,15 +96,176 @@ def _chunks(files: list[str], trained: TrainedModel) -> Iterator[Chunk]:
         yield from stream_corpus(file, data, tokens_per_chunk=_TOKENS_AT_ONCE, optional=labels)
 
 
-def _distributions(trained: TrainedModel, corpus: Corpus) -> dict[str, list[str]]:
-    """Each label's marginal distribution as text, a token each."""
-    columns = {}
-    tables, _ = trained.marginals(corpus)
-    for label, table in tables.items():
-        states = trained.states[label]
-        order = (-table).argsort(axis=1, kind="stable")
-        columns[f"{label}_marginals"] = [
-            ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST)
-            for row, ranks in zip(table, order, strict=True)
+class _Tagger:
+    """Writes chunk after chunk to stdout; `sentences` counts those written as JSON."""
+
+    def __init__(self, trained: TrainedModel, threads: int | None, marginals: bool, cliques: bool, as_json: bool):
+        self.trained, self.threads, self.as_json = trained, threads, as_json
+        self.marginals, self.cliques = marginals, cliques
+        self.sentences = 0
+        self.exact = self.approximate = 0  # sentences by how their n best were found
+        self.without: list[str] = []  # where sentences without any labelling begin
+
+    def best(self, chunk: Chunk) -> Any:
+        """The one best labelling of each sentence. Returns how inference ended."""
+        from ..data import tagged
+        from ..inference.status import RunStatus
+
+        status, columns = RunStatus(), dict[str, list[str]]()
+        if chunk.corpus.num_tokens:
+            prediction = self.trained.predict(chunk.corpus, threads=self.threads)
+            status = prediction.status
+            columns = {label: prediction.texts(label) for label in prediction.codes}
+        tables = self._tables(chunk.corpus)
+        if self.as_json:
+            ones = [1] * chunk.corpus.num_sentences
+            self._print_json(chunk.corpus, ones, {}, columns, tables)
+        else:
+            sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
+        return status
+
+    def several(self, chunk: Chunk, count: int) -> Any:
+        """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
+        from ..data import repeated, tagged
+        from ..inference.status import RunStatus
+
+        if not chunk.corpus.num_tokens:
+            if not self.as_json:
+                sys.stdout.buffer.write(tagged(chunk, {}))
+            return RunStatus()
+        found = self.trained.nbest(chunk.corpus, count, threads=self.threads)
+        self._note(found, chunk.corpus)
+        copies = [max(1, len(own)) for own in found.sentences]
+        columns, remarks = self._ranked(found, chunk.corpus)
+        tables = self._tables(chunk.corpus)
+        if self.as_json:
+            self._print_json(chunk.corpus, copies, remarks, columns, tables)
+        else:
+            import numpy as np
+
+            off = chunk.corpus.sentence_off
+            rows = np.concatenate(
+                [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
+            )  # token of the chunk that each token of the copies is
+            again = {label: table[rows] for label, table in tables.items()}
+            written = {**columns, **self._distributions(again)}
+            said = {name: remarks[name] for name in ("rank", "probability")}
+            sys.stdout.buffer.write(tagged(repeated(chunk, copies), written, said))
+        return found.status
+
+    def _ranked(self, found: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
+        """Labels of each token of the copies; rank, probability and score of each copy."""
+        columns: dict[str, list[str]] = {label: [] for label in self.trained.states}
+        remarks: dict[str, list[float | str | None]] = {"rank": [], "probability": [], "score": []}
+        for own, length in zip(found.sentences, corpus.lengths().tolist(), strict=True):
+            if not len(own):
+                for texts in columns.values():
+                    texts += [_NO_LABEL] * length
+                remarks["rank"].append(0)
+                remarks["probability"].append(0.0 if own.exact else None)
+                remarks["score"].append(None)
+            for rank, (score, probability) in enumerate(zip(own.score.tolist(), own.probability.tolist(), strict=True)):
+                for label, texts in columns.items():
+                    states = self.trained.states[label]
+                    texts += [states[code] for code in own.codes[label][rank].tolist()]
+                remarks["rank"].append(rank + 1)
+                remarks["probability"].append(None if math.isnan(probability) else probability)
+                remarks["score"].append(score)
+        return columns, remarks
+
+    def _note(self, found: NBest, corpus: Corpus) -> None:
+        for own in found.sentences:
+            self.exact, self.approximate = self.exact + own.exact, self.approximate + (not own.exact)
+        for s, own in enumerate(found.sentences):
+            if not len(own):
+                self.without.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
+
+    def notes(self) -> Iterator[str]:
+        """What is to be said at the end."""
+        from ..spec.values import inference_settings
+
+        method = inference_settings(self.trained.spec).method
+        if self.exact and method not in ("exact", "auto"):
+            yield f"note: n-best by exact inference, which fits, and not by `{method}`"
+        if self.approximate:
+            yield (
+                f"note: exact inference does not fit on {self.approximate} sentences: "
+                "their n-best labellings are approximate, without probabilities"
+            )
+        if self.without:
+            verdict = "was found" if self.approximate else "is possible"
+            many = f"{len(self.without)} sentences, the first" if len(self.without) > 1 else "the sentence"
+            yield (
+                f"warning: no labelling {verdict} for {many} at {self.without[0]}; "
+                f"written with rank 0 and `{_NO_LABEL}` for each label"
+            )
+
+    def _tables(self, corpus: Corpus) -> Mapping[str, NDArray[Any]]:
+        if not self.marginals or not corpus.num_tokens:
+            return {}
+        return self.trained.marginals(corpus, threads=self.threads)[0]
+
+    def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
+        """Each label's marginal distribution as text, a token each."""
+        columns = {}
+        for label, table in tables.items():
+            states = self.trained.states[label]
+            order = (-table).argsort(axis=1, kind="stable")
+            columns[f"{label}_marginals"] = [
+                ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST)
+                for row, ranks in zip(table, order, strict=True)
+            ]
+        return columns
+
+    def _print_json(
+        self,
+        corpus: Corpus,
+        copies: Sequence[int],
+        remarks: Mapping[str, Sequence[float | str | None]],
+        columns: Mapping[str, Sequence[str]],
+        tables: Mapping[str, NDArray[Any]],
+    ) -> None:
+        """A line a labelling. `marginals` are those of the tokens, the same for every labelling of a sentence."""
+        at = copy = 0
+        off = corpus.sentence_off.tolist()
+        of_cliques = self.trained.clique_marginals(corpus) if self.cliques and corpus.num_tokens else iter(())
+        for s, many in enumerate(copies):
+            length = off[s + 1] - off[s]
+            more: dict[str, Any] = {}
+            if tables:
+                more["marginals"] = {
+                    label: [
+                        dict(zip(self.trained.states[label], row, strict=True))
+                        for row in own[off[s] :][:length].tolist()
+                    ]
+                    for label, own in tables.items()
+                }
+            if self.cliques:
+                more["cliques"] = [self._clique_record(own) for own in next(of_cliques)[0]]
+            for _ in range(many):
+                record: dict[str, Any] = {
+                    "file": corpus.file,
+                    "line": int(corpus.token_line[off[s]]),
+                    "sentence": self.sentences + s + 1,
+                    **{name: values[copy] for name, values in remarks.items()},
+                    "labels": {label: texts[at : at + length] for label, texts in columns.items()},
+                    **more,
+                }
+                print(json.dumps(record, ensure_ascii=False))
+                at, copy = at + length, copy + 1
+        self.sentences += len(copies)
+
+    def _clique_record(self, own: CliqueMarginal) -> dict[str, Any]:
+        import numpy as np
+
+        states = [self.trained.states[label] for label, _ in own.sites]
+        table = [
+            [*(names[x] for names, x in zip(states, index, strict=True)), float(own.table[index])]
+            for index in np.ndindex(own.table.shape)
+            if own.table[index] >= _SMALLEST
         ]
-    return columns
+        return {
+            "clique": own.clique,
+            "sites": [list(site) for site in own.sites],
+            "states": sorted(table, key=lambda entry: -entry[-1]),
+        }

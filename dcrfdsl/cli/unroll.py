@@ -12,10 +12,13 @@ from .drawing import FORMATS, FactorMark, GraphDrawing, VariableMark
 from .inputs import read_features, read_gold, resolved_template
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..data import Corpus
     from ..features.extract import FeatureExtractor
     from ..features.rows import FeatureRows
-    from ..graph.unroll import CliqueTemplate, ModelGraph
+    from ..graph.templates import CliqueTemplate
+    from ..graph.unroll import ModelGraph
 
 __all__ = ["unroll"]
 
@@ -86,11 +89,18 @@ def _drawing(
     templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     labels = tuple(label.name for label in spec.labels)
     graph = ModelGraph(labels, tuple(len(states[label]) for label in labels), templates)
-    return _marks(graph, corpus, sentence - 1, extractor, rows)
+    relations = extractor.relations(corpus)
+    pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
+    return _marks(graph, corpus, sentence - 1, extractor, rows, pairs)
 
 
 def _marks(
-    graph: ModelGraph, corpus: Corpus, sentence: int, extractor: FeatureExtractor, rows: tuple[FeatureRows, ...]
+    graph: ModelGraph,
+    corpus: Corpus,
+    sentence: int,
+    extractor: FeatureExtractor,
+    rows: tuple[FeatureRows, ...],
+    pairs: Sequence[Sequence[tuple[int, int]]],
 ) -> GraphDrawing:
     first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
     words = next(iter(corpus.columns))
@@ -100,10 +110,10 @@ def _marks(
         for label, card in zip(graph.labels, graph.cards, strict=True)
     )
     factors = []
-    for kind, anchor, scope in graph.instances(length):
+    for kind, anchor, scope in graph.instances(length, pairs):
         template = graph.kinds[kind].template
         factors.append(
-            FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, first, extractor, rows))
+            FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
         )
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
     return GraphDrawing(
@@ -115,7 +125,7 @@ def _firing(
     template: CliqueTemplate,
     anchor: int,
     sentence: int,
-    first: int,
+    corpus: Corpus,
     extractor: FeatureExtractor,
     rows: tuple[FeatureRows, ...],
 ) -> tuple[str, ...]:
@@ -124,6 +134,6 @@ def _firing(
     if template.feature_set < 0:
         return found
     table = rows[template.feature_set]
-    row = first + sentence * (table.pad_left + table.pad_right) + table.pad_left + anchor
+    row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
     fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
     return (*found, *(extractor.describe(template.feature_set, feature) for feature in fired))

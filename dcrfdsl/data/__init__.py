@@ -3,6 +3,7 @@
 Numba is loaded by the first file that is read, not by importing this room.
 """
 
+from .copies import repeated
 from .corpus import Corpus, InternedColumn, NumericColumn
 from .readers import READERS, Chunk, read_corpus, stream_corpus
 from .tables import corpus_from_frame, corpus_from_rows
@@ -10,5 +11,5 @@ from .writers import WRITERS, tagged
 
 __all__ = [
     "READERS", "WRITERS", "Chunk", "Corpus", "InternedColumn", "NumericColumn", "corpus_from_frame", "corpus_from_rows",
-    "read_corpus", "stream_corpus", "tagged",
+    "read_corpus", "repeated", "stream_corpus", "tagged",
 ]  # fmt: skip

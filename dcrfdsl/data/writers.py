@@ -3,6 +3,10 @@
 `conll` gets more columns, split by a TAB where the first token of the chunk has one, else by a space. `conllu` gets
 `name=value` in MISC. `jsonl` gets an object `predicted` (`{"word": […], "predicted": {"chunk": […]}}`; in a sentence
 that is a list of tokens, each object token gets its own). What `conllu` and `jsonl` predicted before is replaced.
+
+What is said of a whole sentence (the rank of a labelling, its probability) is, in `conll`, one more column with the
+same text at every token: a line of its own could be taken for a token. In `conllu` it is a comment, in `jsonl` a key of
+the sentence's object (or of `predicted`, at each token of a list).
 Not here: what is predicted.
 """
 
@@ -20,44 +24,61 @@ from .conll import conll_options
 from .conllu import MISC
 from .readers import Chunk
 
-__all__ = ["WRITERS", "Predictions", "tagged"]
+__all__ = ["WRITERS", "Predictions", "Remarks", "tagged"]
 
 Predictions: TypeAlias = Mapping[str, Sequence[str] | Sequence[float] | NDArray[Any]]  # name → [N], in written order
-_Columns: TypeAlias = Mapping[str, Sequence[str | float]]
+Remarks: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [S], None for what is not known
+_Columns: TypeAlias = Mapping[str, Sequence[str | float | None]]
 
 _SPACE = " \t\r\v\f"
+_UNKNOWN = "_"
 
 
-def tagged(chunk: Chunk, predictions: Predictions) -> bytes:
-    """The bytes of `chunk` with the `predictions` for its N tokens: a text or a number (a marginal) each."""
-    columns = {
+def tagged(chunk: Chunk, predictions: Predictions, remarks: Remarks | None = None) -> bytes:
+    """The bytes of `chunk` with the `predictions` for its N tokens: a text or a number (a marginal) each.
+
+    remarks: what is said of each of its S sentences.
+    """
+    columns: dict[str, Sequence[str | float | None]] = {
         name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in predictions.items()
     }
-    num_tokens = chunk.corpus.num_tokens
+    num_tokens, num_sentences = chunk.corpus.num_tokens, chunk.corpus.num_sentences
     for name, values in columns.items():
         if len(values) != num_tokens:
             raise ValueError(f"{len(values)} predictions of {name!r} for {num_tokens} tokens")
+    for name, said in (remarks or {}).items():
+        if len(said) != num_sentences:
+            raise ValueError(f"{len(said)} remarks {name!r} on {num_sentences} sentences")
     lines = chunk.block.text.decode().split("\n")
-    if columns:
-        WRITERS[chunk.data.format](chunk, columns, lines)
+    if columns or remarks:
+        WRITERS[chunk.data.format](chunk, columns, remarks or {}, lines)
     return chunk.block.bom + "\n".join(lines).encode()
 
 
-def _tag_conll(chunk: Chunk, columns: _Columns, lines: list[str]) -> None:
+def _at_each_token(chunk: Chunk, remarks: Remarks) -> dict[str, list[str | float | None]]:
+    lengths = chunk.corpus.lengths().tolist()
+    return {
+        name: [value for value, length in zip(values, lengths, strict=True) for _ in range(length)]
+        for name, values in remarks.items()
+    }
+
+
+def _tag_conll(chunk: Chunk, predicted: _Columns, remarks: Remarks, lines: list[str]) -> None:
+    columns = [*predicted.values(), *_at_each_token(chunk, remarks).values()]
     token_lines = _token_lines(chunk)
     if not token_lines:
         return
     separator = conll_options(chunk.data).get("separator")
     between = separator or ("\t" if "\t" in lines[token_lines[0]] else " ")
     trailing = "\r" if separator else _SPACE
-    cells = [[between + text for text in _texts(values)] for values in columns.values()]
+    cells = [[between + text for text in _texts(values)] for values in columns]
     for n, cells_here in zip(token_lines, map("".join, zip(*cells, strict=True)), strict=True):
         line = lines[n]
         body = line.rstrip(trailing)
         lines[n] = body + cells_here if len(body) == len(line) else body + cells_here + _ending(line)
 
 
-def _tag_conllu(chunk: Chunk, columns: _Columns, lines: list[str]) -> None:
+def _tag_conllu(chunk: Chunk, columns: _Columns, remarks: Remarks, lines: list[str]) -> None:
     named = [[f"{name}={_misc_text(text)}" for text in _texts(values)] for name, values in columns.items()]
     ours = tuple(f"{name}=" for name in columns)
     for n, items in zip(_token_lines(chunk), zip(*named, strict=True), strict=True):
@@ -65,24 +86,47 @@ def _tag_conllu(chunk: Chunk, columns: _Columns, lines: list[str]) -> None:
         kept = [item for item in cells[MISC].split("|") if item != "_" and not item.startswith(ours)]
         cells[MISC] = "|".join((*kept, *items))
         lines[n] = "\t".join(cells) + _ending(lines[n])
+    if remarks:
+        _add_comments(chunk, {name: _texts(values) for name, values in remarks.items()}, lines)
 
 
-def _tag_jsonl(chunk: Chunk, columns: _Columns, lines: list[str]) -> None:
+def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:
+    """A comment `# name = value` for each remark, after the sentence's own comments."""
+    ours = tuple(f"# {name} =" for name in remarks)
+    token_lines, starts = _token_lines(chunk), chunk.corpus.sentence_off[:-1].tolist()
+    for s in range(len(starts) - 1, -1, -1):  # from the end: lines before keep their numbers
+        first = token_lines[starts[s]]
+        while first and lines[first - 1].strip(_SPACE) and not lines[first - 1].startswith("#"):
+            first -= 1  # a multiword token's range comes before its first token
+        top = first
+        while top and lines[top - 1].startswith("#"):
+            top -= 1
+        kept = [line for line in lines[top:first] if not line.startswith(ours)]
+        said = [f"# {name} = {values[s]}{_ending(lines[first])}" for name, values in remarks.items()]
+        lines[top:first] = [*kept, *said]
+
+
+def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks, lines: list[str]) -> None:
     token_lines = chunk.corpus.token_line - chunk.block.first_line
+    sentence_of = np.repeat(np.arange(chunk.corpus.num_sentences), chunk.corpus.lengths())
     for n, line in enumerate(lines):
         if not line or line.isspace():
             continue
         start, end = np.searchsorted(token_lines, (n, n + 1))
         predicted = {name: values[start:end] for name, values in columns.items()}
-        lines[n] = json.dumps(_with_predicted(json.loads(line), predicted), ensure_ascii=False) + _ending(line)
+        # a line without a token is no sentence of the corpus
+        said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
+        lines[n] = json.dumps(_with_predicted(json.loads(line), predicted, said), ensure_ascii=False) + _ending(line)
 
 
-def _with_predicted(sentence: Any, predicted: Mapping[str, Sequence[str | float]]) -> Any:
+def _with_predicted(
+    sentence: Any, predicted: Mapping[str, Sequence[str | float | None]], remarks: Mapping[str, str | float | None]
+) -> Any:
     if isinstance(sentence, Mapping):
-        return {**sentence, "predicted": predicted}
+        return {**sentence, "predicted": predicted, **remarks}
     tokens = []
     for t, token in enumerate(sentence):
-        own = {name: values[t] for name, values in predicted.items()}
+        own = {name: values[t] for name, values in predicted.items()} | dict(remarks)
         tokens.append({**token, "predicted": own} if isinstance(token, Mapping) else [*_values(token), *own.values()])
     return tokens
 
@@ -103,8 +147,14 @@ def _token_lines(chunk: Chunk) -> list[int]:
     return lines
 
 
-def _texts(values: Sequence[str | float]) -> list[str]:
-    return [value if isinstance(value, str) else format(value, ".6g") for value in values]
+def _texts(values: Sequence[str | float | None]) -> list[str]:
+    return [_text(value) for value in values]
+
+
+def _text(value: str | float | None) -> str:
+    if value is None:
+        return _UNKNOWN
+    return value if isinstance(value, str) else format(value, ".6g")
 
 
 # In MISC `|` parts the items; the escapes are the ones that CoNLL-U's own SpacesAfter uses.
@@ -115,6 +165,6 @@ def _misc_text(text: str) -> str:
     return text.translate(_MISC_ESCAPES)
 
 
-WRITERS: Table[Callable[[Chunk, _Columns, list[str]], None]] = Table(
+WRITERS: Table[Callable[[Chunk, _Columns, Remarks, list[str]], None]] = Table(
     "output format", {"conll": _tag_conll, "conllu": _tag_conllu, "jsonl": _tag_jsonl}
 )

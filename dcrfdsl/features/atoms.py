@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._join import cross, cross_ragged, gather_lists
-from .block import Block
+from .block import Block, PairBlock
 from .expand import ExpandedFeature, Factor, leaves
 from .joint import TRUE, JointTest, joint_test
 from .notation import condition_text
+from .positions import split_offset
 from .values import CorpusValues, Numbers, Texts, Truths
 
 __all__ = ["BlockReader", "CorpusAtoms", "RowKeys", "Vocabulary", "atom_name", "reach"]
@@ -33,7 +34,8 @@ def atom_name(factor: Factor) -> str:
 
 def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
     """How many positions before the start and after the end of a sequence a factor can read."""
-    return max(0, pad_left - factor.offset), max(0, pad_right + factor.offset)
+    _, shift = split_offset(factor.offset)
+    return max(0, pad_left - shift), max(0, pad_right + shift)
 
 
 # atoms ----------------------------------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ class BlockReader:
     """Reads factors in one block, each once however many templates use it."""
 
     atoms: CorpusAtoms
-    block: Block
+    block: Block | PairBlock
     _coded: dict[Factor, _Coded] = field(default_factory=dict)
 
     def keys(
@@ -199,7 +201,7 @@ class BlockReader:
         if feature.outside == "skip":
             spec = self.atoms.values.spec
             places = [f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition)]
-            inside = self.block.inside(min(places), max(places))
+            inside = self.block.inside(places)
             keep = inside if keep is None else keep & inside
         if keep is not None:
             keys = np.where(keep if off is None else np.repeat(keep, np.diff(off)), keys, -1)

@@ -41,8 +41,12 @@ from ..spec.expressions import (
 from ..spec.functions import FUNCTIONS
 from ..spec.model import CliqueSpec, FeatureGroup, ModelSpec, plain
 from .notation import condition_text
+from .positions import with_offsets
 
-__all__ = ["ExpandedFeature", "Expansion", "Factor", "FeatureSetPlan", "expand", "expand_features", "leaves", "moved"]
+__all__ = [
+    "ExpandedFeature", "Expansion", "Factor", "FeatureSetPlan", "expand", "expand_features", "fixed_condition",
+    "leaves", "moved",
+]  # fmt: skip
 
 BIAS = "bias"
 
@@ -80,11 +84,15 @@ class ExpandedFeature:
 
 @dataclass(frozen=True)
 class FeatureSetPlan:
-    """The features of one or more cliques. Anchors t run from -pad_left to T-1+pad_right."""
+    """The features of one or more cliques. Anchors t run from -pad_left to T-1+pad_right.
+
+    `relation` is the number of the relational clique whose pairs of positions are its anchors, else -1.
+    """
 
     features: tuple[ExpandedFeature, ...]
     pad_left: int = 0
     pad_right: int = 0
+    relation: int = -1
 
 
 @dataclass(frozen=True)
@@ -97,15 +105,13 @@ class Expansion:
 
 
 def expand(spec: ModelSpec) -> Expansion:
-    """The distinct feature sets of a model. Relational cliques read two positions at once and have none here."""
+    """The distinct feature sets of a model. A relational clique has one of its own, over its pairs of positions."""
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
-    for clique in spec.cliques:
-        features: tuple[ExpandedFeature, ...] = ()
-        bias = Reference(name=BIAS) in clique.features
-        if not clique.relational:
-            features, bias = expand_features(spec, clique.features)
-        number = plans.setdefault(FeatureSetPlan(features, *_padding(clique)), len(plans)) if features else -1
+    for n, clique in enumerate(spec.cliques):
+        features, bias = expand_features(spec, with_offsets(clique.features, clique.positions))
+        plan = FeatureSetPlan(features, *_padding(clique), n if clique.relational else -1)
+        number = plans.setdefault(plan, len(plans)) if features else -1
         set_of_clique.append(number)
         bias_of_clique.append(bias or not clique.features)
     return Expansion(tuple(plans), tuple(set_of_clique), tuple(bias_of_clique))
@@ -127,6 +133,14 @@ def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple
                 "skip" if known.outside == expanded.outside == "skip" else "boundary",
             )
     return tuple(merged.values()), bias
+
+
+def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
+    """A condition with every place inside its references; it may hold no window."""
+    variants = _variants(_with_constants(spec, condition), 0)
+    if len(variants) > 1:
+        raise _error("window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place")
+    return variants[0]
 
 
 def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | Apply, int]]:

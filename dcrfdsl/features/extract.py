@@ -8,7 +8,7 @@ One template at a time over blocks of sentences, no Python a token. Not here: ho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,11 +22,12 @@ from ..spec.model import ModelSpec
 from ._join import count_rows, count_rows_ragged, place_rows, place_rows_ragged
 from .alphabet import Alphabet, TemplateCounter, lock
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
-from .block import cut
+from .block import Block, PairBlock, cut
 from .expand import Expansion, Factor, FeatureSetPlan, expand
 from .lexicons import Lexicons
 from .notation import boundary_text
 from .registered import RegisteredFeature
+from .relations import Pairs, pair_block, relate
 from .rows import FeatureRows
 from .storage import Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .values import CorpusValues
@@ -95,13 +96,21 @@ class FeatureExtractor:
             registered=registered or {},
             kinds=values.kinds,
         )
-        pairs = zip(expansion.sets, alphabets, strict=True)
-        return extractor, tuple(_rows(plan, alphabet, atoms) for plan, alphabet in pairs)
+        return extractor, extractor._all_rows(atoms)
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
         """The rows of other data: what training did not see, or saw too seldom, has no feature."""
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
+        return self._all_rows(atoms)
+
+    def relations(self, corpus: Corpus) -> dict[int, Pairs]:
+        """The instances of each relational clique, by its number in the specification."""
+        cliques = [(n, clique) for n, clique in enumerate(self._spec.cliques) if clique.relational]
+        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+        return {n: relate(clique, values) for n, clique in cliques}
+
+    def _all_rows(self, atoms: CorpusAtoms) -> tuple[FeatureRows, ...]:
         pairs = zip(self._plans, self._alphabets, strict=True)
         return tuple(_rows(plan, alphabet, atoms) for plan, alphabet in pairs)
 
@@ -198,7 +207,7 @@ def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> Alphabet:
         TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
         for feature in plan.features
     ]
-    for block in cut(atoms.values.corpus, plan.pad_left, plan.pad_right):
+    for block in _blocks(plan, atoms)[0]:
         reader = BlockReader(atoms, block)
         for feature, counter in zip(plan.features, counters, strict=True):
             counter.add(reader.keys(feature, counter.sizes, counter.compact).keys)
@@ -217,7 +226,8 @@ def _rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> Featu
     """The rows of a corpus."""
     numeric = any(0 in tables.sizes for tables in alphabet.templates)
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
-    for block in cut(atoms.values.corpus, plan.pad_left, plan.pad_right):
+    blocks, pair_off = _blocks(plan, atoms)
+    for block in blocks:
         reader = BlockReader(atoms, block)
         fired = []
         for feature, tables in zip(plan.features, alphabet.templates, strict=True):
@@ -231,8 +241,17 @@ def _rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> Featu
     if np.all(value == 1.0):
         value = np.empty(0)
     return FeatureRows(
-        np.cumsum(np.concatenate(counts)), np.concatenate(features), value, plan.pad_left, plan.pad_right
+        np.cumsum(np.concatenate(counts)), np.concatenate(features), value, plan.pad_left, plan.pad_right, pair_off
     )
+
+
+def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], NDArray[np.int64] | None]:
+    """The anchors of a feature set in blocks; for a relational clique with the pairs before each sentence."""
+    corpus = atoms.values.corpus
+    if plan.relation < 0:
+        return cut(corpus, plan.pad_left, plan.pad_right), None
+    pairs = relate(atoms.values.spec.cliques[plan.relation], atoms.values)
+    return [pair_block(pairs.first, pairs.second, np.asarray(corpus.sentence_off, np.int64))], pairs.off
 
 
 def _assembled(

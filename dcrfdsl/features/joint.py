@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from ..errors import DcrfError, Diagnostic
 from ..spec.expressions import And, Apply, Condition, Equals, Not, Or, Reference
-from .block import Block
+from .block import Block, PairBlock
 from .expand import leaves, moved
 from .notation import condition_text
 from .values import CorpusValues, Truths
 
-__all__ = ["TRUE", "JointTest", "joint_test"]
+__all__ = ["TRUE", "JointTest", "equality_codes", "joint_test"]
 
 FALSE, UNKNOWN, TRUE = 0, 1, 2
 NO_VALUE = -1
 OUTSIDE = -2
 
-JointTest: TypeAlias = Callable[[Block], NDArray[np.int32]]
+JointTest: TypeAlias = Callable[[Block | PairBlock], NDArray[np.int32]]
 
 
 def joint_test(condition: Condition, values: CorpusValues) -> JointTest:
@@ -44,7 +44,7 @@ def joint_test(condition: Condition, values: CorpusValues) -> JointTest:
             return _combined(np.maximum, [joint_test(part, values) for part in parts])
         case Equals(left=left, right=right, negated=negated):
             numeric = [values.is_numeric(side) for side in (left, right)]
-            return (_equal_numbers if all(numeric) else _equal_texts)(left, right, negated, values)
+            return (_equal_numbers if all(numeric) else _equal_texts)(condition, negated, values)
     raise DcrfError(Diagnostic("bad-argument", f"`{condition_text(condition)}` cannot read several places at once"))
 
 
@@ -71,16 +71,10 @@ def _place(term: Reference | Apply, values: CorpusValues) -> tuple[Reference | A
     return base, offset
 
 
-def _equal_texts(left: Reference | Apply, right: Reference | Apply, negated: bool, values: CorpusValues) -> JointTest:
-    ids: dict[str | None, int] = {None: NO_VALUE}
-    reads: list[JointTest] = []
-    for term in (left, right):
-        base, offset = _place(term, values)
-        source, texts = values.single(base)
-        lut = np.array([ids.setdefault(text, len(ids)) for text in texts], np.int32)
-        reads.append(_reader(source.codes, lut, offset))
+def _equal_texts(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
+    reads = _text_readers(condition, values)
 
-    def test(block: Block) -> NDArray[np.int32]:
+    def test(block: Block | PairBlock) -> NDArray[np.int32]:
         a, b = (read(block) for read in reads)
         truth = np.where(((a == b) & (a != NO_VALUE)) ^ negated, TRUE, FALSE)
         return np.where((a == OUTSIDE) | (b == OUTSIDE), UNKNOWN, truth).astype(np.int32)
@@ -88,18 +82,47 @@ def _equal_texts(left: Reference | Apply, right: Reference | Apply, negated: boo
     return test
 
 
+def equality_codes(
+    condition: Equals, values: CorpusValues, block: Block | PairBlock
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Both sides of an equality as codes that are equal where the sides are, [R] each; negative: no value."""
+    if values.is_numeric(condition.left) and values.is_numeric(condition.right):
+        sides = []
+        for term in (condition.left, condition.right):
+            base, offset = _place(term, values)
+            assert isinstance(base, Reference)
+            sides.append(block.numbers(values.numbers(base.name, None), offset, outside=np.nan))
+        _, codes = np.unique(np.concatenate(sides), return_inverse=True)
+        known = np.where(np.isnan(np.concatenate(sides)), NO_VALUE, codes).astype(np.int32)
+        return known[: block.num_rows], known[block.num_rows :]
+    left, right = (read(block) for read in _text_readers(condition, values))
+    return left, right
+
+
+def _text_readers(condition: Equals, values: CorpusValues) -> list[JointTest]:
+    """Reads each side as codes over the texts of both."""
+    ids: dict[str | None, int] = {None: NO_VALUE}
+    reads: list[JointTest] = []
+    for term in (condition.left, condition.right):
+        base, offset = _place(term, values)
+        source, texts = values.single(base)
+        lut = np.array([ids.setdefault(text, len(ids)) for text in texts], np.int32)
+        reads.append(_reader(source.codes, lut, offset))
+    return reads
+
+
 def _reader(codes: NDArray[np.int32], lut: NDArray[np.int32], offset: int) -> JointTest:
     return lambda block: block.codes(codes, lut, offset, left=OUTSIDE, right=OUTSIDE, step=0)
 
 
-def _equal_numbers(left: Reference | Apply, right: Reference | Apply, negated: bool, values: CorpusValues) -> JointTest:
+def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
     places = []
-    for term in (left, right):
+    for term in (condition.left, condition.right):
         base, offset = _place(term, values)
         assert isinstance(base, Reference)
         places.append((values.numbers(base.name, None), offset))
 
-    def test(block: Block) -> NDArray[np.int32]:
+    def test(block: Block | PairBlock) -> NDArray[np.int32]:
         a, b = (block.numbers(numbers, offset, outside=np.nan) for numbers, offset in places)
         truth = np.where((a == b) ^ negated, TRUE, FALSE)
         return np.where(np.isnan(a) | np.isnan(b), UNKNOWN, truth).astype(np.int32)

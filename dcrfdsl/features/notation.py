@@ -33,6 +33,7 @@ from ..spec.expressions import (
     Value,
     Window,
 )
+from .positions import place_name
 
 __all__ = ["boundary_text", "condition_text", "term_text"]
 
@@ -60,7 +61,7 @@ def _place_text(place: Place) -> str:
         case Here() | At(offset=0):
             return ""
         case At(offset=offset):
-            return f"[{offset}]"
+            return f"[{place_name(offset)}]"
         case Window(first=first, last=last):
             return f"[{first}..{last}]"
         case Several(offsets=offsets):

@@ -17,7 +17,8 @@ __all__ = ["FeatureRows"]
 class FeatureRows(NamedTuple):
     """CSR rows over positions. The row of position t of sentence s (t may run from -pad_left to T-1+pad_right) is
 
-    `sentence_off[s] + s * (pad_left + pad_right) + pad_left + t`; without padding simply the token's number.
+    `sentence_off[s] + s * (pad_left + pad_right) + pad_left + t`; without padding simply the token's number. The rows
+    of a relational clique are its pairs; those of sentence s begin at `pair_off[s]`.
     """
 
     row_off: NDArray[np.int64]  #  [R+1]  offsets into `feature`
@@ -25,3 +26,11 @@ class FeatureRows(NamedTuple):
     value: NDArray[np.float64]  #  [nnz], or [0] if every value is 1
     pad_left: int = 0
     pad_right: int = 0
+    pair_off: NDArray[np.int64] | None = None  # [S+1]
+
+    def first_row(self, sentence_off: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of anchor 0 of each sentence, [S]."""
+        if self.pair_off is not None:
+            return self.pair_off[:-1]
+        sentences = np.arange(len(sentence_off) - 1)
+        return sentence_off[:-1] + sentences * (self.pad_left + self.pad_right) + self.pad_left

@@ -2,8 +2,9 @@
 
 from .factor_graph import FactorGraph
 from .parameters import Parameters, learn_parameters
+from .templates import CliqueTemplate, assignment_states, clique_templates
 from .uai import read_uai, read_uai_evidence
-from .unroll import CliqueTemplate, ModelGraph, assignment_states, clique_templates
+from .unroll import ModelGraph
 
 __all__ = [
     "CliqueTemplate", "FactorGraph", "ModelGraph", "Parameters", "assignment_states", "clique_templates",

@@ -53,12 +53,10 @@ class ShapeBank:
 
     def add(self, shape: GraphShape) -> int:
         """Adds a shape and builds its program; returns its number. Arrays made before do not know it."""
-        self.shapes.append(shape)
         if self.order_of is not None:
-            end = self.local_end(shape)
-            self.programs.append(
-                build_program(shape.scopes, shape.cards, shape.tables, self.order_of(shape), self.patterns, end)
-            )
+            end, order = self.local_end(shape), self.order_of(shape)  # which refuses a shape whose tables cannot fit
+            self.programs.append(build_program(shape.scopes, shape.cards, shape.tables, order, self.patterns, end))
+        self.shapes.append(shape)
         return len(self.shapes) - 1
 
     def local_end(self, shape: GraphShape) -> int:

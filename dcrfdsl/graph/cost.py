@@ -7,15 +7,18 @@ which method `auto` takes (`inference`), how the numbers are shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features.relations import Pairs
 from ..features.rows import FeatureRows
 from .elimination import OrderCost, order_cost
 from .parameters import Parameters
+from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
 __all__ = ["TrainingCost", "exact_cost", "sweep_cost", "training_cost"]
@@ -39,8 +42,24 @@ def exact_cost(graph: ModelGraph) -> OrderCost:
 
 
 def sweep_cost(graph: ModelGraph) -> float:
-    """Multiply-adds a token of one sweep that sends every message once: a table is read once a message."""
-    return float(sum(math.prod(t.cards) * len(t.cards) for t in graph.templates if len(t.cards) > 1))
+    """Multiply-adds a token of one sweep that sends every message once: a table is read once a message.
+
+    Without relational cliques: how many instances these have only data can tell.
+    """
+    return float(sum(_sweep_work(t) for t in graph.templates if not t.relational))
+
+
+def _sweep_work(template: CliqueTemplate) -> int:
+    return math.prod(template.cards) * len(template.cards) if len(template.cards) > 1 else 0
+
+
+class Joined(NamedTuple):
+    """How many pairs a relational clique joins in a sentence."""
+
+    clique: str
+    median: float
+    high: float  # 99 of 100 sentences have at most so many
+    most: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,7 @@ class TrainingCost:
     features: float
     tokens: int
     memory: float  # bytes
+    joined: tuple[Joined, ...] = ()
 
     def seconds(self, *, exact: bool, cores: int) -> float:
         """Roughly how long training takes."""
@@ -70,8 +90,12 @@ def training_cost(
     sentence_off: NDArray[np.int64],
     *,
     runs: int,
+    relations: Mapping[int, Pairs],
 ) -> TrainingCost:
-    """The cost of training on these rows. `runs`: partial gradients that are kept side by side."""
+    """The cost of training on these rows. `runs`: partial gradients that are kept side by side.
+
+    relations: the pairs of each relational clique, by its number.
+    """
     tokens = int(sentence_off[-1])
     weights = tuple(len(own.bias) + len(own.entry) for own in parameters.cliques)
     pairs = 0  # (feature that fires, its weight), over the data
@@ -81,7 +105,16 @@ def training_cost(
             pairs += int(np.diff(own.run_off)[rows[feature_set].feature].sum())
     row_bytes = sum(part.nbytes for own in rows for part in (own.row_off, own.feature, own.value))
     memory = row_bytes + 8 * sum(weights) * (2 + runs + HISTORY) + _wiring_bytes(graph, sentence_off)
-    return TrainingCost(weights, exact_cost(graph), sweep_cost(graph), 2 * pairs / max(1, tokens), tokens, memory)
+    sweep = sweep_cost(graph)
+    joined = []
+    for number in graph.relational:
+        template = graph.templates[number]
+        found = relations[template.clique]
+        sweep += _sweep_work(template) * len(found.first) / max(1, tokens)
+        counts = np.diff(found.off)
+        middle, high = np.quantile(counts, [0.5, 0.99]) if len(counts) else (0.0, 0.0)
+        joined.append(Joined(template.name, float(middle), float(high), int(counts.max(initial=0))))
+    return TrainingCost(weights, exact_cost(graph), sweep, 2 * pairs / max(1, tokens), tokens, memory, tuple(joined))
 
 
 def _wiring_bytes(graph: ModelGraph, sentence_off: NDArray[np.int64]) -> float:

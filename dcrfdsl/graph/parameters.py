@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features.relations import Pairs
 from ..features.rows import FeatureRows
 from ..kernels.pairs import count_pairs
 from ..kernels.wiring import Bindings
 from ..spec.model import CliqueSpec
-from .unroll import CliqueTemplate, ModelGraph
+from .templates import CliqueTemplate
+from .unroll import ModelGraph
 
 __all__ = ["CliqueWeights", "Parameters", "broken_instances", "learn_parameters"]
 
@@ -125,16 +127,19 @@ def learn_parameters(
     num_features: Sequence[int],
     gold: NDArray[np.int32],
     sentence_off: NDArray[np.int64],
+    relations: Mapping[int, Pairs] | None = None,
 ) -> tuple[Parameters, NDArray[np.float64]]:
     """The weights that the training data calls for, and their empirical counts [weights] (Sutton eq. 8, first sum).
 
-    gold: states [labels, N], all known.   rows, num_features: one a feature set.
+    gold: states [labels, N], all known.   rows, num_features: one a feature set.   relations: pairs of each relational
+    clique, by its number.
     """
     learned, bias_counts, entry_counts = [], [], []
     for number, clique in enumerate(cliques):
         template = graph.templates[number]
-        sentence, anchor = _instances(template, sentence_off)
-        assignment = _gold_assignments(template, gold, sentence_off, sentence, anchor)
+        pairs = (relations or {}).get(number)
+        sentence, anchor = _instances(template, sentence_off, pairs)
+        assignment = _gold_assignments(template, gold, sentence_off, sentence, anchor, pairs)
         size = template.num_assignments
         counts = np.bincount(assignment, minlength=size).astype(np.float64)
         bias_only = template.feature_set < 0
@@ -144,7 +149,7 @@ def learn_parameters(
         run_off, entry, pair_counts = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
         if not bias_only:
             own, features = rows[template.feature_set], num_features[template.feature_set]
-            row = sentence_off[sentence] + sentence * (own.pad_left + own.pad_right) + own.pad_left + anchor
+            row = own.first_row(sentence_off)[sentence] + anchor
             run_off, entry, pair_counts = count_pairs(
                 row, assignment, own.row_off, own.feature, own.value, features, size
             )
@@ -157,9 +162,12 @@ def learn_parameters(
 
 
 def _instances(
-    template: CliqueTemplate, sentence_off: NDArray[np.int64]
+    template: CliqueTemplate, sentence_off: NDArray[np.int64], pairs: Pairs | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sentence and anchor of every instance of a template in a data set."""
+    """Sentence and anchor of every instance of a template in a data set; of pairs, the number in the sentence."""
+    if pairs is not None:
+        sentence = np.repeat(np.arange(len(pairs.off) - 1), np.diff(pairs.off))
+        return sentence, np.arange(len(sentence)) - pairs.off[sentence]
     lengths = np.diff(sentence_off)
     spans = [template.anchors(int(length)) for length in range(int(lengths.max(initial=0)) + 1)]
     first = np.array([span.start for span in spans], np.int64)[lengths]
@@ -175,17 +183,22 @@ def _gold_assignments(
     sentence_off: NDArray[np.int64],
     sentence: NDArray[np.int64],
     anchor: NDArray[np.int64],
+    pairs: Pairs | None = None,
 ) -> NDArray[np.int64]:
     """The assignment that each instance has in the gold labels, START and STOP where a site lies outside."""
     lengths = np.diff(sentence_off)
     assignment = np.zeros(len(sentence), np.int64)
-    for variable, offset, card, full in zip(
-        template.variables, template.offsets, template.cards, template.full_cards, strict=True
-    ):
+    views = template.views or (None,) * len(template.variables)
+    seen = [gold[v] if view is None else view.of[gold[v]] for v, view in zip(template.variables, views, strict=True)]
+    if pairs is not None:
+        for own, offset, end, card in zip(seen, template.offsets, template.ends, template.weight_cards, strict=True):
+            assignment = assignment * card + own[(pairs.first, pairs.second)[end] + offset]
+        return assignment
+    for own, offset, card, full in zip(seen, template.offsets, template.weight_cards, template.full_cards, strict=True):
         t = anchor + offset
         inside = (t >= 0) & (t < lengths[sentence])
         token = np.where(inside, sentence_off[sentence] + t, 0)
-        state = np.where(inside, gold[variable][token] if gold.shape[1] else 0, np.where(t < 0, card, card + 1))
+        state = np.where(inside, own[token] if len(own) else 0, np.where(t < 0, card, card + 1))
         assignment = assignment * full + state
     return assignment
 

@@ -30,6 +30,7 @@ from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from .potentials import BoundData, Potentials
 from .status import RunStatus
+from .variational import GibbsMethod, MeanFieldMethod, TrwMethod
 
 __all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_method"]
 
@@ -236,6 +237,9 @@ METHODS: Table[MethodEntry] = Table(
         "exact": MethodEntry(_build_exact, programs=True),
         "trp": MethodEntry(_build_trp, programs=False),
         "bp": MethodEntry(_build_bp, programs=False),
+        "mean_field": MethodEntry(MeanFieldMethod.of, programs=False),
+        "trw": MethodEntry(TrwMethod.of, programs=False),
+        "gibbs": MethodEntry(GibbsMethod.of, programs=False),
     },
 )
 
@@ -244,6 +248,8 @@ def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, Met
     """Name and settings of the method to run: `auto` becomes `exact` where that is cheap enough, else `trp`."""
     if not isinstance(settings, AutoSettings):
         return settings.method, settings
+    if graph.relational:  # what the data joins is not known here, and is rarely narrow
+        return "trp", settings
     cost = exact_cost(graph)
     cheap = cost.work <= max(AUTO_SWEEPS * sweep_cost(graph), AUTO_BUDGET) and cost.largest <= settings.max_table
     return ("exact" if cheap else "trp"), settings

@@ -7,12 +7,13 @@ shared tables at given weights. Not here: running inference (`methods`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features.relations import Pairs
 from ..features.rows import FeatureRows
 from ..graph.bank import ShapeBank
 from ..graph.parameters import Parameters
@@ -23,6 +24,7 @@ from ..kernels.wiring import Bindings, Kinds, Rows, Shapes
 __all__ = ["Binder", "BoundData", "Potentials"]
 
 Floats = NDArray[np.float64]
+PairsOf = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, in a sequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,26 +88,36 @@ class Binder:
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
         self._hard = graph.hard_cells()
-        self._shape_of: dict[int, int] = {}
+        self._shape_of: dict[tuple[int, PairsOf], int] = {}
         self._shapes: Shapes | None = None
 
-    def bind(self, rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64]) -> BoundData:
-        """The data set of these feature rows, one a feature set. Unrolls the lengths that are new."""
-        distinct, position = np.unique(np.diff(sentence_off), return_inverse=True)
-        for length in distinct.tolist():
-            if length not in self._shape_of:
-                self._shape_of[length] = self._bank.add(self.graph.shape(length))
+    def bind(
+        self,
+        rows: Sequence[FeatureRows],
+        sentence_off: NDArray[np.int64],
+        relations: Mapping[int, Pairs] | None = None,
+    ) -> BoundData:
+        """The data set of these feature rows, one a feature set. Unrolls the graphs that are new.
+
+        relations: the pairs of each relational clique, by its number.
+        """
+        lengths = np.diff(sentence_off).tolist()
+        joined = [(relations or {})[self.graph.templates[number].clique] for number in self.graph.relational]
+        keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
+        for key in dict.fromkeys(keys):
+            if key not in self._shape_of:
+                self._shape_of[key] = self._bank.add(self.graph.shape(*key))
                 self._shapes = None
         if self._shapes is None:
             self._shapes = self._bank.shape_arrays()
-        shape_of = np.array([self._shape_of[length] for length in distinct.tolist()], np.int32)
+        shape_of = np.array([self._shape_of[key] for key in keys], np.int32)
         return BoundData(
             graph=self.graph,
             bank=self._bank,
             shapes=self._shapes,
             kinds=self._kinds,
             bindings=self._bindings,
-            rows=_join_rows(rows, sentence_off, shape_of[position]),
+            rows=_join_rows(rows, sentence_off, shape_of),
             hard=self._hard,
             num_weights=self.num_weights,
         )
@@ -118,9 +130,9 @@ def _join_rows(rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], sha
     valued = any(len(r.value) for r in rows)
     row_off = [r.row_off[:-1] + start for r, start in zip(rows, offsets, strict=False)]
     return Rows(
-        set_start=starts[:-1].copy(),
-        pad_left=np.array([r.pad_left for r in rows], np.int64),
-        pad_right=np.array([r.pad_right for r in rows], np.int64),
+        first_row=np.array(
+            [start + r.first_row(sentence_off) for r, start in zip(rows, starts, strict=False)], np.int64
+        ).reshape(len(rows), len(shape_of)),
         row_off=np.concatenate([*row_off, offsets[-1:]]),
         feature=rows[0].feature
         if len(rows) == 1

@@ -32,7 +32,9 @@ from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL, propagate
 from ..kernels.tables import exponentiate
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from .layout import impossible, split_states, split_tables, table_arena
 from .status import GraphResult, RunStatus
+from .variational import single_gibbs, single_mean_field, single_trw
 
 __all__ = ["SINGLE_METHODS", "infer_graph"]
 
@@ -50,16 +52,6 @@ def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> Grap
     return SINGLE_METHODS[settings.method](graph, task, settings)
 
 
-def _arena(graph: FactorGraph, size: int) -> Floats:
-    """Log tables laid out from cell 1; cell 0 is log 1."""
-    arena = np.zeros(size)
-    at = 1
-    for table in graph.log_tables:
-        arena[at : at + table.size] = table.ravel()
-        at += table.size
-    return arena
-
-
 def _exact(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
     assert isinstance(settings, ExactSettings | AutoSettings)
     order = best_order(graph.scopes, graph.cards)
@@ -75,12 +67,12 @@ def _exact(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResu
     bank.add(graph.shape())
     shapes, programs, patterns = bank.shape_arrays(), bank.program_arrays(), bank.patterns.arrays()
     steps = (0, len(programs.step))
-    logs = _arena(graph, int(shapes.arena_end[0]))
+    logs = table_arena(graph, int(shapes.arena_end[0]))
     constant = graph.constant + float(shapes.log_const[0])
     if task == "map":
         best = forward_max(*steps, programs, patterns, logs)
         if best == -np.inf:
-            return _impossible(RunStatus(graphs=1))
+            return impossible(RunStatus(graphs=1))
         assignment = np.zeros(len(graph.cards), np.int64)
         trace_back(*steps, programs, logs, assignment)
         return GraphResult(RunStatus(graphs=1), assignment=assignment, score=graph.score(assignment))
@@ -98,7 +90,7 @@ def _exact(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResu
         log_z = -np.inf
     status = RunStatus(graphs=1, redone=int(redone))
     if log_z == -np.inf:
-        return _impossible(status)
+        return impossible(status)
     if task == "pr":
         return GraphResult(status, log_z=log_z + shift + constant)
     marginals = np.zeros(sum(graph.cards))
@@ -112,26 +104,9 @@ def _exact(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResu
     return GraphResult(
         status,
         log_z=log_z + shift + constant,
-        marginals=_by_variable(graph, marginals),
-        factor_marginals=_tables(graph, adjoint),
+        marginals=split_states(graph, marginals),
+        factor_marginals=split_tables(graph, adjoint),
     )
-
-
-def _impossible(status: RunStatus) -> GraphResult:
-    return GraphResult(status + RunStatus(impossible=(0,)), log_z=-np.inf, score=-np.inf)
-
-
-def _tables(graph: FactorGraph, arena: Floats) -> tuple[Floats, ...]:
-    out, at = [], 1
-    for table in graph.log_tables:
-        out.append(arena[at : at + table.size].reshape(table.shape))
-        at += table.size
-    return tuple(out)
-
-
-def _by_variable(graph: FactorGraph, states: Floats) -> tuple[Floats, ...]:
-    ends = np.cumsum(graph.cards, dtype=np.int64)
-    return tuple(states[end - card : end] for end, card in zip(ends, graph.cards, strict=True))
 
 
 def _trp(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
@@ -157,7 +132,7 @@ def _message_passing(
     bank.add(shape)
     shapes, edges, schedules = bank.shape_arrays(), bank.edge_arrays(), pool_arrays(pools)
     node, message = np.empty(sum(shape.cards)), np.empty(int(edges.messages[0]))
-    logs = _arena(graph, int(shapes.local_end[0]))
+    logs = table_arena(graph, int(shapes.local_end[0]))
     maximise = task == "map"
     value, log_space, shift, status = logs, True, 0.0, UNDERFLOW
     run = (settings.tolerance, settings.max_iterations, settings.damping, settings.seed)
@@ -185,7 +160,7 @@ def _message_passing(
         1, int(not converged), int(iterations), float(residual), int(redone and not maximise), approximate=True
     )
     if status != OK:
-        return _impossible(outcome)
+        return impossible(outcome)
     if maximise:
         assignment = np.zeros(len(graph.cards), np.int64)
         read_labelling(0, shapes, edges, logs, node, message, assignment)
@@ -196,8 +171,8 @@ def _message_passing(
     return GraphResult(
         outcome,
         log_z=log_z + taken + shift + graph.constant,
-        marginals=_by_variable(graph, var_belief),
-        factor_marginals=_tables(graph, belief),
+        marginals=split_states(graph, var_belief),
+        factor_marginals=split_tables(graph, belief),
     )
 
 
@@ -211,5 +186,14 @@ def _auto(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResul
 
 
 SINGLE_METHODS: Table[Callable[[FactorGraph, str, MethodSettings], GraphResult]] = Table(
-    "inference method", {"exact": _exact, "trp": _trp, "bp": _bp, "auto": _auto}
+    "inference method",
+    {
+        "exact": _exact,
+        "trp": _trp,
+        "bp": _bp,
+        "auto": _auto,
+        "mean_field": single_mean_field,
+        "trw": single_trw,
+        "gibbs": single_gibbs,
+    },
 )

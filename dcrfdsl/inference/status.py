@@ -14,8 +14,10 @@ __all__ = ["GraphResult", "RunStatus"]
 class RunStatus:
     """Sums over one or more graphs: how many did not converge, the most iterations and the largest residual seen.
 
-    `residual` is the largest change of a message (normalised to sum 1) in the last round. `redone` counts graphs that
-    left the range of linear space and were computed in log space. `impossible` lists graphs without any labelling.
+    `residual` is the largest change of a message (normalised to sum 1) in the last round; of a marginal under mean
+    field; of a message's logarithm under TRW; under sampling the largest standard error of a marginal. `redone` counts
+    graphs that left the range of linear space and were computed in log space. `impossible` lists graphs without any
+    labelling.
     """
 
     graphs: int = 0
@@ -46,7 +48,8 @@ class RunStatus:
 class GraphResult:
     """Answers about one factor graph; what a task does not compute is None.
 
-    log_z: natural log of the partition function (Bethe's approximation under message passing).
+    log_z: natural log of the partition function (Bethe's approximation under message passing, a lower bound under mean
+        field, an upper bound under TRW).
     marginals: one array [states] a variable.   factor_marginals: one array a factor, in its table's shape.
     assignment: best labelling [V] int64, `score` its log potential.
     """

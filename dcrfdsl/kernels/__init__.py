@@ -57,4 +57,20 @@ for _stale in _DIRECTORY.parent.glob("kernels-*"):
         shutil.rmtree(_stale, ignore_errors=True)
 
 with _cached_in(_DIRECTORY):
-    from . import beliefs, contraction, dense, messages, pairs, propagation, sequences, shuffle, tables  # noqa: F401
+    from . import (  # noqa: F401
+        beliefs,
+        contraction,
+        dense,
+        gibbs,
+        mean_field,
+        messages,
+        nbest,
+        pairs,
+        propagation,
+        sampling,
+        search,
+        sequences,
+        shuffle,
+        tables,
+        trw,
+    )  # fmt: skip

@@ -10,11 +10,11 @@ import numpy as np
 
 from .compiling import inner
 
-__all__ = ["direct_edges", "shuffle"]
+__all__ = ["direct_edges", "next_random", "shuffle"]
 
 
 @inner
-def _next_random(state):
+def next_random(state):
     """One step of the SplitMix64 generator: (next state, value). Steele, Lea & Flood 2014."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = state
@@ -27,7 +27,7 @@ def _next_random(state):
 def shuffle(order, count, state):
     """Fisher and Yates: permutes `order[:count]` in place. Returns the generator's next state."""
     for i in range(count - 1, 0, -1):
-        state, draw = _next_random(state)
+        state, draw = next_random(state)
         j = np.int64(draw % np.uint64(i + 1))
         order[i], order[j] = order[j], order[i]
     return state
@@ -41,7 +41,7 @@ def direct_edges(g, shapes, edges, order, state):
         if edges.first_edge[f] < 0:
             continue
         arity = shapes.scope_off[f + 1] - shapes.scope_off[f]
-        state, draw = _next_random(state)
+        state, draw = next_random(state)
         chosen = np.int64(draw % np.uint64(arity))
         for i in range(arity):
             if i == chosen:

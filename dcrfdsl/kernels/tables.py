@@ -73,9 +73,8 @@ def exponentiate_base(log_base, kinds):
 
 @inner
 def _row(rows, s, feature_set, anchor):
-    """Number of the feature row at position `anchor` of sequence s."""
-    pad = rows.pad_left[feature_set] + rows.pad_right[feature_set]
-    return rows.set_start[feature_set] + rows.token_off[s] + s * pad + rows.pad_left[feature_set] + anchor
+    """Number of the feature row at anchor `anchor` of sequence s."""
+    return rows.first_row[feature_set, s] + anchor
 
 
 @fast_inner
@@ -97,9 +96,15 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
             run = runs + rows.feature[i]
             first, last = bindings.run_off[run], bindings.run_off[run + 1]
             x = rows.value[i] if valued else 1.0
-            if inverse < 0:
+            if inverse == -1:
                 for e in range(first, last):
                     value[at + bindings.entry[e]] += x * weights[bindings.num_bias + e]
+            elif inverse < -1:
+                lists = -2 - inverse
+                for e in range(first, last):
+                    own = lists + bindings.entry[e]
+                    for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                        value[at + kinds.inverse[c]] += x * weights[bindings.num_bias + e]
             else:
                 for e in range(first, last):
                     cell = kinds.inverse[inverse + bindings.entry[e]]
@@ -127,9 +132,15 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
             run = runs + rows.feature[i]
             first, last = bindings.run_off[run], bindings.run_off[run + 1]
             x = rows.value[i] if valued else 1.0
-            if inverse < 0:
+            if inverse == -1:
                 for e in range(first, last):
                     gradient[bindings.num_bias + e] += x * belief[at + bindings.entry[e]]
+            elif inverse < -1:
+                lists = -2 - inverse
+                for e in range(first, last):
+                    own = lists + bindings.entry[e]
+                    for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                        gradient[bindings.num_bias + e] += x * belief[at + kinds.inverse[c]]
             else:
                 for e in range(first, last):
                     cell = kinds.inverse[inverse + bindings.entry[e]]

@@ -49,8 +49,9 @@ class Kinds(NamedTuple):
     feature_set: Small  #  [K]    feature set that adds to the base table, or -1
     run_base: Ints  #      [K]    first index of the clique's features in Bindings.run_off
     has_bias: NDArray[np.bool_]  # [K]
-    inverse_off: Ints  #   [K]    where the kind's map in `inverse` starts, or -1 for the identity
-    inverse: Small  #      [..]   assignment of the full clique → entry of this kind's table, or -1
+    inverse_off: Ints  #   [K]    where the kind's map in `inverse` starts, or -1 for the identity; -2 - start of lists
+    inverse: Small  #      [..]   assignment of the full clique → entry of this kind's table, or -1; or lists: where the
+    #                             entries of each assignment lie (counted from the start of the lists), then the entries
 
 
 class Bindings(NamedTuple):
@@ -66,9 +67,7 @@ class Bindings(NamedTuple):
 class Rows(NamedTuple):
     """The feature rows of all feature sets, laid end to end."""
 
-    set_start: Ints  #     [sets]  index in row_off of the set's first row
-    pad_left: Ints  #      [sets]
-    pad_right: Ints  #     [sets]
+    first_row: Ints  #     [sets, S]  index in row_off of the row of a sequence's anchor 0
     row_off: Ints  #       [rows + 1]
     feature: Small  #      [nnz]
     value: Floats  #       [nnz] or [0]: all ones

@@ -99,12 +99,12 @@ def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings,
         return recorder.outcome()
     try:
         while True:
-            message = _descend(recorder, settings)
+            _descend(recorder, settings)
             if recorder.iterations >= settings.max_iterations:
                 recorder.reason = f"{settings.max_iterations} iterations done"
                 break
             if not objective.sharpen():
-                recorder.reason = f"the line search found no better point ({message})"
+                recorder.reason = "the line search found no better point"
                 break
             recorder.restart()
     except _Stop:
@@ -112,8 +112,8 @@ def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings,
     return recorder.outcome()
 
 
-def _descend(recorder: _Recorder, settings: LbfgsSettings) -> str:
-    """Runs scipy from the recorder's point until it gives up or has used the iterations; returns its message."""
+def _descend(recorder: _Recorder, settings: LbfgsSettings) -> None:
+    """Runs scipy from the recorder's point until it gives up or has used the iterations."""
     known: tuple[float, Floats] | None = recorder.latest[1:]  # scipy begins with the point that was evaluated last
 
     def evaluate(weights: Floats) -> tuple[float, Floats]:
@@ -125,7 +125,7 @@ def _descend(recorder: _Recorder, settings: LbfgsSettings) -> str:
         return recorder.evaluate(weights)
 
     left = settings.max_iterations - recorder.iterations
-    result = minimize(
+    minimize(
         evaluate,
         recorder.weights,
         jac=True,
@@ -140,4 +140,3 @@ def _descend(recorder: _Recorder, settings: LbfgsSettings) -> str:
             "maxls": 40,
         },
     )
-    return str(result.message)

@@ -213,6 +213,11 @@ class CliqueSpec(Frozen):
         return self.where is not None or any(site.place.kind == "named" for site in self.sites)
 
     @property
+    def positions(self) -> tuple[str, ...]:
+        """The names of its positions, in the order of its sites: `("i", "j")`; empty if it is not relational."""
+        return tuple(dict.fromkeys(site.place.position for site in self.sites if site.place.kind == "named"))
+
+    @property
     def label(self) -> str:
         """Its name, or the clique index as it is written: `chunk[-1], chunk`."""
         return self.name or ", ".join(_site_text(site) for site in self.sites)

@@ -23,10 +23,14 @@ __all__ = [
 
 
 class MethodSettings(Frozen):
-    """Base: `method` is the name in a template, `runs` tells whether this version can run it."""
+    """Base: `method` is the name in a template, `runs` tells whether this version can run it.
+
+    `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can be trained.
+    """
 
     method: ClassVar[str]
     runs: ClassVar[bool] = True
+    gives_log_z: ClassVar[bool] = True
 
 
 # inference ------------------------------------------------------------------------------------------------------
@@ -67,18 +71,22 @@ class AutoSettings(_MessagePassing):
 
 
 class MeanFieldSettings(_MessagePassing):
+    """Naive mean field: a lower bound on log Z. `seed` draws the start, `tolerance` is a change of a marginal."""
+
     method = "mean_field"
-    runs = False
 
 
 class TrwSettings(_MessagePassing):
+    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees; `tolerance` is of log messages."""
+
     method = "trw"
-    runs = False
 
 
 class GibbsSettings(MethodSettings):
+    """Gibbs sampling: `samples` sweeps are kept, every `thin`-th after `burn_in`. It has no log Z, so cannot train."""
+
     method = "gibbs"
-    runs = False
+    gives_log_z = False
     samples: int = Field(default=1000, ge=1)
     burn_in: int = Field(default=100, ge=0)
     thin: int = Field(default=1, ge=1)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import DcrfError, Diagnostic
-from . import constraints, data, graph, lexicons, names, not_yet, places, regexes, settings, training
+from . import constraints, data, graph, lexicons, names, not_yet, places, regexes, relations, settings, training, views
 from .context import Context, Data, Rule
 from .explain import EXPLANATIONS, Explanation, explain
 
@@ -32,6 +32,8 @@ RULES: tuple[Rule, ...] = (
     *settings.RULES,
     *graph.RULES,
     *places.RULES,
+    *relations.RULES,
+    *views.RULES,
     *constraints.RULES,
     *training.RULES,
     *not_yet.RULES,

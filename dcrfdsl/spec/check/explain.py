@@ -156,6 +156,20 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Named positions such as `y[i], y[j]` need a condition that says which ones.",
         "Add `where`, as in `where word[i] = word[j]`; neighbours are written `y[-1], y`.",
     ),
+    "bad-view": (
+        "A view maps the states of one label at one position, many to one.",
+        "Name that label in it, without brackets: `view coarse = prefix(pos, 1)`.",
+    ),
+    "two-positions": (
+        "A clique with `where` is about two positions, and each of its sites stands at one of them.",
+        "Name two positions, as in `clique y[i], y[j] where word[i] = word[j]`.",
+    ),
+    "place-in-relation": (
+        "A clique that joins two positions has no anchor at which a bare name could be read.",
+        "Say at which position it is read, as in `word[i]` or `word[j-1]`.",
+    ),
+    "two-places": ("A term has a named position inside and another one outside.", "Keep one: `lower(word[i])`."),
+    "empty-gap": ("`max_gap` is below `min_gap`: no positions are that far apart.", "Correct one of them."),
     "label-without-clique": (
         "Nothing predicts this label: it has no weights.",
         "Give it a clique, as in `clique pos: bias, word`.",
@@ -183,6 +197,10 @@ _MEANING: dict[str, tuple[str, str]] = {
     "no-segments": (
         "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`, and this label has others.",
         "Measure `accuracy(y)`, or declare the label `in bio(…)`.",
+    ),
+    "no-log-z": (
+        "Training compares the gold labelling with the sum over all labellings, Z; samples do not tell how large it is.",
+        "Train with another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
     ),
     "not-yet": (
         "The language has this, and this version of the program does not run it.",

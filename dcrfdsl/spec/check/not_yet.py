@@ -12,15 +12,13 @@ from typing import NamedTuple
 
 from ...errors import Diagnostic
 from ...registry import Table
-from ..constraints import Sites, constraint_sites
 from ..convert import as_call
-from ..expressions import Apply, InLexicon, Named
-from ..model import CliqueSpec, Constraint, StatesOf
+from ..expressions import Apply, InLexicon, Reference
+from ..model import Constraint, StatesOf
 from ..settings import CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings
 from ..spans import Path
 from .context import COLUMN, Context, Rule, listed
 from .data import FORMATS
-from .graph import site_offset
 from .stages import running_stages
 from .terms import LABEL_KINDS
 from .walk import nodes
@@ -73,40 +71,22 @@ def memories(context: Context) -> Iterator[Missing]:
         yield Missing(("memories", n), f"memory {memory.name}", ("memories", n, "name"), "memories")
 
 
-def views(context: Context) -> Iterator[Missing]:
-    for n, view in enumerate(context.spec.views):
-        yield Missing(("views", n), f"view {view.name}", ("views", n, "name"), "views")
-
-
 def pieces(context: Context) -> Iterator[Missing]:
     for n, piece in enumerate(context.spec.pieces):
         yield Missing(("pieces", n), f"piece {piece.name}", ("pieces", n, "name"), "pieces")
 
 
-def relational_cliques(context: Context) -> Iterator[Missing]:
-    for n, clique in enumerate(context.spec.cliques):
-        if clique.where is not None:
-            at: Path = ("cliques", n, "where")
-            yield Missing(("cliques", n), f"clique {_clique_words(clique)}", at, "relational cliques")
-
-
-def _clique_words(clique: CliqueSpec) -> str:
-    return f"… as {clique.name}" if clique.name else clique.label
-
-
 def constraints(context: Context) -> Iterator[Missing]:
-    """Constraints that one clique does not cover, and conditions that mix labels with what is observed."""
+    """Conditions that mix labels with what is observed."""
     for n, constraint in enumerate(context.spec.constraints):
         statement: Path = ("constraints", n)
         shown = f"{constraint.action} … as {constraint.name}" if constraint.name else constraint.action
         observed = _first_observed(context, constraint, statement)
         if observed is not None:
             yield Missing(statement, shown, observed, "constraints that read what is observed")
-            continue
-        sites = constraint_sites(context.spec, constraint)
-        covered = len(sites) < 2 or any(_covers(clique, sites) for clique in context.spec.cliques)
-        if not covered and not context.lost_statement("clique"):
-            yield Missing(statement, shown, statement, "constraints across cliques")
+        view = _first_view(context, constraint, statement)
+        if view is not None:
+            yield Missing(statement, shown, view, "constraints that read views")
 
 
 def _first_observed(context: Context, constraint: Constraint, path: Path) -> Path | None:
@@ -122,14 +102,14 @@ def _first_observed(context: Context, constraint: Constraint, path: Path) -> Pat
     return observed[0] if labelled and observed else None
 
 
-def _covers(clique: CliqueSpec, sites: Sites) -> bool:
-    """Whether a clique touches all `sites`, up to a shift."""
-    if clique.where is not None or any(isinstance(site.place, Named) for site in clique.sites):
-        return False
-    own = {(site.variable, site_offset(site.place)) for site in clique.sites}
-    name, offset = sites[0]
-    shifts = [o - offset for variable, o in own if variable == name and o is not None]
-    return any(own.issuperset((variable, o + shift) for variable, o in sites) for shift in shifts)
+def _first_view(context: Context, constraint: Constraint, path: Path) -> Path | None:
+    """Where a constraint reads a view; None if it reads none."""
+    views = {view.name for view in context.spec.views}
+    for part, condition in (("condition", constraint.condition), ("when", constraint.when)):
+        for at, node in nodes(condition, (*path, part)) if condition is not None else ():
+            if isinstance(node, Reference) and node.name in views:
+                return at
+    return None
 
 
 def inference(context: Context) -> Iterator[Missing]:
@@ -176,8 +156,6 @@ NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
     borrowed_states,
     latents,
     memories,
-    views,
-    relational_cliques,
     pieces,
     constraints,
     inference,

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 
 from ...errors import DcrfError, Diagnostic
 from ...registry import Table
+from ..convert import as_call
 from ..expressions import Apply, Argument, Here, Reference
 from ..model import CallSpec, Label
 from ..schemes import SCHEMES
+from ..settings import INFERENCE
 from ..spans import Path
 from ..values import stage_chain
 from .context import COLUMN, Context, Rule, a, listed
@@ -67,6 +69,32 @@ def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnos
     remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
     message = f"there is no piece `{value.name}`"
     yield context.complaint("unknown-piece", message, path, "no such piece", help=remedy, others=there)
+
+
+def log_z(context: Context) -> Iterator[Diagnostic]:
+    """Training and `log_likelihood` need log Z, which sampling does not give."""
+    spec = context.spec
+    for n in running_stages(context):
+        found: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
+        for stage in spec.stages[n : n + 1]:
+            for s, setting in enumerate(stage.criterion.settings):
+                own = as_call(spec.settled(setting.value)) if setting.key == ("infer",) else None
+                if own is not None:
+                    found = own.name, ("stages", n, "criterion", "settings", s, "value")
+        yield from _without_log_z(
+            context, *found, "so nothing can be trained by it", "write `infer = trp` in the stage"
+        )
+    for n, call in enumerate(spec.evaluate):
+        if call.name == "log_likelihood":
+            why = "which `log_likelihood` needs"
+            yield from _without_log_z(context, spec.infer.name, ("evaluate", n), why, "leave the metric out")
+
+
+def _without_log_z(context: Context, method: str, path: Path, why: str, remedy: str) -> Iterator[Diagnostic]:
+    if method in INFERENCE and not INFERENCE[method].gives_log_z:
+        able = listed(name for name, settings in INFERENCE.items() if settings.gives_log_z)
+        message = f"`{method}` gives no log Z, {why}"
+        yield context.complaint("no-log-z", message, path, "no log Z", help=f"{remedy}; log Z is given by {able}")
 
 
 # evaluation -----------------------------------------------------------------------------------------------------
@@ -165,4 +193,4 @@ def _is_segment_state(state: str) -> bool:
     return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
 
 
-RULES: tuple[Rule, ...] = (stage_names, pieces, metrics, fscore_labels)
+RULES: tuple[Rule, ...] = (stage_names, pieces, log_z, metrics, fscore_labels)
