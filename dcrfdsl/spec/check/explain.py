@@ -199,7 +199,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Measure `accuracy(y)`, or declare the label `in bio(…)`.",
     ),
     "no-log-z": (
-        "Training compares the gold labelling with Z, the sum over all labellings; samples do not tell how large it is.",
+        "Training compares the gold labelling with Z, the sum over all of them; samples do not tell how large it is.",
         "Train with another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
     ),
     "not-yet": (
