@@ -102,7 +102,7 @@ def fit(
             outcome,
             corpus,
             method_name,
-            _notes(objective, method_name, method_settings),
+            _notes(objective, method_name, method_settings, outcome),
             trained.record,
         )
         trained = trained.with_weights(outcome.weights, record)
@@ -172,7 +172,7 @@ def broken_constraints(graph: ModelGraph, corpus: Corpus, gold: NDArray[np.int32
     return found
 
 
-def _notes(objective: Likelihood, method: str, settings: MethodSettings) -> Sequence[str]:
+def _notes(objective: Likelihood, method: str, settings: MethodSettings, outcome: Outcome) -> Sequence[str]:
     """What a user should know about inference during training, said once with its numbers."""
     status, notes = objective.total_status, []
     begun, ended = getattr(settings, "tolerance", None), getattr(objective.method, "tolerance", None)
@@ -180,6 +180,11 @@ def _notes(objective: Likelihood, method: str, settings: MethodSettings) -> Sequ
         notes.append(
             f"the tolerance of `{method}` was tightened from {begun:g} to {ended:g} during training, "
             "since the objective was not exact enough for the line search"
+        )
+    if outcome.stalled and status.approximate:
+        notes.append(
+            f"training ended where no better point could be found; `{method}` may have several fixed points here, and "
+            "its objective then jumps. Try `infer exact` if `check` says that it fits, or a prior with less variance"
         )
     if status.not_converged:
         share = 100.0 * status.not_converged / status.graphs

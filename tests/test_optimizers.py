@@ -68,4 +68,5 @@ def test_an_objective_that_stays_inexact_is_said_to_stop_the_search() -> None:
 
     outcome = OPTIMIZERS["lbfgs"](Rough(0.0, 0.0), np.full(40, 5.0), LbfgsSettings(), watch)
     assert not outcome.converged
+    assert outcome.stalled
     assert "line search" in outcome.reason

@@ -35,6 +35,7 @@ class _Recorder:
         self.evaluations = 0
         self.iterations = 0
         self.converged = False
+        self.stalled = False
         self.reason = ""
         self.weights = start.copy()
         self.values: list[float] = []  # objective after each iteration
@@ -83,7 +84,14 @@ class _Recorder:
     def outcome(self) -> Outcome:
         seconds = time.perf_counter() - self.begun
         return Outcome(
-            self.weights, self.value, self.iterations, self.evaluations, self.converged, seconds, self.reason
+            self.weights,
+            self.value,
+            self.iterations,
+            self.evaluations,
+            self.converged,
+            seconds,
+            self.reason,
+            self.stalled,
         )
 
 
@@ -104,7 +112,7 @@ def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings,
                 recorder.reason = f"{settings.max_iterations} iterations done"
                 break
             if not objective.sharpen():
-                recorder.reason = "the line search found no better point"
+                recorder.stalled, recorder.reason = True, "the line search found no better point"
                 break
             recorder.restart()
     except _Stop:

@@ -39,7 +39,7 @@ Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where an optimizer ended. `reason` says in words why it stopped."""
+    """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found."""
 
     weights: Floats
     objective: float
@@ -48,3 +48,4 @@ class Outcome:
     converged: bool
     seconds: float
     reason: str
+    stalled: bool = False
