@@ -8,6 +8,7 @@ here: the tables of methods, which list these.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ REMEMBERED_BYTES = 2**28
 
 
 @dataclass(eq=False)
-class _Bounding:
+class _Bounding(ABC):
     """What mean field and TRW share: convergence, memory, and labellings by rounding.
 
     sizes: the most cells and states that a sequence has, which is the room that kernels need.
@@ -69,15 +70,16 @@ class _Bounding:
         self.kept, self.kept_off = NO_MESSAGES, np.zeros(1, np.int64)
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
 
+    @abstractmethod
     def _remembered(self) -> NDArray[np.int64]:
         """Numbers that each sequence leaves for the next call, as offsets [S+1]."""
-        raise NotImplementedError
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         self._run(potentials, first, last, out, gradient, expected, out.marginals, self.data.marginal_off, False)
 
+    @abstractmethod
     def _run(
         self,
         potentials: Potentials,
@@ -91,7 +93,6 @@ class _Bounding:
         decoding: bool,
     ) -> None:
         """`expectations` with marginals that lie anywhere; `decoding`: they are to show the best labelling."""
-        raise NotImplementedError
 
     def remember(self) -> None:
         offsets = self._remembered()

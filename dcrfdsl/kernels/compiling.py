@@ -2,7 +2,7 @@
 
 `kernel` releases the interpreter lock, is cached between processes and may allocate. `inner` is for functions that
 kernels call in their loops: it compiles without Numba's reference counts. With them, every call counts up and down
-each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost five times
+each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost three times
 the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that does.
 
 `fast_…` lets LLVM reorder sums, and so vectorise them; it never assumes that inf and nan do not occur.

@@ -1,8 +1,7 @@
 """Products of a small table with a vector, and of runs of numbers.
 
 Everything takes whole arrays with offsets and cuts slices inside: there LLVM sees that no index is negative, and so
-vectorises, and Numba drops the reference counts of the slices, which cost more than the work on small tables
-(a 3 x 3 message: 0.6 µs against 0.1 µs). Tables are row-major; four rows at a time let loads and sums overlap.
+vectorises. Tables are row-major; four rows at a time let loads and sums overlap.
 """
 
 from __future__ import annotations
