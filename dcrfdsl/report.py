@@ -29,7 +29,8 @@ __all__ = [
 class Iteration(Protocol):
     """What training reports after each iteration.
 
-    `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1.
+    `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1;
+    `start` numbers random starts from 1, and is 0 where there is one alone.
     """
 
     @property
@@ -42,6 +43,8 @@ class Iteration(Protocol):
     def seconds(self) -> float: ...
     @property
     def dev(self) -> float | None: ...
+    @property
+    def start(self) -> int: ...
 
 
 def iteration_json(step: Iteration) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def iteration_json(step: Iteration) -> dict[str, Any]:
         "gradient_norm": step.gradient_norm,
         "seconds": step.seconds,
     }
+    line |= {"start": step.start} if step.start else {}
     return line | ({"dev": step.dev} if step.dev is not None else {})
 
 
@@ -112,6 +116,8 @@ class TrainingProgress:
         return self
 
     def __call__(self, step: Iteration) -> None:
+        if self.steps and self.steps[-1].start != step.start:
+            self.steps.clear()  # a new start: what came before says nothing about how long it takes
         self.steps.append(step)
         self.show(step)
 
@@ -145,15 +151,16 @@ class PlainProgress(TrainingProgress):
 
     def show(self, step: Iteration) -> None:
         now = time.monotonic()
-        if now - self._last >= self._pause:
+        if now - self._last >= self._pause or len(self.steps) == 1:
             self._pause = min(self._LONGEST_PAUSE, self._pause * 1.3)
             self._last = now
             self._print(step)
 
     def _print(self, step: Iteration) -> None:
         self._shown = step
+        begun = f"start {step.start}, " if step.start else ""
         parts = [
-            f"iteration {step.iteration}: objective {step.objective:.4f}",
+            f"{begun}iteration {step.iteration}: objective {step.objective:.4f}",
             f"gradient {step.gradient_norm:.3g}",
             "" if step.dev is None else f"dev {100 * step.dev:.2f}",
             duration(step.seconds),
@@ -196,7 +203,11 @@ class LiveProgress(TrainingProgress):
         for step in self.steps[-self._ROWS :]:
             dev = "" if step.dev is None else f"{100 * step.dev:.2f}"
             table.add_row(
-                str(step.iteration), f"{step.objective:.4f}", f"{step.gradient_norm:.3g}", dev, duration(step.seconds)
+                f"{f'{step.start}: ' if step.start else ''}{step.iteration}",
+                f"{step.objective:.4f}",
+                f"{step.gradient_norm:.3g}",
+                dev,
+                duration(step.seconds),
             )
         return Group(table, Text(self.estimate() or " ", style="dim"))
 

@@ -1,38 +1,39 @@
 """`fit`: the pipeline from a specification and data to a trained model, as one function that reads top to bottom.
 
-    data -> states, gold -> features (alphabet locks) -> graph, weights -> wiring -> criterion <-> optimizer -> model
+    data -> assembly (states, gold, features, graph) -> weights -> wiring -> criterion <-> optimizer -> model
 
 Not here: any of the steps. This file says in which order they come.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .criteria import CRITERIA, Likelihood, weight_precisions
+from .assembly import assemble
+from .criteria import CRITERIA, Clamped, Likelihood, weight_precisions
 from .data.corpus import Corpus
-from .data.labels import check_gold, encode_labels, learn_states, raise_if_any
+from .data.labels import raise_if_any
 from .errors import DcrfError, Diagnostic
-from .features.extract import FeatureExtractor
-from .features.lexicons import load_lexicons
 from .features.registered import RegisteredFeature
-from .graph import ModelGraph, clique_templates, learn_parameters
-from .graph.parameters import broken_instances
-from .inference import METHODS, Binder, Workers, choose_method
-from .model import TrainedModel, TrainingRecord
+from .given import bind_clamped, no_labelling
+from .inference import METHODS, Binder, MixedMethod, Workers, choose_method
+from .model import TrainedModel
 from .optimizers import OPTIMIZERS, Iteration, Outcome
+from .record import TrainingRecord
 from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
 from .spec.settings import MethodSettings, TrainSettings
 from .spec.values import inference_settings, stage_chain, stage_settings
 
-__all__ = ["Iteration", "broken_constraints", "fit"]
+__all__ = ["Iteration", "fit"]
 
 Floats = NDArray[np.float64]
+LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 
 
 def fit(
@@ -64,44 +65,42 @@ def fit(
         )
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
 
-    states = learn_states(spec, corpus, directories)
-    gold = encode_labels(spec, states, corpus)
-    raise_if_any(check_gold(spec, states, corpus, gold))
-
-    lexicons = load_lexicons(spec, directories)
-    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
-    relations = extractor.relations(corpus)
-
-    templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-    graph = ModelGraph(tuple(states), tuple(len(s) for s in states.values()), templates)
-    raise_if_any(broken_constraints(graph, corpus, gold.codes))
-    parameters, counts = learn_parameters(
-        spec.cliques, graph, rows, [s.num_features for s in extractor.sets], gold.codes, corpus.sentence_off, relations
-    )
+    problem = assemble(spec, corpus, directories, registered or {})
+    graph, extractor, gold, off = problem.graph, problem.extractor, problem.gold, corpus.sentence_off
+    parameters, counts = problem.learn_parameters()
 
     workers = Workers(threads)
     weights = np.zeros(parameters.num_weights)
     trained = TrainedModel(
-        spec, states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
+        spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
     for label, settings in chain:
         method_name, method_settings = choose_method(graph, settings.infer or inference_settings(spec))
         entry = METHODS[method_name]
-        data = Binder(graph, parameters, programs=entry.programs).bind(rows, corpus.sentence_off, relations)
+        data = Binder(graph, parameters, programs=entry.programs).bind(problem.rows, off, problem.relations)
+        clamped = None
+        partly = ~gold.complete_sentences(off)
+        if partly.any():
+            known = bind_clamped(graph, parameters, problem.rows, gold, off, problem.relations, programs=entry.programs)
+            clamped = Clamped(known, entry.build(known, method_settings), partly)
         objective = CRITERIA[settings.criterion.method](
             data,
             entry.build(data, method_settings),
             counts,
             weight_precisions(settings, spec.cliques, parameters),
             workers,
+            clamped,
         )
-        trained, outcome = _run_stage(trained, label, settings, objective, dev, workers, on_iteration, should_stop)
+        raise_if_any(no_labelling(corpus, objective.contradictions()))
+        outcome = _best_of_starts(
+            trained, _starts(trained, settings), settings, objective, dev, workers, on_iteration, should_stop
+        )
         record = TrainingRecord.of(
             label,
             settings,
             outcome,
             corpus,
-            method_name,
+            objective.method.words() if isinstance(objective.method, MixedMethod) else method_name,
             _notes(objective, method_name, method_settings, outcome),
             trained.record,
         )
@@ -109,17 +108,70 @@ def fit(
     return trained
 
 
-def _run_stage(
+def _starts(trained: TrainedModel, settings: TrainSettings) -> list[Floats]:
+    """The weights that a stage begins with, one a restart.
+
+    Those at hand, but where a latent variable is in the model and nothing has been trained yet: at zero its states
+    cannot be told apart and the gradient keeps them equal, so the weights that touch it are drawn from N(0, 0.01²).
+    """
+    graph = trained.graph
+    touching = [
+        trained.parameters.of_clique(number)
+        for number, template in enumerate(graph.templates[: len(trained.spec.cliques)])
+        if not set(template.variables).isdisjoint(graph.latents)
+    ]
+    if not touching or trained.record.stage:
+        return [trained.weights]
+    drawn = np.concatenate(touching)
+    generator = np.random.default_rng(settings.seed)
+    starts = []
+    for _ in range(settings.restarts):
+        start = trained.weights.copy()
+        start[drawn] = generator.normal(0.0, LATENT_DEVIATION, len(drawn))
+        starts.append(start)
+    return starts
+
+
+def _best_of_starts(
     trained: TrainedModel,
-    label: str,
+    starts: Sequence[Floats],
     settings: TrainSettings,
     objective: Likelihood,
     dev: Corpus | None,
     workers: Workers,
     on_iteration: Callable[[Iteration], None] | None,
     should_stop: Callable[[], bool] | None,
-) -> tuple[TrainedModel, Outcome]:
-    """One stage from the weights at hand; with `patience` the weights of the best dev score are kept."""
+) -> Outcome:
+    """The outcome with the best training objective; what was begun after `should_stop` said so does not run."""
+    best: Outcome | None = None
+    for number, start in enumerate(starts, 1):
+        report = on_iteration
+        if on_iteration is not None and len(starts) > 1:
+            report = functools.partial(_numbered, on_iteration, number)
+        outcome = _run_stage(trained, start, settings, objective, dev, workers, report, should_stop)
+        if best is None or outcome.objective < best.objective:
+            best = outcome
+        if should_stop is not None and should_stop():
+            break
+    assert best is not None
+    return best
+
+
+def _numbered(on_iteration: Callable[[Iteration], None], start: int, step: Iteration) -> None:
+    on_iteration(step._replace(start=start))
+
+
+def _run_stage(
+    trained: TrainedModel,
+    start: Floats,
+    settings: TrainSettings,
+    objective: Likelihood,
+    dev: Corpus | None,
+    workers: Workers,
+    on_iteration: Callable[[Iteration], None] | None,
+    should_stop: Callable[[], bool] | None,
+) -> Outcome:
+    """One stage from the weights `start`; with `patience` the weights of the best dev score are kept."""
     best: tuple[float, int, Floats] | None = None
     evaluator = trained.evaluator(dev, workers, settings.decode) if dev is not None else None
 
@@ -137,39 +189,18 @@ def _run_stage(
         return stop or (should_stop is not None and should_stop())
 
     minimise = OPTIMIZERS[settings.optimizer.method]
-    outcome = minimise(objective, trained.weights.copy(), settings.optimizer, watch)
+    outcome = minimise(objective, start.copy(), settings.optimizer, watch)
     if settings.patience is not None and best is not None and best[1] < outcome.iterations and not outcome.converged:
         value, _ = objective.value_and_gradient(best[2])
         reason = f"no better dev score for {settings.patience} iterations; weights of iteration {best[1]} kept"
         outcome = Outcome(best[2], value, outcome.iterations, outcome.evaluations + 1, False, outcome.seconds, reason)
-    return trained, outcome
+    return outcome
 
 
 def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
     """The training values of every column that an `oov_accuracy(label, column)` metric asks about."""
     columns = {plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
     return {str(name): frozenset(corpus.text_column(str(name)).values) for name in columns}
-
-
-def broken_constraints(graph: ModelGraph, corpus: Corpus, gold: NDArray[np.int32]) -> list[Diagnostic]:
-    """Gold instances that a `forbid` or `require` gives probability zero."""
-    found = []
-    for template in graph.templates:
-        tokens = broken_instances(template, gold, corpus.sentence_off)
-        if len(tokens):
-            lines = ", ".join(str(corpus.token_line[n]) for n in tokens[:5])
-            more = f" and {len(tokens) - 5} more" if len(tokens) > 5 else ""
-            sites = ", ".join(graph.labels[v] for v in dict.fromkeys(template.variables))
-            found.append(
-                Diagnostic(
-                    "broken-constraint",
-                    f"the gold labels of {sites} break a constraint at "
-                    f"line{'s' if len(tokens) > 1 else ''} {lines}{more}",
-                    location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
-                    help="correct the data, or relax the `forbid` or `require` that rules these labels out",
-                )
-            )
-    return found
 
 
 def _notes(objective: Likelihood, method: str, settings: MethodSettings, outcome: Outcome) -> Sequence[str]:
@@ -185,6 +216,11 @@ def _notes(objective: Likelihood, method: str, settings: MethodSettings, outcome
         notes.append(
             f"training ended where no better point could be found; `{method}` may have several fixed points here, and "
             "its objective then jumps. Try `infer exact` if `check` says that it fits, or a prior with less variance"
+        )
+    if status.damped:
+        notes.append(
+            f"the messages of `{method}` oscillated on {status.damped:,} of {status.graphs:,} graphs over all "
+            "evaluations and were damped there; `damping = 0.5` does so from the start and may take less time"
         )
     if status.not_converged:
         share = 100.0 * status.not_converged / status.graphs

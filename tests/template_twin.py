@@ -1,42 +1,101 @@
 """A template model, slow and obvious: every labelling of a sentence scored clique by clique, in texts.
 
-The twin of unrolling, tables and criteria: it knows the specification, the words of a sentence and a weight for each
-(clique, feature text, states), and nothing of kinds, arenas, programs or feature numbers.
+The twin of unrolling, tables, hard constraints, memories and criteria: it knows the specification, the words of a
+sentence and a weight for each (clique, feature text, states), and nothing of kinds, arenas, programs or feature
+numbers. A labelling gives a state to every label, latent variable and memory; memories are not tried but computed, from
+left to right. A condition is read aloud: what lies outside the sequence makes a test false.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import reference
-from feature_twin import Sentence, Twin
+from feature_twin import TEXT, Sentence, Twin, pattern, unrolled
+from numpy.typing import NDArray
 
-from dcrfdsl.spec.model import CliqueSpec, ModelSpec, Site
+from dcrfdsl.spec import expressions as ex
+from dcrfdsl.spec.model import CliqueSpec, Constraint, Memory, ModelSpec, Site
 
+Floats = NDArray[np.float64]
+Labelling = Mapping[str, Sequence[str]]  # the states of each variable
+Known = Mapping[str, Sequence[str | Collection[str]]]  # of each label: a state, or the states that it may have
 WeightOf = Mapping[tuple[str, str, tuple[str, ...]], float]
 Joins = Callable[[Sentence], Mapping[tuple[int, int], Sequence[str]]]
-Allowed = Callable[[Mapping[str, Sequence[str]], int], bool]
+Allowed = Callable[[Labelling, int], bool]
+Firing = Mapping[Any, Mapping[str, float]]  # anchor -> the features that fire there with their values
 
 
-def position(site: Site, anchor: int | tuple[int, int], names: Sequence[str]) -> int:
-    if isinstance(anchor, tuple):
-        return anchor[names.index(site.place.position)] + site.place.shift
-    return anchor + getattr(site.place, "offset", 0)
+@dataclass(frozen=True, eq=False)
+class Enumerated:
+    """Every possible labelling of a sentence, and how often each weight counts in it."""
 
+    states: Mapping[str, Sequence[str]]
+    length: int
+    index: NDArray[np.int64]  # [labellings, length · variables]  states by number, position by position
+    counts: Floats  #           [labellings, weights]
 
-def offsets(clique: CliqueSpec) -> list[int]:
-    return [getattr(site.place, "offset", 0) for site in clique.sites]
+    def scores(self, weights: Floats) -> Floats:
+        """log potential of each possible labelling."""
+        return self.counts @ weights
+
+    def joint(self, weights: Floats) -> Floats:
+        """log potential of every labelling; axis t·variables + variable, -inf where it is not possible."""
+        total = np.full([len(own) for own in self.states.values()] * self.length, -np.inf)
+        total[tuple(self.index.T)] = self.scores(weights)
+        return total
+
+    def agreeing(self, known: Known) -> NDArray[np.bool_]:
+        """Which labellings have the known labels."""
+        agree = np.ones(len(self.index), bool)
+        for m, (name, states) in enumerate(self.states.items()):
+            for t, allowed in enumerate(known.get(name, ())):
+                own = [allowed] if isinstance(allowed, str) else allowed
+                numbers = [number for number, state in enumerate(states) if state in own]
+                agree &= np.isin(self.index[:, t * len(self.states) + m], numbers)
+        return agree
+
+    def only(self, known: Known) -> Enumerated:
+        """The labellings that have the known labels."""
+        agree = self.agreeing(known)
+        return Enumerated(self.states, self.length, self.index[agree], self.counts[agree])
+
+    def loss(self, weights: Floats, known: Known) -> float:
+        """−log p(known | sentence), all that is not known summed out."""
+        scores = self.scores(weights)
+        return reference.log_sum(scores) - reference.log_sum(scores[self.agreeing(known)])
+
+    def gradient(self, weights: Floats, known: Known, step: float = 1e-5) -> Floats:
+        """Central differences of `loss` in every weight."""
+        scores, agree = self.scores(weights), self.agreeing(known)
+        out = np.zeros(len(weights))
+        for k in np.flatnonzero(self.counts.any(axis=0)):
+            moved = step * self.counts[:, k]
+            losses = [reference.log_sum(s) - reference.log_sum(s[agree]) for s in (scores + moved, scores - moved)]
+            out[k] = (losses[0] - losses[1]) / (2 * step)
+        return out
+
+    def labellings(self, weights: Floats, labels: Sequence[str]) -> dict[tuple[int, ...], float]:
+        """log potential of every labelling of the labels alone, the other variables summed out."""
+        axes = [t * len(self.states) + m for t in range(self.length)
+                for m, name in enumerate(self.states) if name in labels]  # fmt: skip
+        found: dict[tuple[int, ...], list[float]] = {}
+        for row, score in zip(self.index[:, axes].tolist(), self.scores(weights).tolist(), strict=True):
+            found.setdefault(tuple(row), []).append(score)
+        return {row: reference.log_sum(np.array(scores)) for row, scores in found.items()}
 
 
 class TemplateTwin:
-    """`states`: of each label in order.   `weight`: of (clique's label, feature text, states of the sites).
+    """`states`: of each variable in order: labels, latents, memories.   `weight`: of (clique's label, feature text,
+    states of the sites).
 
-    `allowed(labelling, t)`: hard constraints at position t of a labelling {label: states of the sentence}.
-    `views`: of each view its label and what each state is seen as.
-    `joins`: of each relational clique, by its label, the pairs of positions in a sentence with the features that fire.
+    What follows from the specification can also be given by hand. `allowed(labelling, t)`: hard constraints at
+    position t.   `joins`: of each relational clique, by its label, the pairs of positions in a sentence with the
+    features that fire.   `views`: of each view its label and what each state is seen as.
     """
 
     def __init__(
@@ -44,52 +103,62 @@ class TemplateTwin:
         spec: ModelSpec,
         states: Mapping[str, Sequence[str]],
         weight: WeightOf,
-        allowed: Allowed,
+        allowed: Allowed | None = None,
         joins: Mapping[str, Joins] | None = None,
         views: Mapping[str, tuple[str, Mapping[str, str]]] | None = None,
     ):
-        self.spec, self.states, self.weight, self.allowed = spec, states, weight, allowed
+        self.spec, self.states, self.allowed = spec, states, allowed
         self.joins = joins or {}
-        self.views = views or {}
+        self.views = views or {view.name: view_of(spec, view, states) for view in spec.views}
         self.features = Twin(spec, {}, {})
+        self.number = {key: k for k, key in enumerate(weight)}
+        self.weights = np.array(list(weight.values()), float)
 
-    def joint(self, sentence: Sentence) -> np.ndarray:
-        """log potential of every labelling; axis t·labels + label."""
+    # one sentence -----------------------------------------------------------------------------------------------
+
+    def joint(self, sentence: Sentence) -> Floats:
+        """log potential of every labelling; axis t·variables + variable."""
+        return self.enumerate(sentence).joint(self.weights)
+
+    def loss(self, sentence: Sentence, gold: Known) -> float:
+        """−log p(gold | sentence)"""
+        return self.enumerate(sentence).loss(self.weights, gold)
+
+    def enumerate(self, sentence: Sentence) -> Enumerated:
         length = len(next(iter(sentence.values())))
-        names = list(self.states)
         firing = [self.firing(number, sentence, length) for number in range(len(self.spec.cliques))]
-        total = np.zeros([len(self.states[name]) for _ in range(length) for name in names])
-        for index in itertools.product(*(range(size) for size in total.shape)):
-            labelling = {
-                name: [self.states[name][index[t * len(names) + m]] for t in range(length)]
-                for m, name in enumerate(names)
-            }
-            total[index] = self.score(labelling, firing, length)
-        return total
+        possible = list(self.possible(sentence))
+        counts = np.zeros((len(possible), len(self.number)))
+        for row, labelling in zip(counts, possible, strict=True):
+            for key, value in self.fired(labelling, firing, length):
+                if key in self.number:
+                    row[self.number[key]] += value
+        numbers = {name: {state: n for n, state in enumerate(own)} for name, own in self.states.items()}
+        index = [[numbers[name][labelling[name][t]] for t in range(length) for name in self.states]
+                 for labelling in possible]  # fmt: skip
+        return Enumerated(self.states, length, np.array(index, np.int64).reshape(len(index), -1), counts)
 
-    def firing(self, number: int, sentence: Sentence, length: int) -> dict[Any, dict[str, float]]:
-        """Anchor → the features that fire there with their values, the bias included."""
-        clique = self.spec.cliques[number]
-        if clique.where is not None:
-            return {pair: dict.fromkeys(texts, 1.0) for pair, texts in self.joins[clique.label](sentence).items()}
-        low, high = min(offsets(clique)), max(offsets(clique))
-        first = -high if clique.edges == "pad" else 0
-        last = length - 1 - low if clique.edges == "pad" else length - 1
-        bias = (
-            {"bias": 1.0} if not clique.features or "bias" in [getattr(f, "name", "") for f in clique.features] else {}
-        )
-        rows = self.features.rows(number, [sentence])
-        return {
-            anchor: bias | {text: value for text, (value, _) in rows[i].items()}
-            for i, anchor in enumerate(range(first, last + 1))
-        }
+    def possible(self, sentence: Sentence) -> Iterator[Labelling]:
+        """Every labelling that the hard constraints allow, with the memories that follow from it."""
+        length = len(next(iter(sentence.values())))
+        free = [name for name in self.states if name not in {memory.name for memory in self.spec.memories}]
+        for states in itertools.product(*(self.states[name] for _ in range(length) for name in free)):
+            labelling = {name: list(states[m :: len(free)]) for m, name in enumerate(free)}
+            labelling |= {memory.name: [] for memory in self.spec.memories}
+            meaning = Meaning(self, sentence, labelling, length)
+            for t, memory in itertools.product(range(length), self.spec.memories):
+                labelling[memory.name].append(meaning.remembered(memory, t))
+            if self.allowed is not None:
+                allowed = all(self.allowed(labelling, t) for t in range(length))
+            else:
+                allowed = meaning.legal_segments() and all(
+                    meaning.satisfied(constraint, t) for constraint in self.spec.constraints for t in range(length)
+                )
+            if allowed:
+                yield labelling
 
-    def score(
-        self, labelling: Mapping[str, Sequence[str]], firing: Sequence[Mapping[Any, Mapping[str, float]]], length: int
-    ) -> float:
-        if not all(self.allowed(labelling, t) for t in range(length)):
-            return -np.inf
-        total = 0.0
+    def fired(self, labelling: Labelling, firing: Sequence[Firing], length: int) -> Iterator[tuple[Any, float]]:
+        """(clique, feature, states) and value of every feature of every clique, wherever it lies."""
         for clique, fires in zip(self.spec.cliques, firing, strict=True):
             for anchor, features in fires.items():
                 places = [(site.variable, position(site, anchor, clique.positions)) for site in clique.sites]
@@ -101,18 +170,233 @@ class TemplateTwin:
                     for name, t in places
                 )
                 for text, value in features.items():
-                    total += value * self.weight.get((clique.label, text, states), 0.0)
-        return total
+                    yield (clique.label, text, states), value
 
-    def seen(self, labelling: Mapping[str, Sequence[str]], name: str, t: int) -> str:
+    def seen(self, labelling: Labelling, name: str, t: int) -> str:
         if name in self.views:
             label, states = self.views[name]
             return states[labelling[label][t]]
         return labelling[name][t]
 
-    def loss(self, sentence: Sentence, gold: Mapping[str, Sequence[str]]) -> float:
-        """−log p(gold | sentence)"""
-        total = self.joint(sentence)
-        length = len(next(iter(sentence.values())))
-        index = tuple(list(self.states[name]).index(gold[name][t]) for t in range(length) for name in self.states)
-        return reference.log_sum(total) - float(total[index])
+    # features ---------------------------------------------------------------------------------------------------
+
+    def firing(self, number: int, sentence: Sentence, length: int) -> Firing:
+        """Anchor → the features that fire there with their values, the bias included."""
+        clique = self.spec.cliques[number]
+        bias = {"bias": 1.0} if not clique.features or ex.Reference(name="bias") in clique.features else {}
+        if clique.where is not None and clique.label in self.joins:
+            return {pair: dict.fromkeys(texts, 1.0) for pair, texts in self.joins[clique.label](sentence).items()}
+        if clique.where is not None:
+            return {pair: bias | self.joint_features(clique, sentence, pair)
+                    for pair in self.joined(clique, sentence, length)}  # fmt: skip
+        offsets = [getattr(site.place, "offset", 0) for site in clique.sites]
+        first = -max(offsets) if clique.edges == "pad" else 0
+        last = length - 1 - min(offsets) if clique.edges == "pad" else length - 1
+        rows = self.features.rows(number, [sentence])
+        return {
+            anchor: bias | {text: value for text, (value, _) in rows[i].items()}
+            for i, anchor in enumerate(range(first, last + 1))
+        }
+
+    def joined(self, clique: CliqueSpec, sentence: Sentence, length: int) -> Iterator[tuple[int, int]]:
+        """The pairs of positions that a relational clique joins: every pair tried in turn."""
+        least, most = clique.min_gap, length if clique.max_gap is None else clique.max_gap
+        for i in range(length):
+            good = []
+            for j in range(length) if clique.order == "any" else range(i + 1, length):
+                sites = [(site.variable, position(site, (i, j), clique.positions)) for site in clique.sites]
+                exist = i != j and all(0 <= t < length for _, t in sites) and len(set(sites)) == len(sites)
+                where = placed(clique.where, dict(zip(clique.positions, (i, j), strict=True)))
+                (condition,) = unrolled(where, 0)
+                if exist and least <= abs(j - i) <= most and self.features.truth(condition, sentence, 0) is True:
+                    good.append((i, j))
+            yield from good if clique.order == "any" or clique.link == "all" else good[:1]
+
+    def joint_features(self, clique: CliqueSpec, sentence: Sentence, pair: tuple[int, int]) -> dict[str, float]:
+        """Crosses of columns at the joined positions, or next to them: `word[i]=a & word[j-1]=b`."""
+        found = {}
+        at = dict(zip(clique.positions, pair, strict=True))
+        for feature in clique.features:
+            texts = []
+            for factor in feature.factors if isinstance(feature, ex.Cross) else (feature,):
+                if factor == ex.Reference(name="bias"):
+                    continue
+                (condition,) = unrolled(placed(factor, at), 0)
+                value = self.features.term(condition, sentence, 0)
+                texts.append(f"{named_place(factor)}={value if isinstance(value, str) else value[0]}")
+            if texts:
+                found[" & ".join(texts)] = 1.0
+        return found
+
+
+def position(site: Site, anchor: int | tuple[int, int], names: Sequence[str]) -> int:
+    if isinstance(anchor, tuple):
+        return anchor[names.index(site.place.position)] + site.place.shift
+    return anchor + getattr(site.place, "offset", 0)
+
+
+def placed(node: Any, at: Mapping[str, int]) -> Any:
+    """An expression with the named positions i and j as offsets from the start of the sentence."""
+    if isinstance(node, ex.Named):
+        return ex.At(offset=at[node.position] + node.shift)
+    if isinstance(node, tuple):
+        return tuple(placed(part, at) for part in node)
+    if isinstance(node, ex.Frozen):
+        return node.model_copy(update={name: placed(part, at) for name, part in node})
+    return node
+
+
+def named_place(term: ex.Reference) -> str:
+    return f"{term.name}[{term.place.position}{f'{term.place.shift:+d}' if term.place.shift else ''}]"
+
+
+# conditions -------------------------------------------------------------------------------------------------------
+
+
+class Meaning:
+    """What conditions say of one labelling of one sentence."""
+
+    def __init__(self, twin: TemplateTwin, sentence: Sentence, labelling: Labelling, length: int):
+        self.twin, self.spec, self.sentence = twin, twin.spec, sentence
+        self.labelling, self.length = labelling, length
+
+    # statements
+
+    def satisfied(self, constraint: Constraint, t: int) -> bool:
+        """Whether a `forbid` or `require` holds at t, or has no instance there."""
+        places = [offset(term) for term in terms(constraint.condition, constraint.when) if self.is_variable(term)]
+        if not all(0 <= t + o < self.length for o in places):
+            return True
+        held = self.holds(constraint.condition, t)
+        if constraint.action == "forbid":
+            return not held
+        return held or (constraint.when is not None and not self.holds(constraint.when, t))
+
+    def legal_segments(self) -> bool:
+        return all(
+            SEGMENTS[label.domain.name](self.labelling[label.name])
+            for label in self.spec.labels
+            if label.domain.kind == "scheme" and label.constrain
+        )
+
+    def remembered(self, memory: Memory, t: int) -> str:
+        """The state of a memory at t, of the states before it."""
+        states = self.twin.states[memory.name]
+        initially = memory.initially or "no"
+        if t == 0:
+            return initially
+        value = memory.value
+        chosen = value.value if value.condition is None or self.holds(value.condition, t) else value.otherwise
+        if isinstance(chosen, ex.Reference) and not self.is_variable(chosen) and self.spec.column(chosen.name) is None:
+            return chosen.name
+        if memory.domain is None or not isinstance(chosen, ex.Reference | ex.Apply):
+            return "yes" if self.holds(chosen, t) else "no"
+        text = self.text(chosen, t)
+        return text if text is not None and text in states else initially
+
+    # tests: false where they read outside the sequence
+
+    def holds(self, condition: ex.Condition, t: int) -> bool:
+        match condition:
+            case ex.Not(inner=inner):
+                return not self.holds(inner, t)
+            case ex.And(parts=parts):
+                return all(self.holds(part, t) for part in parts)
+            case ex.Or(parts=parts):
+                return any(self.holds(part, t) for part in parts)
+        if not any(self.is_variable(term) for term in terms(condition)):
+            (plain,) = unrolled(condition, 0)
+            return self.twin.features.truth(plain, self.sentence, t) is True
+        if isinstance(condition, ex.Equals):
+            left, right = self.text(condition.left, t), self.text(condition.right, t)
+            return left is not None and right is not None and (left == right) != condition.negated
+        term = condition if isinstance(condition, ex.Reference) else condition.term
+        text = self.text(term, t)
+        return text is not None and says(condition, text)
+
+    def text(self, term: ex.Reference | ex.Apply, t: int) -> str | None:
+        """The state of a variable, the text of a column, or the word itself; None outside the sequence."""
+        if self.is_variable(term):
+            at = t + offset(term)
+            return self.twin.seen(self.labelling, term.name, at) if 0 <= at < self.length else None
+        if isinstance(term, ex.Reference) and self.spec.column(term.name) is None:
+            return term.name
+        (plain,) = unrolled(term, 0)
+        found = self.twin.features.term(plain, self.sentence, t)
+        return None if isinstance(found, str) else found[0]
+
+    def is_variable(self, term: ex.Reference | ex.Apply) -> bool:
+        return isinstance(term, ex.Reference) and (term.name in self.twin.states or term.name in self.twin.views)
+
+
+def says(condition: ex.Condition, text: str) -> bool:
+    """Whether a test of one value is true of `text`."""
+    match condition:
+        case ex.Reference():
+            return text == "yes"
+        case ex.Is(state=state, negated=negated):
+            return (text == state) != negated
+        case ex.InSet(states=states, negated=negated):
+            return (text in states) != negated
+        case ex.Matches(regex=regex):
+            return bool(pattern(regex).fullmatch(text))
+        case ex.Has(regex=regex):
+            return bool(pattern(regex).search(text))
+    raise AssertionError(condition)
+
+
+def terms(*conditions: ex.Condition | None) -> Iterator[ex.Reference | ex.Apply]:
+    for condition in conditions:
+        match condition:
+            case None:
+                pass
+            case ex.Reference() | ex.Apply():
+                yield condition
+            case ex.Not(inner=inner):
+                yield from terms(inner)
+            case ex.And(parts=parts) | ex.Or(parts=parts):
+                yield from terms(*parts)
+            case ex.Equals(left=left, right=right):
+                yield from (left, right)
+            case _:
+                yield condition.term
+
+
+def offset(term: ex.Reference | ex.Apply) -> int:
+    return getattr(term.place, "offset", 0)
+
+
+def view_of(spec: ModelSpec, view: Any, states: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:
+    """The label of a view and what each of its states is seen as: state by state."""
+    value = view.value
+    inner = [node.arguments[0].value if isinstance(node, ex.Apply) else node
+             for node in terms(value.value, value.condition, value.otherwise)]  # fmt: skip
+    (label,) = {node.name for node in inner if node.name in states}
+
+    def taken(node: ex.Condition, state: str) -> str:
+        if isinstance(node, ex.Apply):
+            return TEXT[node.function](state, [node.arguments[1].value.value])[0]
+        if isinstance(node, ex.Reference):
+            return state if node.name == label else node.name
+        return "yes" if says(node, state) else "no"
+
+    def seen(state: str) -> str:
+        first = value.condition is None or says(value.condition, state)
+        return taken(value.value if first else value.otherwise, state)
+
+    return label, {state: seen(state) for state in states[label]}
+
+
+def goes_on(states: Sequence[str], before: str, after: str) -> bool:
+    """Whether every state with a mark of `after` has one of the same type with a mark of `before` to its left."""
+    return all(
+        state[0] not in after or (t > 0 and states[t - 1][0] in before and states[t - 1][1:] == state[1:])
+        for t, state in enumerate(states)
+    )
+
+
+SEGMENTS: dict[str, Callable[[Sequence[str]], bool]] = {
+    "bio": lambda states: goes_on(states, "BI", "I"),
+    # read backwards, what must go on is what must have begun
+    "bioes": lambda states: goes_on(states, "BI", "IE") and goes_on(states[::-1], "IE", "BI"),
+}

@@ -29,8 +29,8 @@ from dcrfdsl.spec.check.training import METRICS
 from dcrfdsl.spec.model import ModelSpec
 from dcrfdsl.spec.resolve import Resolved, load_template, load_text
 
-BAD = ("names", "settings", "graph", "constraints", "training", "data")
-GOOD = ("chains", "features", "constraints", "graph", "relations", "training")
+BAD = ("names", "settings", "graph", "hidden", "constraints", "training", "data")
+GOOD = ("chains", "features", "constraints", "graph", "hidden", "relations", "training")
 REGISTERED = ("soundex",)
 
 
@@ -162,10 +162,34 @@ ONE_MISTAKE = {
         HEAD + "clique chunk: word\ntrain likelihood as one seed = 1\ntrain likelihood as two after one\n",
         "missing-colon",
     ),
-    "a latent in cliques, once": (
+    "a latent in a constraint on a state that it has not": (
+        HEAD + "latent z in 2\nclique chunk: word\nclique z, chunk: word\nforbid z is 2 and chunk is O\n",
+        "unknown-state",
+    ),
+    "states that go round in a circle": (
         HEAD
-        + "latent z in 2\nclique chunk: word\nclique z, chunk: word\nclique z[-1], z\nforbid z is 1 and chunk is O\n",
-        "not-yet",
+        + "latent z in states(u)\nlatent u in states(z)\nmemory m in states(u) = u[-1]\nclique chunk, z, u, m: word\n",
+        "states-cycle",
+    ),
+    "a memory of another's unknown states": (
+        HEAD + "memory m in states(chonk) = chunk[-1]\nmemory n in states(m) = m[-1]\nclique chunk, m, n: word\n",
+        "unknown-name",
+    ),
+    "a memory that reads the present": (
+        HEAD + "memory m in states(chunk) = chunk if chunk[-1] is O else m[-1] initially O\nclique chunk, m: word\n",
+        "memory-future",
+    ),
+    "a memory of a misspelt state": (
+        HEAD + "memory m in {A, B} = C if chunk[-1] is O else m[-1] initially A\nclique chunk, m: word\n",
+        "unknown-state",
+    ),
+    "a memory of a regex that is none": (
+        HEAD + "memory m = chunk[-1] matches /(/\nclique chunk, m: word\n",
+        "bad-regex",
+    ),
+    "a latent variable that only another one knows": (
+        HEAD + "latent z in 2\nlatent u in 2\nclique chunk: word\nclique z, chunk\nforbid u is 1 and u[-1] is 1\n",
+        "idle-latent",
     ),
     "a clique with a name that is taken": (HEAD + "clique chunk as chunk: word\n", "declared-twice"),
     "a constraint on a state that there is not": (
@@ -219,6 +243,20 @@ RIGHT = {
     "a group in a cross": HEAD + "features f: word, pos\nclique chunk: f[-1] & f, bias & f\n",
     "columns with names of functions": "data conll(first, last, tag)\nlabel tag\nclique tag: first, last\n",
     "stages that do not run": HEAD + "clique chunk: word\ntrain mce as m: prior = nonsense\ntrain likelihood\n",
+    "a label that only a memory of a memory reads": (
+        HEAD + "label pos in {N, V}\nmemory m = pos[-1] is V\nmemory n = m[-1]\nclique chunk, n: word\n"
+    ),
+    "a memory that only a constraint reads": (
+        HEAD + "memory m = m[-1] or chunk[-1] is O\nclique chunk: word\nforbid chunk is B-NP and m and word is the\n"
+    ),
+    "a memory that is named like a function": (
+        HEAD
+        + "memory last in states(chunk) = last[-1] if chunk[-1] is O else chunk[-1] initially O\n"
+        + "clique chunk, last: word\n"
+    ),
+    "a latent variable that only constraints tie to a label": (
+        HEAD + "latent z in 2\nclique chunk: word\nrequire z is 1 when chunk is O\n"
+    ),
     "no stage at all": HEAD + "clique chunk: word\n",
 }
 
@@ -231,7 +269,7 @@ def test_what_is_right_gets_no_complaint(case: str) -> None:
 def test_complaints_come_in_the_order_of_the_text() -> None:
     text = (LANGUAGE / "bad" / "training" / "not_yet.dcrf").read_text(encoding="utf-8")
     starts = [d.primary.span.start for d in check(load_text(text)) if d.primary]
-    assert len(starts) >= 8 and starts == sorted(starts)
+    assert len(starts) >= 4 and starts == sorted(starts)
 
 
 def test_a_label_column_that_the_segments_metric_cannot_read_is_found_in_the_data() -> None:
@@ -247,8 +285,8 @@ def test_a_label_column_that_the_segments_metric_cannot_read_is_found_in_the_dat
 EXAMPLES: Mapping[str, list[int]] = {
     "01_chunker": [],
     "02_factorial": [],
-    "03_long_range": [9],
-    "04_latent_memory": [6, 7, 9, 11, 12],
+    "03_long_range": [],
+    "04_latent_memory": [],
     "05_criteria": [31],
     "06_pieces": [7, 8, 9, 10, 15, 18],
     "07_label_bias": [10],
@@ -375,7 +413,7 @@ def test_the_formats_that_run_are_those_that_are_read() -> None:
 # nothing is too odd to be checked -------------------------------------------------------------------------------------
 
 SOURCES = [path.read_text(encoding="utf-8") for path in sorted(LANGUAGE.glob("good/*/*.dcrf"))]
-SOURCES += [path.read_text(encoding="utf-8") for path in sorted(LANGUAGE.glob("bad/[cgt]*/*.dcrf"))]
+SOURCES += [path.read_text(encoding="utf-8") for path in sorted(LANGUAGE.glob("bad/[cght]*/*.dcrf"))]
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 PARTS = sorted({token for source in SOURCES for token in TOKEN.findall(source)})
 
@@ -406,7 +444,7 @@ def test_no_template_breaks_the_checker(text: str) -> None:
     assert len(places) == len(set(places))
 
 
-SPECS = [resolved_file(path).spec.model_dump() for path in sorted(LANGUAGE.glob("*/[cgst]*/*.dcrf"))]
+SPECS = [resolved_file(path).spec.model_dump() for path in sorted(LANGUAGE.glob("*/[cghst]*/*.dcrf"))]
 WORDS_OF_SPECS = (
     "chunk",
     "word",

@@ -14,6 +14,7 @@ from template_twin import TemplateTwin
 from dcrfdsl.criteria import CRITERIA
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.errors import DcrfError
+from dcrfdsl.given import gold_of as full_gold
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.spec.settings import ExactSettings, TrpSettings
@@ -37,7 +38,7 @@ def objective_of(model, corpus, settings, precision=0.0, threads=1):
 
     entry = METHODS[settings.method]
     rows, relations = model.extractor.extract(corpus), model.extractor.relations(corpus)
-    gold = encode_labels(model.spec, model.states, corpus).codes
+    gold = full_gold(model.spec, model.states, model.extractor, corpus, encode_labels(model.spec, model.states, corpus))
     _, counts = learn_parameters(
         model.spec.cliques, model.graph, rows, [s.num_features for s in model.extractor.sets], gold,
         corpus.sentence_off, relations,

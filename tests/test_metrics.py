@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.metrics import (
+    AMBIGUOUS,
     METRICS,
     MISSING,
     UNSEEN,
@@ -285,6 +286,91 @@ def test_missing_gold_hides_a_predicted_segment() -> None:
     assert found["segments(y).f1"] == 1.0
 
 
+# what is partly known ----------------------------------------------------------------------------------------------
+
+PARTIAL = {
+    # states, gold sets, gold codes, predicted codes: share right, tokens that the model cannot get right
+    "one of the set": ("ab", [(0, 1)], [AMBIGUOUS], [1], 1.0, 0),
+    "none of the set": ("abc", [(0, 1)], [AMBIGUOUS], [2], 0.0, 0),
+    "each token has its own set": ("abc", [(0, 1), (1, 2)], [AMBIGUOUS, AMBIGUOUS - 1], [0, 0], 0.5, 0),
+    "beside known and missing values": ("abc", [(0, 1)], [2, AMBIGUOUS, MISSING, 1], [2, 1, 0, 0], 2 / 3, 0),
+    "a new state in the set": ("ab", [(1, 2)], [AMBIGUOUS, AMBIGUOUS], [1, 0], 0.5, 0),
+    "only new states in the set": ("ab", [(2, 3)], [AMBIGUOUS, 0], [1, 0], 0.5, 1),
+}
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_an_ambiguous_value_is_right_if_the_prediction_is_one_of_its_states(name: str) -> None:
+    known, sets, gold, predicted, share, unseen = PARTIAL[name]
+    evaluation = Evaluation(
+        {"y": np.array(gold)}, {"y": np.array(predicted)}, {"y": (*known, "new", "newer")}, np.array([0, len(gold)]),
+        {"y": len(known)}, sets={"y": sets},
+    )  # fmt: skip
+    whole = float(share == 1.0)  # there is one sentence
+    assert shares(evaluation) == (share, share, whole, unseen)
+
+
+# Of each token: gold of two labels (`?`: missing, `ab`: one of them) and their predictions.
+JOINT = {
+    "both right": ("a a", "a a", 1, 1),
+    "one of two wrong": ("a a", "a b", 0, 1),
+    "one missing, the other right": ("a ?", "a b", 0, 0),
+    "one missing, the other wrong": ("? a", "b b", 0, 0),
+    "one of a set and a known one": ("ab c", "b c", 1, 1),
+    "not of the set, and a known one": ("ab c", "c c", 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", JOINT)
+def test_joint_accuracy_counts_tokens_whose_labels_are_all_known(name: str) -> None:
+    """The case stands beside a token that is right, so the share tells whether it counts."""
+    gold, predicted, right, counted = JOINT[name]
+    codes = {"?": MISSING, "ab": AMBIGUOUS, "a": 0, "b": 1, "c": 2}
+    columns = [[codes[text], 0] for text in gold.split()]
+    guesses = [[codes[text], 0] for text in predicted.split()]
+    evaluation = Evaluation(
+        dict(zip("xy", map(np.array, columns), strict=True)), dict(zip("xy", map(np.array, guesses), strict=True)),
+        {"x": "abc", "y": "abc"}, np.array([0, 2]), sets={"x": [(0, 1)], "y": [(0, 1)]},
+    )  # fmt: skip
+    assert measure(evaluation, [call("joint_accuracy")])["joint_accuracy"] == (right + 1) / (counted + 1)
+
+
+HIDDEN = {
+    # gold (`?`: missing, `*`: one of B-A and I-A), predicted; segments right, predicted, gold
+    "a whole segment is hidden": ("? O B-A", "B-A O B-A", (1, 1, 1)),
+    "a segment ends where the gold is hidden": ("B-A ? O", "B-A I-A O", (1, 1, 1)),
+    "a segment goes on behind what is hidden": ("B-A * I-A", "B-A I-A I-A", (2, 2, 2)),
+    "the visible part differs": ("B-A * I-A", "B-A I-A O", (1, 1, 2)),
+    "the visible part has another type": ("* I-A", "B-B I-B", (0, 1, 1)),
+    "a segment is broken at what is hidden": ("B-A ? B-A", "B-A B-A I-A", (2, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_position_that_cannot_be_compared_is_outside_in_both(name: str) -> None:
+    gold, predicted, expected = HIDDEN[name]
+    states = ["O", "B-A", "I-A", "B-B", "I-B"]
+    codes = {"?": MISSING, "*": AMBIGUOUS, **{state: code for code, state in enumerate(states)}}
+    columns = [np.array([codes[tag] for tag in text.split()]) for text in (gold, predicted)]
+    assert segment_counts(columns[0], columns[1], states, np.array([0, len(columns[0])])) == expected
+
+
+@given(tag_pairs("BI"), st.data())
+def test_hidden_positions_count_as_if_both_sides_had_said_outside(
+    pairs: list[list[tuple[str, str]]], data: st.DataObject
+) -> None:
+    gold, predicted = ([[pair[side] for pair in sentence] for sentence in pairs] for side in (0, 1))
+    states = sorted({"O", *chain(*gold), *chain(*predicted)})
+    codes, off = coded(gold, states)
+    ours, _ = coded(predicted, states)
+    hidden = np.array(data.draw(st.lists(st.booleans(), min_size=len(codes), max_size=len(codes))), bool)
+    marks = data.draw(st.lists(st.sampled_from([MISSING, AMBIGUOUS, AMBIGUOUS - 3]), min_size=1))
+    seen = np.where(hidden, np.resize(marks, len(codes)), codes)
+    outside = states.index("O")
+    expected = segment_counts(np.where(hidden, outside, codes), np.where(hidden, outside, ours), states, off)
+    assert segment_counts(seen, ours, states, off) == expected
+
+
 # from a corpus --------------------------------------------------------------------------------------------------------
 
 DATA = DataSpec(format="conll", columns=(Column(name="word", source="word"), Column(name="y", source="y")))
@@ -295,20 +381,60 @@ def corpus(*sentences: str) -> Corpus:
     return corpus_from_rows([[tuple(token.split("/")) for token in text.split()] for text in sentences], DATA)
 
 
+SPLIT = Label(name="y", ambiguous="|")
 ENCODED = {
-    "plain": (Label(name="y"), ["N", "V"], "a/V b/N", [1, 0], ("N", "V")),
-    "new": (Label(name="y"), ["N"], "a/V b/N c/W d/V", [1, 0, 2, 1], ("N", "V", "W")),
-    "others": (Label(name="y", others="O"), ["B", "O"], "a/V b/B c/O", [1, 0, 1], ("B", "O")),
-    "missing": (Label(name="y", missing="_"), ["N"], "a/_ b/N", [MISSING, 0], ("N",)),
-    "several": (Label(name="y", ambiguous="|"), ["N", "|"], "a/N|V b/N c/|", [MISSING, 0, 1], ("N", "|")),
-}
+    # label, states of the model, data: codes, states with the new ones, sets
+    "plain": (Label(name="y"), ["N", "V"], "a/V b/N", [1, 0], ("N", "V"), ()),
+    "new": (Label(name="y"), ["N"], "a/V b/N c/W d/V", [1, 0, 2, 1], ("N", "V", "W"), ()),
+    "others": (Label(name="y", others="O"), ["B", "O"], "a/V b/B c/O", [1, 0, 1], ("B", "O"), ()),
+    "missing": (Label(name="y", missing="_"), ["N"], "a/_ b/N", [MISSING, 0], ("N",), ()),
+    "missing is a state too": (Label(name="y", missing="_"), ["_", "N"], "a/_ b/N", [MISSING, 1], ("_", "N"), ()),
+    "not declared ambiguous": (Label(name="y"), ["N", "V"], "a/N|V", [2], ("N", "V", "N|V"), ()),
+    "several": (SPLIT, ["A", "B", "C"], "a/A|B b/A c/B|A d/C|B", [-3, 0, -3, -4], ("A", "B", "C"), ((0, 1), (1, 2))),
+    "twice the same": (SPLIT, ["A", "B"], "a/A|A", [0], ("A", "B"), ()),
+    "all states": (SPLIT, ["A", "B"], "a/B|A", [MISSING], ("A", "B"), ()),
+    "a state with the mark": (SPLIT, ["A", "A|B", "|"], "a/A|B b/|", [1, 2], ("A", "A|B", "|"), ()),
+    "several, one new": (SPLIT, ["A", "B"], "a/A|X", [-3], ("A", "B", "X"), ((0, 2),)),
+    "several, one missing": (Label(name="y", missing="_", ambiguous="|"), ["A", "B"], "a/A|_", [-2], ("A", "B"), ()),
+    "several and others": (
+        Label(name="y", others="O", ambiguous="|"), ["A", "B", "O"], "a/A|X b/X|Z", [-3, 2], ("A", "B", "O"), ((0, 2),)
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ENCODED)
 def test_gold_texts_are_codes_of_the_model(name: str) -> None:
-    label, states, text, codes, all_states = ENCODED[name]
-    gold = encode_gold(label, states, corpus(text).text_column("y"))
-    assert (gold.codes.tolist(), gold.states) == (codes, all_states)
+    label, states, text, *expected = ENCODED[name]
+    gold = encode_gold(label, states, corpus(text))
+    assert [gold.codes.tolist(), gold.states, gold.sets] == expected
+
+
+def test_a_set_with_an_empty_member_is_one_message() -> None:
+    with pytest.raises(DcrfError) as caught:
+        encode_gold(SPLIT, ["A"], corpus("a/A", "b/A|"))
+    assert (caught.value.diagnostics[0].slug, caught.value.diagnostics[0].location) == ("empty-member", "<rows>:2")
+
+
+def test_what_partly_known_labels_leave_out_is_counted() -> None:
+    data = DataSpec(format="conll", columns=tuple(Column(name=name, source=name) for name in ("word", "x", "y")))
+    spec = ModelSpec(data=data, labels=(Label(name="x", missing="_"), Label(name="y", missing="?", ambiguous="|")))
+    gold = corpus_from_rows([[("a", "P", "B-A|O"), ("b", "_", "O"), ("c", "_", "?")]], data)
+    states = {"x": ("P", "Q"), "y": ("B-A", "I-A", "O"), "hidden": ("0", "1")}
+    predicted = {"x": np.array([0, 1, 1]), "y": np.array([2, 2, 0]), "hidden": np.array([0, 0, 0])}
+    assert evaluate_predictions(spec, gold, predicted, states) == {
+        "accuracy(x)": 1.0,  # of one token
+        "segments(y).f1": 0.0,  # nothing to find: the only B-A is predicted where the gold is missing
+        "segments(y).precision": 0.0,
+        "segments(y).recall": 0.0,
+        "joint_accuracy": 1.0,  # of the first token
+        "tokens": 3,
+        "sentences": 1,
+        "unseen_labels": 0,
+        "not_scored(x)": 2,
+        "not_scored(y)": 1,
+        "ambiguous(y)": 1,
+        "not_scored(joint_accuracy)": 2,
+    }
 
 
 def test_a_value_is_new_where_training_did_not_show_it() -> None:

@@ -62,8 +62,8 @@ class Compiled:
         if best == -np.inf:
             return labelling[:0], loss[:0]
         found = search_labellings(
-            0, self.shapes, self.programs, logs, self.step, self.variable, labelling, loss, np.empty(count),
-            np.empty((count, 3), np.int64),
+            0, self.shapes, self.programs, logs, self.step, self.variable, len(self.graph.cards), labelling, loss,
+            np.empty(count), np.empty((count, 3), np.int64),
         )  # fmt: skip
         return labelling[:found], best - loss[:found]
 

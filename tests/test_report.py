@@ -30,6 +30,7 @@ class Step:
     gradient_norm: float
     seconds: float
     dev: float | None = None
+    start: int = 0
 
 
 def run(count: int, *, factor: float = 0.5, pace: float = 2.0) -> list[Step]:

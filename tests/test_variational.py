@@ -21,7 +21,8 @@ from dcrfdsl.graph.appearance import bank_forests
 from dcrfdsl.graph.bank import ShapeBank
 from dcrfdsl.inference import METHODS, Expectations, Workers, infer_graph
 from dcrfdsl.kernels.messages import node_potentials
-from dcrfdsl.kernels.trw import reweighted_beliefs, reweighted_messages, stretch_tables
+from dcrfdsl.kernels.trw import reweighted_messages, stretch_tables
+from dcrfdsl.kernels.trw_beliefs import reweighted_beliefs
 from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.spec.settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
 from dcrfdsl.training import fit
@@ -258,6 +259,27 @@ def test_gibbs_keeps_to_what_is_possible():
             assert (own[np.isneginf(table)] == 0.0).all()
 
 
+def ends_apart(strength):
+    """A chain of variables that are nearly always equal: all first, or all second."""
+    tie = strength * np.eye(2)
+    return FactorGraph((2,) * 6, tuple((v, v + 1) for v in range(5)), (tie,) * 5)
+
+
+def test_gibbs_says_where_its_chains_do_not_meet():
+    """From all first to all second leads only through labellings that are e²⁵ times less likely."""
+    assert infer_graph(ends_apart(1.0), "mar", GibbsSettings()).status.converged
+    stuck = [infer_graph(ends_apart(25.0), "mar", GibbsSettings(seed=seed)) for seed in range(8)]
+    assert sum(not result.status.converged for result in stuck) >= 6  # all chains may begin at the same end
+    for result in stuck:
+        assert result.status.converged or result.status.residual > 0.2
+
+
+def test_gibbs_rarely_cries_wolf():
+    """Of the small families, which mix, hardly any run says that it did not."""
+    runs = [infer_graph(family_graph(family), "mar", GibbsSettings(seed=s)) for family in FAMILIES for s in range(8)]
+    assert sum(not run.status.converged for run in runs) <= 1
+
+
 def test_gibbs_has_no_log_z():
     graph = family_graph("chain")
     assert infer_graph(graph, "mar", GibbsSettings(samples=10)).log_z is None
@@ -445,6 +467,45 @@ def test_known_graphs_lie_between_the_bounds(name):
         assert infer_graph(graph, "map", method).score <= best + slack(best)
 
 
+def known_marginals(answers):
+    return [np.array(own) for own in answers["exact"]["var_marginals"]]
+
+
+@needs_reference
+@pytest.mark.parametrize("name", NAMES)
+def test_gibbs_of_known_graphs_is_within_four_standard_errors_by_effective_sample_size(name):
+    """Runs of other seeds say how many independent draws a run's marginals are worth: p (1 − p) / variance.
+
+    The least of a variable's states counts for all of them, and it is at most the number of samples. Where runs say
+    that their chains disagree, some are far off.
+    """
+    graph, answers = stored(name)
+    if any(np.isneginf(table).any() for table in graph.log_tables):
+        pytest.skip("with hard zeros single changes need not reach every labelling")
+    samples = 600
+    runs = [infer_graph(graph, "mar", GibbsSettings(samples=samples, burn_in=300, seed=s)) for s in range(CHAINS)]
+    found = [np.array(own) for own in zip(*(run.marginals for run in runs), strict=True)]
+    if sum(not run.status.converged for run in runs) > CHAINS / 4:
+        gaps = [np.abs(own - known).max() for own, known in zip(found, known_marginals(answers), strict=True)]
+        assert max(gaps) > 0.1
+        return
+    for own, known in zip(found, known_marginals(answers), strict=True):
+        spread = known * (1.0 - known)
+        worth = [p / v for p, v in zip(spread, own.var(axis=0, ddof=1), strict=True) if v > 0]
+        errors = np.sqrt(spread / (min([samples, *worth]) * CHAINS))
+        assert (np.abs(own.mean(axis=0) - known) <= 4.0 * errors + 1e-9).all()
+
+
+@needs_reference
+@pytest.mark.parametrize("name", NAMES)
+def test_gibbs_says_of_known_graphs_whether_it_mixes(name):
+    """A run whose chains agree is within four of the standard errors that it reports, hard zeros or not."""
+    graph, answers = stored(name)
+    result = infer_graph(graph, "mar", GibbsSettings(samples=4000))
+    gap = max(np.abs(own - known).max() for own, known in zip(result.marginals, known_marginals(answers), strict=True))
+    assert not result.status.converged or gap <= 4.0 * result.status.residual + 1e-9
+
+
 @needs_reference
 @pytest.mark.parametrize("name", NAMES)
 def test_mean_field_reaches_a_known_optimum(name):
@@ -486,6 +547,8 @@ def test_trw_at_stored_appearances_gives_the_stored_bound(name):
     assert converged
     var_belief, belief = np.zeros_like(node), np.zeros_like(logs)
     scratch = np.zeros(max(sizes))
-    log_z = reweighted_beliefs(0, shapes, edges, rho, off, stretched, peak, node, message, var_belief, belief, scratch)
+    log_z = reweighted_beliefs(
+        0, shapes, edges, rho, off, stretched, peak, fits, node, message, var_belief, belief, scratch
+    )
     assert log_z + taken == pytest.approx(known["logZ"], rel=1e-9)
     np.testing.assert_allclose(var_belief, np.concatenate(known["var_marginals"]), atol=1e-7)

@@ -112,50 +112,36 @@ def trained_costs(
     resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
+    from ..assembly import assemble
     from ..criteria.likelihood import gradient_runs
-    from ..data.labels import check_gold, encode_labels, learn_states, raise_if_any
-    from ..features.extract import FeatureExtractor
-    from ..features.lexicons import load_lexicons
-    from ..graph import ModelGraph, clique_templates, learn_parameters
     from ..graph.cost import training_cost
-    from ..inference import choose_method
+    from ..inference import Binder, choose_method, mixed_method
     from ..spec.values import inference_settings, stage_chain, stage_settings
-    from ..training import broken_constraints
 
     spec = resolved.require()
-    states = learn_states(spec, corpus, resolved.directories)
-    gold = encode_labels(spec, states, corpus)
-    raise_if_any(check_gold(spec, states, corpus, gold))
-    lexicons = load_lexicons(spec, resolved.directories)
-    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
-    relations = extractor.relations(corpus)
-    warnings = [*_silent_features(extractor, corpus), *_idle_lexicons(spec, corpus, lexicons, registered)]
-    templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-    graph = ModelGraph(tuple(states), tuple(len(own) for own in states.values()), templates)
-    raise_if_any(broken_constraints(graph, corpus, gold.codes))
-    parameters, _ = learn_parameters(
-        spec.cliques,
-        graph,
-        rows,
-        [own.num_features for own in extractor.sets],
-        gold.codes,
-        corpus.sentence_off,
-        relations,
-    )
+    problem = assemble(spec, corpus, resolved.directories, registered)
+    extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
+    warnings = [*_silent_features(extractor, corpus), *_idle_lexicons(spec, corpus, problem.lexicons, registered)]
+    parameters, _ = problem.learn_parameters()
     runs = gradient_runs(parameters.num_weights)
     cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, relations=relations)
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
     asked = settings.infer or inference_settings(spec)
-    method, _ = choose_method(graph, asked)
-    counts: dict[str, int | None] = {name: len(own) for name, own in states.items()}
-    for clique, template in zip(spec.cliques, templates, strict=False):  # constraints come after the cliques
+    method, method_settings = choose_method(graph, asked)
+    taken = f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
+    if method == "auto":  # the graphs of the data decide
+        bound = Binder(graph, parameters, programs=False).bind(rows, corpus.sentence_off, relations)
+        method = mixed_method(bound, method_settings).words()
+        taken = f"`auto` takes {method}"
+    counts: dict[str, int | None] = {name: len(own) for name, own in problem.states.items()}
+    for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
         counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
     cliques = [
         (clique.label, *_table_of(clique, counts), f"{weights:,}")
         for clique, weights in zip(spec.cliques, cost.weights, strict=True)
     ]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
-    seconds = cost.seconds(exact=method == "exact", cores=cores)
+    seconds = cost.seconds(exact=method == "exact" and not cost.joined, cores=cores)
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
     totals = [
         ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
@@ -163,7 +149,7 @@ def trained_costs(
         *(("joined", _joined_words(own)) for own in cost.joined),
         ("exact", "depends on what each sentence joins" if cost.joined else f"{_work(cost.exact.work)}; {width}"),
         ("one sweep", _work(cost.sweep)),
-        ("method", f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"),
+        ("method", taken),
         ("memory", f"about {cost.memory / 1e6:,.0f} MB, and what the program itself takes"),
         ("time", f"very roughly {duration(seconds)} on {cores} core{'' if cores == 1 else 's'}"),
     ]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .console import Features, Json, Quiet, Talk
 from .inputs import read_features, read_gold
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..inference.status import RunStatus
 
 __all__ = ["evaluate"]
 
@@ -35,9 +39,10 @@ def evaluate(
     from ..model import TrainedModel
     from ..report import print_table, scores_table
 
+    talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
-    corpus = read_gold(data, trained.spec, Talk(quiet))
-    scores = trained.evaluate(corpus)
+    corpus = read_gold(data, trained.spec, talk)
+    scores = trained.evaluate(corpus, on_status=lambda status: _warn(status, corpus, talk))
     if as_json:
         print(json.dumps(scores))
         return
@@ -47,6 +52,20 @@ def evaluate(
     for name, value in scores.items():
         if name not in shares:
             print(f"{name.replace('_', ' ')}: {value:,}")
+
+
+def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
+    """Says where inference did not do what it should."""
+    from ..inference.status import contradiction_words
+
+    if status.impossible:
+        places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]
+        talk(f"warning: {contradiction_words(places)}; scored as if every label had its first state there")
+    if not status.converged:
+        talk(
+            f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
+            f"(largest change {status.residual:.1e}); their labels are the best that was found"
+        )
 
 
 def _is_no_share(name: str) -> bool:

@@ -66,7 +66,14 @@ def infer(
     status = result.status
     if status.impossible:
         refuse("no-assignment", f"no assignment of `{graph}` is possible: each has potential 0, log Z is -inf")
-    if not status.converged:
+    if status.damped:
+        talk("note: the messages oscillated and were damped")
+    if not status.converged and method == "gibbs":
+        talk(
+            f"warning: the chains of `gibbs` do not agree: their average has a standard error of {status.residual:.1e} "
+            f"after {status.iterations} sweeps; try more --samples, or another method"
+        )
+    elif not status.converged:
         talk(
             f"warning: `{method}` did not converge: what it computes still moves by {status.residual:.1e} "
             f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..data import Chunk, Corpus
+    from ..data.labels import EncodedLabels
     from ..inference.cliques import CliqueMarginal
     from ..inference.decoding import NBest
     from ..model import TrainedModel
@@ -42,7 +43,7 @@ def tag(
     nbest: Annotated[
         int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
     ] = None,
-    given: Annotated[bool, typer.Option("--given", help="Keep the labels of the input, _ is free.")] = False,
+    given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
     as_json: Json = False,
     threads: Threads = None,
     features: Features = None,
@@ -54,27 +55,34 @@ def tag(
     columns of each token in conll, comments in CoNLL-U, keys "rank" and "probability" in jsonl. A probability is _
     (null) where the model is too wide for exact inference: the labellings are then good ones, not surely the best.
 
+    With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
+    template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
+    given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
+
     With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
     "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
-    --clique-marginals "cliques": {"clique", "sites": [[label, token from 0], …], "states": [[state, …, probability],
-    …]}, likeliest first.
+    --clique-marginals "cliques": {"clique", "sites": [[variable, token from 0], …], "states": [[state, …,
+    probability], …]}, likeliest first; latent variables and memories are among the variables.
 
     \b
     Example:
       dcrfdsl tag chunk.model test.txt > tagged.txt
       cat test.txt | dcrfdsl tag chunk.model --marginals
       dcrfdsl tag chunk.model test.txt --nbest 10 --json
+      dcrfdsl tag chunk.model partly-tagged.txt --given
     """
-    if given:
-        refuse("not-in-this-version", "`--given` does not run in this version", "tag without it")
     if cliques and not as_json:
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
     from ..inference.status import RunStatus
     from ..model import TrainedModel
 
     trained = TrainedModel.load(model, registered=read_features(features))
-    talk, status, tagger = Talk(quiet), RunStatus(), _Tagger(trained, threads, marginals, cliques, as_json)
-    for chunk in _chunks(files or [STDIN], trained):
+    talk, status, tagger = (
+        Talk(quiet),
+        RunStatus(),
+        _Tagger(trained, threads, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
+    )
+    for chunk in _chunks(files or [STDIN], trained, given):
         status += tagger.best(chunk) if nbest is None else tagger.several(chunk, nbest)
     sys.stdout.buffer.flush()
     if not status.converged:
@@ -86,40 +94,69 @@ def tag(
         talk(note)
 
 
-def _chunks(files: list[str], trained: TrainedModel) -> Iterator[Chunk]:
-    """Whole sentences of the input, file after file; the label columns may be there or not."""
+def _chunks(files: list[str], trained: TrainedModel, given: bool) -> Iterator[Chunk]:
+    """Whole sentences of the input, file after file; the label columns may be there or not, unless they are `given`."""
     from ..data import stream_corpus
 
-    data = data_statement(trained.spec)
-    labels = [label.name for label in trained.spec.labels]
+    data, labels = data_statement(trained.spec), trained.labels
+    required, optional = (labels, ()) if given else ((), labels)
     for file in files:
-        yield from stream_corpus(file, data, tokens_per_chunk=_TOKENS_AT_ONCE, optional=labels)
+        yield from stream_corpus(file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional)
+
+
+def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
+    off = corpus.sentence_off.tolist()
+    return [token for s in sentences for token in range(off[s], off[s + 1])]
+
+
+def _sentences(count: int) -> str:
+    return f"{count} sentence{'' if count == 1 else 's'}"
 
 
 class _Tagger:
     """Writes chunk after chunk to stdout; `sentences` counts those written as JSON."""
 
-    def __init__(self, trained: TrainedModel, threads: int | None, marginals: bool, cliques: bool, as_json: bool):
+    def __init__(
+        self,
+        trained: TrainedModel,
+        threads: int | None,
+        *,
+        marginals: bool,
+        cliques: bool,
+        given: bool,
+        as_json: bool,
+    ):
         self.trained, self.threads, self.as_json = trained, threads, as_json
-        self.marginals, self.cliques = marginals, cliques
+        self.marginals, self.cliques, self.given = marginals, cliques, given
         self.sentences = 0
-        self.exact = self.approximate = 0  # sentences by how their n best were found
+        self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
+        self.searched, self.score = 0, 0.0  # sentences whose best labelling was searched approximately, its total score
         self.without: list[str] = []  # where sentences without any labelling begin
+        self.surely = True  # whether they have none, and not only none was found
+        self.ranked = False
 
     def best(self, chunk: Chunk) -> Any:
-        """The one best labelling of each sentence. Returns how inference ended."""
+        """The one best labelling of each sentence; `_` in a sentence without any. Returns how inference ended."""
         from ..data import tagged
         from ..inference.status import RunStatus
 
-        status, columns = RunStatus(), dict[str, list[str]]()
-        if chunk.corpus.num_tokens:
-            prediction = self.trained.predict(chunk.corpus, threads=self.threads)
+        status, columns, corpus = RunStatus(), dict[str, list[str]](), chunk.corpus
+        known = self._known(corpus)
+        if corpus.num_tokens:
+            prediction = self.trained.predict(corpus, threads=self.threads, given=known)
             status = prediction.status
+            scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
+            if status.approximate and scores:
+                self.searched += len(scores)
+                self.score += sum(scores)
             columns = {label: prediction.texts(label) for label in prediction.codes}
-        tables = self._tables(chunk.corpus)
+            self._note_without(status.impossible, corpus, surely=True)
+            for token in _tokens_of(status.impossible, corpus):
+                for texts in columns.values():
+                    texts[token] = _NO_LABEL
+        tables = self._tables(corpus, known)
         if self.as_json:
-            ones = [1] * chunk.corpus.num_sentences
-            self._print_json(chunk.corpus, ones, {}, columns, tables)
+            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known)
         else:
             sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
         return status
@@ -129,21 +166,23 @@ class _Tagger:
         from ..data import repeated, tagged
         from ..inference.status import RunStatus
 
-        if not chunk.corpus.num_tokens:
+        self.ranked, corpus = True, chunk.corpus
+        if not corpus.num_tokens:
             if not self.as_json:
                 sys.stdout.buffer.write(tagged(chunk, {}))
             return RunStatus()
-        found = self.trained.nbest(chunk.corpus, count, threads=self.threads)
-        self._note(found, chunk.corpus)
+        known = self._known(corpus)
+        found = self.trained.nbest(corpus, count, threads=self.threads, given=known)
+        self._note(found, corpus)
         copies = [max(1, len(own)) for own in found.sentences]
-        columns, remarks = self._ranked(found, chunk.corpus)
-        tables = self._tables(chunk.corpus)
+        columns, remarks = self._ranked(found, corpus)
+        tables = self._tables(corpus, known)
         if self.as_json:
-            self._print_json(chunk.corpus, copies, remarks, columns, tables)
+            self._print_json(corpus, copies, remarks, columns, tables, known)
         else:
             import numpy as np
 
-            off = chunk.corpus.sentence_off
+            off = corpus.sentence_off
             rows = np.concatenate(
                 [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
             )  # token of the chunk that each token of the copies is
@@ -153,9 +192,17 @@ class _Tagger:
             sys.stdout.buffer.write(tagged(repeated(chunk, copies), written, said))
         return found.status
 
+    def _known(self, corpus: Corpus) -> EncodedLabels | None:
+        """The labels that the input gives; None where nothing is asked for, or there is no token."""
+        from ..data.labels import given_labels
+
+        return (
+            given_labels(self.trained.spec, self.trained.states, corpus) if self.given and corpus.num_tokens else None
+        )
+
     def _ranked(self, found: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
         """Labels of each token of the copies; rank, probability and score of each copy."""
-        columns: dict[str, list[str]] = {label: [] for label in self.trained.states}
+        columns: dict[str, list[str]] = {label: [] for label in self.trained.labels}
         remarks: dict[str, list[float | str | None]] = {"rank": [], "probability": [], "score": []}
         for own, length in zip(found.sentences, corpus.lengths().tolist(), strict=True):
             if not len(own):
@@ -175,35 +222,59 @@ class _Tagger:
 
     def _note(self, found: NBest, corpus: Corpus) -> None:
         for own in found.sentences:
-            self.exact, self.approximate = self.exact + own.exact, self.approximate + (not own.exact)
-        for s, own in enumerate(found.sentences):
-            if not len(own):
-                self.without.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
+            weighed = bool(len(own)) and not math.isnan(own.probability[0])
+            self.exact += own.exact
+            self.tried += not own.exact and weighed
+            self.approximate += not own.exact and not weighed
+        none = [s for s, own in enumerate(found.sentences) if not len(own)]
+        self._note_without(none, corpus, surely=all(found.sentences[s].exact for s in none))
+
+    def _note_without(self, sentences: Iterable[int], corpus: Corpus, *, surely: bool) -> None:
+        for s in sentences:
+            self.without.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
+            self.surely = self.surely and surely
 
     def notes(self) -> Iterator[str]:
         """What is to be said at the end."""
         from ..spec.values import inference_settings
 
         method = inference_settings(self.trained.spec).method
+        if self.searched:
+            yield (
+                f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
+                f"the best there are; their total score is {self.score:.4f}"
+            )
         if self.exact and method not in ("exact", "auto"):
             yield f"note: n-best by exact inference, which fits, and not by `{method}`"
         if self.approximate:
             yield (
-                f"note: exact inference does not fit on {self.approximate} sentences: "
+                f"note: exact inference does not fit on {_sentences(self.approximate)}: "
                 "their n-best labellings are approximate, without probabilities"
             )
-        if self.without:
-            verdict = "was found" if self.approximate else "is possible"
-            many = f"{len(self.without)} sentences, the first" if len(self.without) > 1 else "the sentence"
+        if self.tried:
             yield (
-                f"warning: no labelling {verdict} for {many} at {self.without[0]}; "
-                f"written with rank 0 and `{_NO_LABEL}` for each label"
+                f"note: the n-best labellings of {_sentences(self.tried)} are the best that were tried, with their "
+                "exact probabilities: the latent variables cannot be summed out first at a bearable cost"
+            )
+        if self.without:
+            kept = "that keeps to the given labels " if self.given else ""
+            verdict = "is possible" if self.surely else "was found"
+            many = f"{len(self.without)} sentences, the first" if len(self.without) > 1 else "the sentence"
+            rank = "rank 0 and " if self.ranked else ""
+            yield (
+                f"warning: no labelling {kept}{verdict} for {many} at {self.without[0]}; "
+                f"written with {rank}`{_NO_LABEL}` for each label"
             )
 
-    def _tables(self, corpus: Corpus) -> Mapping[str, NDArray[Any]]:
+    def _tables(self, corpus: Corpus, known: EncodedLabels | None) -> Mapping[str, NDArray[Any]]:
+        """Marginals of each label, [N, states]; not-a-number in a sentence without any labelling."""
         if not self.marginals or not corpus.num_tokens:
             return {}
-        return self.trained.marginals(corpus, threads=self.threads)[0]
+        tables, status = self.trained.marginals(corpus, threads=self.threads, given=known)
+        own = {label: tables[label] for label in self.trained.labels}
+        for table in own.values():
+            table[_tokens_of(status.impossible, corpus)] = math.nan
+        return own
 
     def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
         """Each label's marginal distribution as text, a token each."""
@@ -212,7 +283,7 @@ class _Tagger:
             states = self.trained.states[label]
             order = (-table).argsort(axis=1, kind="stable")
             columns[f"{label}_marginals"] = [
-                ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST)
+                ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST) or _NO_LABEL
                 for row, ranks in zip(table, order, strict=True)
             ]
         return columns
@@ -224,18 +295,20 @@ class _Tagger:
         remarks: Mapping[str, Sequence[float | str | None]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
+        known: EncodedLabels | None,
     ) -> None:
         """A line a labelling. `marginals` are those of the tokens, the same for every labelling of a sentence."""
         at = copy = 0
         off = corpus.sentence_off.tolist()
-        of_cliques = self.trained.clique_marginals(corpus) if self.cliques and corpus.num_tokens else iter(())
+        asked = self.cliques and corpus.num_tokens
+        of_cliques = self.trained.clique_marginals(corpus, given=known) if asked else iter(())
         for s, many in enumerate(copies):
             length = off[s + 1] - off[s]
             more: dict[str, Any] = {}
             if tables:
                 more["marginals"] = {
                     label: [
-                        dict(zip(self.trained.states[label], row, strict=True))
+                        None if math.isnan(row[0]) else dict(zip(self.trained.states[label], row, strict=True))
                         for row in own[off[s] :][:length].tolist()
                     ]
                     for label, own in tables.items()
@@ -258,7 +331,7 @@ class _Tagger:
     def _clique_record(self, own: CliqueMarginal) -> dict[str, Any]:
         import numpy as np
 
-        states = [self.trained.states[label] for label, _ in own.sites]
+        states = [self.trained.states[variable] for variable, _ in own.sites]
         table = [
             [*(names[x] for names, x in zip(states, index, strict=True)), float(own.table[index])]
             for index in np.ndindex(own.table.shape)

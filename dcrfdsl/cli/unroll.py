@@ -70,10 +70,7 @@ def _drawing(
     features: list[str] | None,
     talk: Talk,
 ) -> GraphDrawing:
-    from ..data.labels import learn_states
-    from ..features.extract import FeatureExtractor
-    from ..features.lexicons import load_lexicons
-    from ..graph import ModelGraph, clique_templates
+    from ..assembly import assemble
     from ..spec.check import check_or_raise
 
     resolved = resolved_template(template, set_, stage)
@@ -83,15 +80,10 @@ def _drawing(
     corpus = read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
         refuse("no-such-sentence", f"`{data}` has {corpus.num_sentences:,} sentences, there is no number {sentence:,}")
-    states = learn_states(spec, corpus, resolved.directories)
-    lexicons = load_lexicons(spec, resolved.directories)
-    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
-    templates = clique_templates(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-    labels = tuple(label.name for label in spec.labels)
-    graph = ModelGraph(labels, tuple(len(states[label]) for label in labels), templates)
-    relations = extractor.relations(corpus)
+    problem = assemble(spec, corpus, resolved.directories, registered)
+    graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
-    return _marks(graph, corpus, sentence - 1, extractor, rows, pairs)
+    return _marks(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
 
 
 def _marks(
@@ -107,7 +99,7 @@ def _marks(
     variables = tuple(
         VariableMark(label, t, card)
         for t in range(length)
-        for label, card in zip(graph.labels, graph.cards, strict=True)
+        for label, card in zip(graph.variables, graph.cards, strict=True)
     )
     factors = []
     for kind, anchor, scope in graph.instances(length, pairs):
@@ -131,7 +123,7 @@ def _firing(
 ) -> tuple[str, ...]:
     """The features that fire at a factor, in words."""
     found = ("bias",) if template.has_bias else ()
-    if template.feature_set < 0:
+    if template.feature_set < 0 or template.coded is not None:
         return found
     table = rows[template.feature_set]
     row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor

@@ -6,9 +6,9 @@ To add one: a settings class in `spec.settings`, a class here with the construct
 from __future__ import annotations
 
 from ..registry import Table
-from .likelihood import Likelihood
+from .likelihood import Clamped, Likelihood
 from .penalties import weight_precisions
 
-__all__ = ["CRITERIA", "Likelihood", "weight_precisions"]
+__all__ = ["CRITERIA", "Clamped", "Likelihood", "weight_precisions"]
 
 CRITERIA: Table[type[Likelihood]] = Table("training criterion", {"likelihood": Likelihood})

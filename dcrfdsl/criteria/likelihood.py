@@ -2,10 +2,16 @@
 
     L(λ) = Σ_i [log Z(x_i) − λ·F(y_i, x_i)] + Σ_k λ_k² / 2v_k,     ∂L/∂λ_k = E f_k − Ê f_k + λ_k / v_k
 
+Where labels are latent, missing or ambiguous, they are summed out: λ·F(y_i, x_i) becomes the log Z of the graph clamped
+to what is known, and Ê f_k the expectation in it; L is then not convex.
+
 Under message passing log Z is Bethe's approximation and E the pseudo-marginals. Not here: minimising it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +21,7 @@ from ..inference.potentials import BoundData
 from ..inference.status import RunStatus
 from ..kernels.tables import add_bias_gradient
 
-__all__ = ["Likelihood"]
+__all__ = ["Clamped", "Likelihood"]
 
 Floats = NDArray[np.float64]
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
@@ -27,22 +33,50 @@ def gradient_runs(num_weights: int) -> int:
     return int(np.clip(GRADIENT_BYTES // (8 * max(1, num_weights)), FEWEST_RUNS, MOST_RUNS))
 
 
+@dataclass(frozen=True, eq=False)
+class Clamped:
+    """The same data set clamped to what is known, for the sentences `partly` [S] known; the others are counted."""
+
+    data: BoundData
+    method: SequenceMethod
+    partly: NDArray[np.bool_]
+
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The runs of partly known sentences from `first` to `last`."""
+        edges = np.flatnonzero(np.diff(self.partly[first:last], prepend=False, append=False)) + first
+        return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
 class Likelihood:
     """Objective over one data set. Deterministic: the same floats for any number of threads.
 
     `total_status` sums how inference ended over all evaluations.
-    counts: empirical feature counts Ê f [W].   precision: 1/v of each weight's gaussian prior [W], 0 for none.
+    counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
+    any.   precision: 1/v of each weight's gaussian prior [W], 0 for none.
     """
 
-    def __init__(self, data: BoundData, method: SequenceMethod, counts: Floats, precision: Floats, workers: Workers):
-        self.data, self.method = data, method
+    def __init__(
+        self,
+        data: BoundData,
+        method: SequenceMethod,
+        counts: Floats,
+        precision: Floats,
+        workers: Workers,
+        clamped: Clamped | None = None,
+    ):
+        self.data, self.method, self.clamped = data, method, clamped
         method.remember()
+        if clamped is not None:
+            clamped.method.remember()
         self.counts, self.precision = counts, precision
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
         self.runs = data.chunks(gradient_runs(data.num_weights))
         self._partial = [np.zeros(data.num_weights) for _ in self.runs]
         self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
+        if clamped is not None:
+            self._known = [np.zeros(data.num_weights) for _ in self.runs]
+            self._known_expected = [np.zeros(len(clamped.data.hard)) for _ in self.runs]
         self._run_number = {first: number for number, (first, _) in enumerate(self.runs)}
         self.total_status = RunStatus()
 
@@ -72,8 +106,48 @@ class Likelihood:
             gradient += partial
             expected += cells
         add_bias_gradient(self.data.bindings, expected, gradient)
-        return float(out.log_z.sum() - self.counts @ weights) + penalty, gradient
+        value = float(out.log_z.sum() - self.counts @ weights) + penalty
+        if self.clamped is not None:
+            value -= self._subtract_clamped(self.clamped, weights, gradient)
+        return value, gradient
+
+    def _subtract_clamped(self, clamped: Clamped, weights: Floats, gradient: Floats) -> float:
+        """Takes the expectations given what is known off `gradient` [W]; returns the sum of the clamped log Z."""
+        potentials = clamped.data.potentials(weights)
+        out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
+
+        def run(first: int, last: int) -> None:
+            number = self._run_number[first]
+            known, expected = self._known[number], self._known_expected[number]
+            known.fill(0.0)
+            expected.fill(0.0)
+            for begin, end in clamped.runs(first, last):
+                clamped.method.expectations(potentials, begin, end, out, known, expected)
+
+        self.workers.map(run, self.runs)
+        self.total_status = self.total_status + out.summary()
+        known = np.zeros_like(gradient)
+        expected = np.zeros_like(clamped.data.hard)
+        for partial, cells in zip(self._known, self._known_expected, strict=True):
+            known += partial
+            expected += cells
+        add_bias_gradient(clamped.data.bindings, expected, known)
+        gradient -= known
+        return float(out.log_z[clamped.partly].sum())
+
+    def contradictions(self) -> tuple[int, ...]:
+        """Sentences for which no labelling agrees with what is known and the hard constraints."""
+        if self.clamped is None:
+            return ()
+        out = Expectations.empty(self.clamped.data)
+        potentials = self.clamped.data.potentials(np.zeros(self.num_weights))
+        nothing, cells = np.zeros(0), np.zeros(len(self.clamped.data.hard))
+        for begin, end in self.clamped.runs(0, self.data.num_sequences):
+            self.clamped.method.expectations(potentials, begin, end, out, nothing, cells)
+        return out.summary().impossible
 
     def sharpen(self) -> bool:
         """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""
+        if self.clamped is not None:
+            self.clamped.method.sharpen()
         return self.method.sharpen()

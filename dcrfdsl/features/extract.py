@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..data.corpus import Corpus
 from ..errors import DcrfError, Diagnostic
+from ..spec.constraints import Observed
 from ..spec.model import ModelSpec
 from ._join import count_rows, count_rows_ragged, place_rows, place_rows_ragged
 from .alphabet import Alphabet, TemplateCounter, lock
@@ -26,6 +27,7 @@ from .block import Block, PairBlock, cut
 from .expand import Expansion, Factor, FeatureSetPlan, expand
 from .lexicons import Lexicons
 from .notation import boundary_text
+from .observed import observed_codes
 from .registered import RegisteredFeature
 from .relations import Pairs, pair_block, relate
 from .rows import FeatureRows
@@ -109,6 +111,18 @@ class FeatureExtractor:
         cliques = [(n, clique) for n, clique in enumerate(self._spec.cliques) if clique.relational]
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         return {n: relate(clique, values) for n, clique in cliques}
+
+    def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[NDArray[np.int64]]:
+        """What each hard table reads of a corpus, as its code at every token, [N] each."""
+        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+        return [observed_codes(observed, values) for observed in tables]
+
+    def code_rows(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
+        """The rows of hard constraints that read what is observed: one feature a token, the code."""
+        row_off = np.arange(corpus.num_tokens + 1, dtype=np.int64)
+        return tuple(
+            FeatureRows(row_off, code.astype(np.int32), np.empty(0)) for code in self.observed_codes(corpus, tables)
+        )
 
     def _all_rows(self, atoms: CorpusAtoms) -> tuple[FeatureRows, ...]:
         pairs = zip(self._plans, self._alphabets, strict=True)

@@ -39,33 +39,51 @@ class ForestPool:
 
 
 def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
-    """Draws the pools of a bank's shapes. The same shape and seed give the same pool."""
+    """The pools of a bank's shapes; drawn once a shape and seed and kept in the bank.
+
+    The same shape and seed give the same pool.
+    """
     pools, shares = [], []
-    for shape in bank.shapes:
-        pool, share = _draw(shape, random.Random(f"{seed}:{len(shape.cards)}:{len(shape.scopes)}"))
-        pools.append(pool)
-        shares.append(share)
+    for number, shape in enumerate(bank.shapes):
+        if (number, seed) not in bank.forests:
+            generator = random.Random(f"{seed}:{len(shape.cards)}:{len(shape.scopes)}")
+            bank.forests[number, seed] = _draw(shape, generator)
+        pools.append(bank.forests[number, seed])
+        shares.append(_appearance(shape, pools[-1]))
     return ForestPool(pool_arrays(pools), np.concatenate([np.zeros(0), *shares]))
 
 
-def _draw(shape: GraphShape, generator: random.Random) -> tuple[list[list[int]], NDArray[np.float64]]:
-    """Forests that together hold every factor, and the appearance of each factor."""
-    larger = [f for f, scope in enumerate(shape.scopes) if len(scope) > 1]
-    counts = dict.fromkeys(larger, 0)
-    first_edge, edges = {}, 0
-    for f in larger:
-        first_edge[f] = edges
-        edges += len(shape.scopes[f])
+def _draw(shape: GraphShape, generator: random.Random) -> list[list[int]]:
+    """Forests that together hold every factor."""
+    first_edge = _first_edges(shape)
+    counts = dict.fromkeys(first_edge, 0)
     pool: list[list[int]] = []
     while not pool or (len(pool) < FEWEST and min(counts.values(), default=1) < len(pool)) or 0 in counts.values():
-        forest = _grow(shape, sorted(larger, key=lambda f: (counts[f], generator.random())))
+        forest = _grow(shape, sorted(counts, key=lambda f: (counts[f], generator.random())))
         for f in forest:
             counts[f] += 1
         pool.append([first_edge[f] + axis for f, axis in _upwards(shape, forest)])
-    share = np.ones(len(shape.scopes))
-    for f in larger:
-        share[f] = counts[f] / len(pool)
-    return pool, share
+    return pool
+
+
+def _first_edges(shape: GraphShape) -> dict[int, int]:
+    """The first edge of each factor of two or more variables."""
+    first_edge, edges = {}, 0
+    for f, scope in enumerate(shape.scopes):
+        if len(scope) > 1:
+            first_edge[f] = edges
+            edges += len(scope)
+    return first_edge
+
+
+def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """The share of the pool's forests that each factor is in."""
+    first_edge = _first_edges(shape)
+    starts, share = np.fromiter(first_edge.values(), np.int64), np.ones(len(shape.scopes))
+    factor = np.searchsorted(starts, np.array([e for forest in pool for e in forest], np.int64), side="right") - 1
+    counts = np.bincount(factor, minlength=len(starts))
+    share[np.fromiter(first_edge, np.int64)] = counts / max(1, len(pool))
+    return share
 
 
 def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:

@@ -1,178 +1,176 @@
 """Collects unrolled graphs into the flat arrays that kernels take, each distinct shape once.
 
-A shape is a graph without numbers: variables with their states, factors with their scopes and the places of their
-tables. Sequences of equal length share one. Programs and message edges are built when a shape is added. Not
-here: what the factors are (`unroll`), in which order messages go (`forests`).
+Sequences of equal length share a shape. Its program is made when it is added; arrays are written out when asked for.
+Not here: what the factors are (`unroll`), in which order messages go (`forests`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.wiring import Edges, Programs, Shapes
-from .contraction import ContractionProgram, PatternBank, build_program
+from .blocks import Blocks, cut_blocks
+from .contraction import PatternBank
+from .periods import Program, ProgramBuilder
+from .shapes import FactorArrays, GraphShape, offsets
 
 __all__ = ["GraphShape", "ShapeBank"]
 
-
-@dataclass(frozen=True)
-class GraphShape:
-    """One unrolled graph. Tables are row-major over their scope; `tables` are arena offsets.
-
-    A factor whose table is below the bank's `local_start` is shared by all sequences, the others are per sequence.
-    """
-
-    cards: tuple[int, ...]  #               [V] states of a variable
-    scopes: tuple[tuple[int, ...], ...]  #  [F] variables of a factor
-    tables: tuple[int, ...]  #              [F] arena offset of its table
-    kinds: tuple[int, ...] = ()  #          [F] index of its kind, empty for a graph with explicit tables
-    anchors: tuple[int, ...] = ()  #        [F] position its features are read at
-
-    def table_size(self, factor: int) -> int:
-        return math.prod(self.cards[v] for v in self.scopes[factor])
+WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones go in blocks …
+BLOCK = 2**16  # … of about so many cells
 
 
 @dataclass
 class ShapeBank:
     """Shapes of one model. `local_start` = number of shared cells; `order_of` gives a shape's elimination order.
 
-    With `order_of` None no contraction programs are made (message passing needs none).
+    With `order_of` None no contraction programs are made (message passing needs none). `unroll` gives the shape of a
+    length, if shapes are determined by their lengths: then the programs of long ones are laid out by periods.
     """
 
     local_start: int
     order_of: Callable[[GraphShape], Sequence[int]] | None = None
+    unroll: Callable[[int], GraphShape] | None = None
+    whole: int = WHOLE
+    block: int = BLOCK
     shapes: list[GraphShape] = field(default_factory=list)
-    patterns: PatternBank = field(default_factory=PatternBank)
-    programs: list[ContractionProgram] = field(default_factory=list)
+    programs: list[Program] = field(default_factory=list)
     pools: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)  # (shape, seed) → TRP passes
+    forests: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)  # (shape, seed) → TRW's forests
+
+    def __post_init__(self) -> None:
+        self._builder = None
+        if self.order_of is not None:
+            self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll)
+
+    @property
+    def patterns(self) -> PatternBank:
+        """The patterns of all steps."""
+        return self._builder.patterns if self._builder is not None else PatternBank()
 
     def add(self, shape: GraphShape) -> int:
         """Adds a shape and builds its program; returns its number. Arrays made before do not know it."""
-        if self.order_of is not None:
-            end, order = self.local_end(shape), self.order_of(shape)  # which refuses a shape whose tables cannot fit
-            self.programs.append(build_program(shape.scopes, shape.cards, shape.tables, order, self.patterns, end))
+        if self._builder is not None:
+            self.programs.append(self._builder.build(shape))
         self.shapes.append(shape)
         return len(self.shapes) - 1
 
     def local_end(self, shape: GraphShape) -> int:
         """The arena offset after the shape's last local table."""
-        ends = (place + shape.table_size(f) for f, place in enumerate(shape.tables) if place >= self.local_start)
-        return max(ends, default=self.local_start)
+        return shape.local_end(self.local_start)
 
     def shape_arrays(self) -> Shapes:
         shapes = self.shapes
+        factors = [shape.arrays() for shape in shapes]
+        cards = [np.array(shape.cards, np.int32) for shape in shapes]
         local_end = [self.local_end(shape) for shape in shapes]
         arena_end = [program.arena_end for program in self.programs] or local_end
         return Shapes(
-            var_off=_offsets(len(s.cards) for s in shapes),
-            card=_flat((s.cards for s in shapes), np.int32),
-            state_off=np.concatenate([*(_starts(s.cards) for s in shapes), np.zeros(1, np.int64)]),
-            fac_off=_offsets(len(s.scopes) for s in shapes),
-            fac_kind=_flat((s.kinds or (-1,) * len(s.scopes) for s in shapes), np.int32),
-            fac_anchor=_flat((s.anchors or (0,) * len(s.scopes) for s in shapes), np.int32),
-            fac_table=_flat((s.tables for s in shapes), np.int64),
-            fac_size=_flat(([s.table_size(f) for f in range(len(s.scopes))] for s in shapes), np.int64),
-            scope_off=_offsets(len(scope) for s in shapes for scope in s.scopes),
-            scope=_flat((scope for s in shapes for scope in s.scopes), np.int32),
+            var_off=_counted(cards),
+            card=_joined(cards, np.int32),
+            state_off=_joined([*(offsets(own)[:-1] for own in cards), np.zeros(1, np.int64)], np.int64),
+            fac_off=_counted([own.kind for own in factors]),
+            fac_kind=_joined([own.kind for own in factors], np.int32),
+            fac_anchor=_joined([own.anchor for own in factors], np.int32),
+            fac_table=_joined([own.table for own in factors], np.int64),
+            fac_size=_joined([own.size for own in factors], np.int64),
+            scope_off=offsets(_joined([own.arity for own in factors], np.int64)),
+            scope=_joined([own.scope for own in factors], np.int32),
             local_start=self.local_start,
             local_end=np.array(local_end, np.int64),
             arena_end=np.array(arena_end, np.int64),
-            log_const=np.array([_log_states_of_isolated(s) for s in shapes], np.float64),
+            log_const=np.array([_log_states_of_isolated(*own) for own in zip(cards, factors, strict=True)], np.float64),
         )
 
     def program_arrays(self) -> Programs:
-        variables = [v for program in self.programs for v in program.variables]
-        cards = [
-            shape.cards[v] if v >= 0 else 0
-            for shape, p in zip(self.shapes, self.programs, strict=True)
-            for v in p.variables
+        programs = [program.laid_out() for program in self.programs]
+        blocks = [
+            cut_blocks(shape, program, self.local_start, self.block)
+            if program.arena_end > self.whole
+            else Blocks.none(program)
+            for shape, program in zip(self.shapes, programs, strict=True)
         ]
-        axes = [table.axes for program in self.programs for pair in program.operands for table in pair]
-        shape_cards = [
-            shape.cards
-            for shape, p in zip(self.shapes, self.programs, strict=True)
-            for pair in p.operands
-            for _ in pair
-        ]
-        strides = [_row_major([cards[v] for v in table]) for table, cards in zip(axes, shape_cards, strict=True)]
+        listed = offsets(np.array([len(own.factor) for own in blocks], np.int64))
+        for own, at in zip(blocks, listed[:-1], strict=True):
+            own.block[:, 7:] += at
         return Programs(
-            step_off=_offsets(len(program.steps) for program in self.programs),
-            step=np.array([step for p in self.programs for step in p.steps], np.int64).reshape(-1, 5),
-            variable=np.array(variables, np.int32),
-            step_card=np.array(cards, np.int32),
-            axis_off=_offsets(len(table) for table in axes),
-            axis_var=_flat(axes, np.int32),
-            axis_stride=_flat(strides, np.int64),
+            step_off=_counted([p.step for p in programs]),
+            step=_joined([p.step for p in programs], np.int64, (0, 5)),
+            variable=_joined([p.variable for p in programs], np.int32),
+            step_card=_joined([p.step_card for p in programs], np.int32),
+            axis_off=offsets(_joined([p.axis_count for p in programs], np.int32)),
+            axis_var=_joined([p.axis_var for p in programs], np.int32),
+            axis_stride=_joined([p.axis_stride for p in programs], np.int64),
+            block_off=_counted([own.block for own in blocks]),
+            block=_joined([own.block for own in blocks], np.int64, (0, 9)),
+            block_factor=_joined([own.factor for own in blocks], np.int32),
+            room=np.array([own.room for own in blocks], np.int64),
         )
 
     def edge_arrays(self) -> Edges:
-        per_shape = [_shape_edges(shape) for shape in self.shapes]
-        var_lists = [edges for one in per_shape for edges in one.at_variable]
+        cards = [np.array(shape.cards, np.int32) for shape in self.shapes]
+        edges = [_shape_edges(own, shape.arrays()) for own, shape in zip(cards, self.shapes, strict=True)]
         return Edges(
-            edge_off=_offsets(len(one.factor) for one in per_shape),
-            edge_factor=_flat((one.factor for one in per_shape), np.int32),
-            edge_var=_flat((one.variable for one in per_shape), np.int32),
-            edge_axis=_flat((one.axis for one in per_shape), np.int32),
-            message_off=_flat((one.message for one in per_shape), np.int64),
-            first_edge=_flat((one.first for one in per_shape), np.int64),
-            var_edge_off=_offsets(len(edges) for edges in var_lists),
-            var_edge=_flat(var_lists, np.int32),
-            messages=np.array([one.length for one in per_shape], np.int64),
+            edge_off=_counted([own.factor for own in edges]),
+            edge_factor=_joined([own.factor for own in edges], np.int32),
+            edge_var=_joined([own.variable for own in edges], np.int32),
+            edge_axis=_joined([own.axis for own in edges], np.int32),
+            message_off=_joined([own.message[:-1] for own in edges], np.int64),
+            first_edge=_joined([own.first for own in edges], np.int64),
+            var_edge_off=offsets(_joined([own.degree for own in edges], np.int64)),
+            var_edge=_joined([own.at_variable for own in edges], np.int32),
+            messages=np.array([own.message[-1] for own in edges], np.int64),
         )
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _ShapeEdges:
-    factor: list[int] = field(default_factory=list)
-    variable: list[int] = field(default_factory=list)
-    axis: list[int] = field(default_factory=list)
-    message: list[int] = field(default_factory=list)
-    first: list[int] = field(default_factory=list)
-    at_variable: list[list[int]] = field(default_factory=list)
-    length: int = 0
+    """The edges of one shape; see `kernels.wiring.Edges`."""
+
+    factor: NDArray[np.int32]
+    variable: NDArray[np.int32]
+    axis: NDArray[np.int32]
+    message: NDArray[np.int64]  # [E + 1]
+    first: NDArray[np.int64]
+    degree: NDArray[np.int64]  # [V]
+    at_variable: NDArray[np.int32]
 
 
-def _shape_edges(shape: GraphShape) -> _ShapeEdges:
-    out = _ShapeEdges(at_variable=[[] for _ in shape.cards])
-    for factor, scope in enumerate(shape.scopes):
-        out.first.append(len(out.factor) if len(scope) > 1 else -1)
-        if len(scope) < 2:
-            continue
-        for axis, variable in enumerate(scope):
-            out.at_variable[variable].append(len(out.factor))
-            out.factor.append(factor)
-            out.variable.append(variable)
-            out.axis.append(axis)
-            out.message.append(out.length)
-            out.length += shape.cards[variable]
-    return out
+def _shape_edges(cards: NDArray[np.int32], factors: FactorArrays) -> _ShapeEdges:
+    several = factors.arity > 1
+    counts = np.where(several, factors.arity, 0)
+    variable = factors.scope[np.repeat(several, factors.arity)]
+    begin = offsets(counts)
+    factor = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    return _ShapeEdges(
+        factor=factor,
+        variable=variable,
+        axis=(np.arange(len(factor)) - begin[factor]).astype(np.int32),
+        message=offsets(cards[variable]),
+        first=np.where(several, begin[:-1], -1),
+        degree=np.bincount(variable, minlength=len(cards)),
+        at_variable=np.argsort(variable, kind="stable").astype(np.int32),
+    )
 
 
-def _log_states_of_isolated(shape: GraphShape) -> float:
-    touched = {v for scope in shape.scopes for v in scope}
-    return sum(math.log(card) for v, card in enumerate(shape.cards) if v not in touched)
+def _log_states_of_isolated(cards: NDArray[np.int32], factors: FactorArrays) -> float:
+    isolated = np.ones(len(cards), np.bool_)
+    isolated[factors.scope] = False
+    return sum(math.log(card) for card in cards[isolated].tolist())
 
 
-def _offsets(counts: Iterable[int]) -> NDArray[np.int64]:
-    lengths = np.fromiter(counts, np.int64)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+def _counted(parts: Sequence[NDArray]) -> NDArray[np.int64]:
+    """Where each part starts when they are laid end to end, and where the last one ends."""
+    return offsets(np.array([len(part) for part in parts], np.int64))
 
 
-def _starts(cards: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(cards, np.int64))])[:-1]
-
-
-def _flat(parts: Iterable[Iterable[int]], dtype: type) -> NDArray:
-    return np.fromiter((x for part in parts for x in part), dtype)
-
-
-def _row_major(sizes: Sequence[int]) -> list[int]:
-    out = [1] * len(sizes)
-    for i in range(len(sizes) - 2, -1, -1):
-        out[i] = out[i + 1] * sizes[i + 1]
-    return out
+def _joined(parts: Sequence[NDArray], dtype: type, empty: tuple[int, ...] = (0,)) -> NDArray:
+    """The parts laid end to end; one part alone is not copied."""
+    if len(parts) == 1 and parts[0].dtype == dtype:
+        return parts[0]
+    return np.concatenate([np.zeros(empty, dtype), *parts], dtype=dtype)

@@ -110,16 +110,45 @@ def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> NDArray[np.int64]:
     return places
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class ContractionProgram:
     """The steps for one graph. See `kernels.wiring.Programs` for the columns."""
 
+    step: NDArray[np.int64]  #         [n, 5]
+    variable: NDArray[np.int32]  #     [n]
+    step_card: NDArray[np.int32]  #    [n]
+    axis_count: NDArray[np.int32]  #   [2n]  axes of A (2i) and B (2i+1)
+    axis_var: NDArray[np.int32]  #     [sum of axis_count]
+    axis_stride: NDArray[np.int64]  #  [sum of axis_count]
+    arena_start: int  #                      where results begin …
+    arena_end: int  #                        … and end; they lie in the order of the steps
+
+    def laid_out(self) -> ContractionProgram:
+        return self
+
+
+@dataclass
+class _Steps:
+    """A program in the making."""
+
+    arena_end: int
     steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     variables: list[int] = field(default_factory=list)
     operands: list[tuple[_Table, _Table]] = field(default_factory=list)
-    arena_end: int = 0
-    largest: int = 1
-    work: int = 0
+
+    def finished(self, cards: Sequence[int], arena_start: int) -> ContractionProgram:
+        tables = [table for pair in self.operands for table in pair]
+        strides = [stride for table in tables for stride in _strides([cards[v] for v in table.axes])]
+        return ContractionProgram(
+            step=np.array(self.steps, np.int64).reshape(-1, 5),
+            variable=np.array(self.variables, np.int32),
+            step_card=np.array([cards[v] if v >= 0 else 0 for v in self.variables], np.int32),
+            axis_count=np.array([len(table.axes) for table in tables], np.int32),
+            axis_var=np.array([v for table in tables for v in table.axes], np.int32),
+            axis_stride=np.array(strides, np.int64),
+            arena_start=arena_start,
+            arena_end=self.arena_end,
+        )
 
 
 def build_program(
@@ -131,7 +160,7 @@ def build_program(
     arena_start: int,
 ) -> ContractionProgram:
     """The program that eliminates `order` from tables at `places`; results go to `arena_start` and beyond."""
-    program = ContractionProgram(arena_end=arena_start)
+    program = _Steps(arena_start)
     holding: dict[int, list[_Table]] = {v: [] for v in range(len(cards))}
     for scope, place in zip(scopes, places, strict=True):
         table = _Table(tuple(scope), int(place))
@@ -148,12 +177,10 @@ def build_program(
         result = _sum_out(program, _bring_down(program, tables, cards, patterns), variable, cards, patterns)
         for other in result.axes:
             holding[other].append(result)
-    return program
+    return program.finished(cards, arena_start)
 
 
-def _bring_down(
-    program: ContractionProgram, tables: list[_Table], cards: Sequence[int], patterns: PatternBank
-) -> list[_Table]:
+def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], patterns: PatternBank) -> list[_Table]:
     """Multiplies tables together until at most two are left."""
 
     def size(table: _Table) -> int:
@@ -181,9 +208,7 @@ def _bring_down(
     return done
 
 
-def _multiply_in(
-    program: ContractionProgram, holder: _Table, other: _Table, cards: Sequence[int], patterns: PatternBank
-) -> _Table:
+def _multiply_in(program: _Steps, holder: _Table, other: _Table, cards: Sequence[int], patterns: PatternBank) -> _Table:
     """holder · other, whose variables are among the holder's. Runs on which `other` is constant are scaled whole."""
     run = tuple(v for i, v in enumerate(holder.axes) if not set(holder.axes[i:]) & set(other.axes))
     if math.prod(cards[v] for v in run) < OVERHEAD:
@@ -193,7 +218,7 @@ def _multiply_in(
 
 
 def _sum_out(
-    program: ContractionProgram, tables: list[_Table], variable: int, cards: Sequence[int], patterns: PatternBank
+    program: _Steps, tables: list[_Table], variable: int, cards: Sequence[int], patterns: PatternBank
 ) -> _Table:
     a, b = (tables[0], _Table((), ONE_CELL)) if len(tables) == 1 else (tables[0], tables[1])
     best: tuple[float, _Table, _Table, tuple[tuple[int, ...], ...]] | None = None
@@ -224,7 +249,7 @@ def _sum_out(
 
 
 def _emit(
-    program: ContractionProgram,
+    program: _Steps,
     pattern: int,
     a: _Table,
     b: _Table,
@@ -233,10 +258,7 @@ def _emit(
     cards: Sequence[int],
 ) -> _Table:
     result = _Table(axes, program.arena_end)
-    size = math.prod(cards[v] for v in axes)
-    program.arena_end += size
-    program.largest = max(program.largest, size)
-    program.work += size * (cards[variable] if variable >= 0 else 1)
+    program.arena_end += math.prod(cards[v] for v in axes)
     program.steps.append((pattern, a.place, b.place, result.place, int(variable >= 0 and not axes)))
     program.variables.append(variable)
     program.operands.append((a, b))

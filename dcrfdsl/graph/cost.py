@@ -1,7 +1,7 @@
 """What a model costs before it is trained: weights, table sizes, multiply-adds a token, memory, time.
 
-All numbers are of the unrolled graph and the features at hand, none is measured; time is a rough estimate. Not here:
-which method `auto` takes (`inference`), how the numbers are shown.
+All numbers are of the unrolled graph and the features at hand, none is measured; time is a rough estimate. `auto`
+takes what `exact_pays` says. Not here: how the numbers are shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .parameters import Parameters
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
-__all__ = ["TrainingCost", "exact_cost", "sweep_cost", "training_cost"]
+__all__ = ["CHEAP", "TrainingCost", "exact_cost", "exact_pays", "sweep_cost", "sweep_messages", "training_cost"]
 
 # Read off runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of two or so there
 EVALUATIONS = 350  # of the objective, until L-BFGS has converged
@@ -34,6 +34,7 @@ MESSAGE_SECONDS = 1.5e-7  # to send one message, besides its multiply-adds
 TOKEN_SECONDS = 1e-6  # for what every token takes in every evaluation
 SHARING = 0.8  # of each further core is gained
 HISTORY = 14  # vectors of weights that L-BFGS keeps
+CHEAP = 2e-5  # seconds a position in which exact inference is worth having even where messages take less
 SITE_BYTES = 64  # that the wiring takes for a site of a factor, once a length
 
 
@@ -53,6 +54,27 @@ def sweep_cost(graph: ModelGraph) -> float:
     Without relational cliques: how many instances these have only data can tell.
     """
     return float(sum(_sweep_work(t) for t in graph.templates if not t.relational))
+
+
+def sweep_messages(graph: ModelGraph) -> float:
+    """Messages a token of one sweep, without relational cliques."""
+    return float(sum(len(t.cards) for t in graph.templates if len(t.cards) > 1 and not t.relational))
+
+
+def exact_seconds(work: float) -> float:
+    """Roughly how long exact inference takes, from the multiply-adds of its elimination."""
+    return PASSES * work / RATE
+
+
+def message_seconds(sweep: float, messages: float) -> float:
+    """Roughly how long messages take until they rest, from the multiply-adds and the messages of a sweep."""
+    return SWEEPS * (sweep / MESSAGE_RATE + messages * MESSAGE_SECONDS)
+
+
+def exact_pays(exact: OrderCost, max_table: int, sweep: float, messages: float, positions: float = 1.0) -> bool:
+    """Whether exact inference fits and takes no longer than messages do, or than so many positions are worth."""
+    worth = max(message_seconds(sweep, messages), CHEAP * positions)
+    return exact.largest <= max_table and exact_seconds(exact.work) <= worth
 
 
 def _sweep_work(template: CliqueTemplate) -> int:
@@ -86,8 +108,7 @@ class TrainingCost:
 
     def seconds(self, *, exact: bool, cores: int) -> float:
         """Roughly how long training takes."""
-        by_messages = SWEEPS * (self.sweep / MESSAGE_RATE + self.messages * MESSAGE_SECONDS)
-        inference = PASSES * self.exact.work / RATE if exact else by_messages
+        inference = exact_seconds(self.exact.work) if exact else message_seconds(self.sweep, self.messages)
         token = inference + self.features / FEATURE_RATE + TOKEN_SECONDS
         return token * self.tokens * EVALUATIONS / (1 + SHARING * (cores - 1))
 
@@ -115,7 +136,7 @@ def training_cost(
     row_bytes = sum(part.nbytes for own in rows for part in (own.row_off, own.feature, own.value))
     memory = row_bytes + 8 * sum(weights) * (2 + runs + HISTORY) + _wiring_bytes(graph, sentence_off)
     sweep, joined = sweep_cost(graph), []
-    messages = float(sum(len(t.cards) for t in graph.templates if len(t.cards) > 1 and not t.relational))
+    messages = sweep_messages(graph)
     for number in graph.relational:
         template = graph.templates[number]
         found = relations[template.clique]

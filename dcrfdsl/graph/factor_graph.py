@@ -42,7 +42,7 @@ class FactorGraph:
         for scope in self.scopes:
             places.append(at)
             at += math.prod(self.cards[v] for v in scope)
-        return GraphShape(self.cards, self.scopes, tuple(places))
+        return GraphShape.of(self.cards, self.scopes, places)
 
     def score(self, assignment: NDArray[np.integer]) -> float:
         """log of the unnormalised probability of a labelling [V]."""

@@ -18,10 +18,13 @@ from ..features.rows import FeatureRows
 from ..kernels.pairs import count_pairs
 from ..kernels.wiring import Bindings
 from ..spec.model import CliqueSpec
+from .gold import Gold, instances_of, known_assignments, possible_assignments
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
 __all__ = ["CliqueWeights", "Parameters", "broken_instances", "learn_parameters"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +64,13 @@ class Parameters:
         return np.concatenate([np.arange(bias, bias + len(own.bias)), np.arange(entry, entry + len(own.entry))])
 
     def run_base(self) -> list[int]:
-        """Index in `Bindings.run_off` of each clique's first feature."""
+        """Index in `Bindings.run_off` of each clique's first feature, and after them all that of the first code."""
         return [0, *np.cumsum([len(c.run_off) - 1 for c in self.cliques]).tolist()]
 
     def bindings(self, graph: ModelGraph) -> Bindings:
         """The kernels' form, for the tables of `graph`."""
         shift, runs = 0, [np.zeros(1, np.int64)]
-        for own in self.cliques:
+        for own in (*self.cliques, *map(_code_weights, graph.coded)):
             runs.append(own.run_off[1:] + shift)
             shift += len(own.entry)
         weight, cell = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -80,7 +83,9 @@ class Parameters:
                 cell.append(cells[known])
         return Bindings(
             run_off=np.concatenate(runs),
-            entry=np.concatenate([np.zeros(0, np.int32), *(c.entry for c in self.cliques)]),
+            entry=np.concatenate(
+                [np.zeros(0, np.int32), *(c.entry for c in (*self.cliques, *map(_code_weights, graph.coded)))]
+            ),
             num_bias=self.num_bias,
             bias_weight=np.concatenate(weight),
             bias_cell=np.concatenate(cell),
@@ -120,39 +125,53 @@ class Parameters:
         return clique, feature, np.concatenate([np.zeros(0, np.int64), *assignments])
 
 
+def _code_weights(template: CliqueTemplate) -> CliqueWeights:
+    """The runs of a hard constraint with codes: of each code the assignments that it forbids."""
+    assert template.coded is not None
+    forbidden = ~template.coded.reshape(len(template.coded), -1)
+    run_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(forbidden.sum(axis=1), dtype=np.int64)])
+    return CliqueWeights(np.zeros(0, np.int32), run_off, np.nonzero(forbidden)[1].astype(np.int32))
+
+
 def learn_parameters(
     cliques: Sequence[CliqueSpec],
     graph: ModelGraph,
     rows: Sequence[FeatureRows],
     num_features: Sequence[int],
-    gold: NDArray[np.int32],
+    gold: Gold,
     sentence_off: NDArray[np.int64],
     relations: Mapping[int, Pairs] | None = None,
-) -> tuple[Parameters, NDArray[np.float64]]:
-    """The weights that the training data calls for, and their empirical counts [weights] (Sutton eq. 8, first sum).
+) -> tuple[Parameters, Floats]:
+    """The weights that the training data calls for, and the counts [weights] of the sentences whose labels are all
+    known (Sutton eq. 8, first sum).
 
-    gold: states [labels, N], all known.   rows, num_features: one a feature set.   relations: pairs of each relational
-    clique, by its number.
+    A site whose state is not known counts every state that it may have.   rows, num_features: one a feature set.
+    relations: pairs of each relational clique, by its number.
     """
     learned, bias_counts, entry_counts = [], [], []
+    complete = gold.complete_sentences(sentence_off)
     for number, clique in enumerate(cliques):
         template = graph.templates[number]
         pairs = (relations or {}).get(number)
-        sentence, anchor = _instances(template, sentence_off, pairs)
-        assignment = _gold_assignments(template, gold, sentence_off, sentence, anchor, pairs)
+        sentence, anchor = instances_of(template, sentence_off, pairs)
+        which, assignment = possible_assignments(template, gold, sentence_off, sentence, anchor, pairs)
+        counted = complete[sentence[which]]
         size = template.num_assignments
-        counts = np.bincount(assignment, minlength=size).astype(np.float64)
+        seen = np.bincount(assignment, minlength=size) > 0
+        counts = np.bincount(assignment[counted], minlength=size).astype(np.float64)
         bias_only = template.feature_set < 0
         everything = (clique.states or ("all" if bias_only else "seen")) == "all"
-        possible = _possible_assignments(template, graph, number) if everything else np.flatnonzero(counts)
+        possible = _possible_assignments(template, graph, number) if everything else np.flatnonzero(seen)
         bias = possible.astype(np.int32) if template.has_bias else np.zeros(0, np.int32)
         run_off, entry, pair_counts = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
         if not bias_only:
             own, features = rows[template.feature_set], num_features[template.feature_set]
-            row = own.first_row(sentence_off)[sentence] + anchor
-            run_off, entry, pair_counts = count_pairs(
-                row, assignment, own.row_off, own.feature, own.value, features, size
-            )
+            row = (own.first_row(sentence_off)[sentence] + anchor)[which]
+            fires = own.row_off, own.feature, own.value, features, size
+            run_off, entry, pair_counts = count_pairs(row, assignment, *fires)
+            if not counted.all():
+                partly = count_pairs(row[counted], assignment[counted], *fires)
+                pair_counts = _spread(partly, run_off, entry, size)
             if everything:
                 run_off, entry, pair_counts = _every_pair(run_off, entry, pair_counts, possible, size)
         learned.append(CliqueWeights(bias, run_off, entry))
@@ -161,60 +180,38 @@ def learn_parameters(
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
 
 
-def _instances(
-    template: CliqueTemplate, sentence_off: NDArray[np.int64], pairs: Pairs | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sentence and anchor of every instance of a template in a data set; of pairs, the number in the sentence."""
-    if pairs is not None:
-        sentence = np.repeat(np.arange(len(pairs.off) - 1), np.diff(pairs.off))
-        return sentence, np.arange(len(sentence)) - pairs.off[sentence]
-    lengths = np.diff(sentence_off)
-    spans = [template.anchors(int(length)) for length in range(int(lengths.max(initial=0)) + 1)]
-    first = np.array([span.start for span in spans], np.int64)[lengths]
-    count = np.array([len(span) for span in spans], np.int64)[lengths]
-    sentence = np.repeat(np.arange(len(lengths)), count)
-    starts = np.cumsum(count) - count
-    return sentence, np.arange(len(sentence)) - starts[sentence] + first[sentence]
+Counted = tuple[NDArray[np.int64], NDArray[np.int32], Floats]  # offsets of each feature's run, entries, counts
 
 
-def _gold_assignments(
-    template: CliqueTemplate,
-    gold: NDArray[np.int32],
-    sentence_off: NDArray[np.int64],
-    sentence: NDArray[np.int64],
-    anchor: NDArray[np.int64],
-    pairs: Pairs | None = None,
-) -> NDArray[np.int64]:
-    """The assignment that each instance has in the gold labels, START and STOP where a site lies outside."""
-    lengths = np.diff(sentence_off)
-    assignment = np.zeros(len(sentence), np.int64)
-    views = template.views or (None,) * len(template.variables)
-    seen = [gold[v] if view is None else view.of[gold[v]] for v, view in zip(template.variables, views, strict=True)]
-    if pairs is not None:
-        for own, offset, end, card in zip(seen, template.offsets, template.ends, template.weight_cards, strict=True):
-            assignment = assignment * card + own[(pairs.first, pairs.second)[end] + offset]
-        return assignment
-    for own, offset, card, full in zip(seen, template.offsets, template.weight_cards, template.full_cards, strict=True):
-        t = anchor + offset
-        inside = (t >= 0) & (t < lengths[sentence])
-        token = np.where(inside, sentence_off[sentence] + t, 0)
-        state = np.where(inside, own[token] if len(own) else 0, np.where(t < 0, card, card + 1))
-        assignment = assignment * full + state
-    return assignment
+def _spread(part: Counted, run_off: NDArray[np.int64], entry: NDArray[np.int32], size: int) -> Floats:
+    """The counts of some pairs laid out among more of them; 0 for the others."""
+
+    def keys(off: NDArray[np.int64], own: NDArray[np.int32]) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(off) - 1), np.diff(off)) * size + own
+
+    out = np.zeros(len(entry))
+    out[np.searchsorted(keys(run_off, entry), keys(part[0], part[1]))] = part[2]
+    return out
 
 
 def broken_instances(
-    template: CliqueTemplate, gold: NDArray[np.int32], sentence_off: NDArray[np.int64]
+    template: CliqueTemplate, gold: Gold, sentence_off: NDArray[np.int64], rows: Sequence[FeatureRows]
 ) -> NDArray[np.int64]:
-    """Tokens at the anchors of instances whose gold assignment has potential zero."""
-    if template.allowed is None:
+    """Tokens at the anchors of instances whose gold assignment is known and has potential zero."""
+    if template.allowed is None and template.coded is None:
         return np.zeros(0, np.int64)
-    sentence, anchor = _instances(template, sentence_off)
-    assignment = _gold_assignments(template, gold, sentence_off, sentence, anchor)
-    states = np.stack(np.unravel_index(assignment, template.full_cards), axis=-1)
-    inside = (states < np.array(template.cards)).all(axis=1)
+    sentence, anchor = instances_of(template, sentence_off)
+    assignment = known_assignments(template, gold, sentence_off, sentence, anchor)
+    states = np.stack(np.unravel_index(np.maximum(assignment, 0), template.full_cards), axis=-1)
+    inside = (assignment >= 0) & (states < np.array(template.cards)).all(axis=1)
+    chosen = tuple(states[inside].T)
     broken = np.zeros(len(sentence), bool)
-    broken[inside] = ~template.allowed[tuple(states[inside].T)]
+    if template.coded is not None:
+        own = rows[template.feature_set]
+        code = own.feature[own.row_off[own.first_row(sentence_off)[sentence] + anchor]]
+        broken[inside] = ~template.coded[(code[inside], *chosen)]
+    elif template.allowed is not None:
+        broken[inside] = ~template.allowed[chosen]
     return (sentence_off[sentence] + np.maximum(anchor, 0))[broken]
 
 

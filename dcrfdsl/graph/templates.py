@@ -1,6 +1,7 @@
 """Clique templates of a specification: clique indices {(Δt, variable)}, hard constraints folded in, views resolved.
 
-Hard constraints fold into a clique over the same sites where there is one, so that they add no loop; else they are
+Hard constraints (schemes, `forbid` and `require`, and what makes a memory a function of the past) fold into a clique
+over the same sites where there is one, so that they add no loop; else, and where they read what is observed, they are
 templates of their own. Not here: instances on a sequence (`unroll`), weights (`parameters`).
 """
 
@@ -14,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features.views import ViewMap, view_label, view_map
-from ..spec.constraints import allowed_assignments
+from ..spec.constraints import HardTable, Observed, constraint_table
 from ..spec.expressions import At, Named, Place
+from ..spec.memories import memory_tables
 from ..spec.model import CliqueSpec, ModelSpec, Scheme
 from ..spec.schemes import legal_moves
 
-__all__ = ["CliqueTemplate", "Pattern", "assignment_states", "clique_templates"]
+__all__ = ["CliqueTemplate", "Pattern", "assignment_states", "clique_templates", "hidden_tables", "variable_names"]
 
 Pattern = tuple[int, ...]  # of a clique's sites: 0 in the sequence, -1 before it (START), +1 after it (STOP)
-ANYWHERE, FIRST, LAST = "anywhere", "first", "last"
+LAST = -1  # the `position` of a template that lies at the last anchor alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,9 @@ class CliqueTemplate:
     `clique` is its number in the specification, -1 for a hard constraint. `allowed` [cards] is False where an
     assignment has potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a
     relational clique `ends` says of each site which of the two positions its offset counts from, 0 or 1. `views` has
-    the view that a site was declared by; empty if there is none.
+    the view that a site was declared by; empty if there is none. `coded` [codes, cards] is `allowed` for each code that
+    the feature rows of its set give at the anchor; `observed` is what they read. With a `position` it lies at that
+    anchor alone.
     """
 
     name: str
@@ -44,9 +48,11 @@ class CliqueTemplate:
     feature_set: int = -1
     has_bias: bool = False
     allowed: NDArray[np.bool_] | None = None
-    position: str = ANYWHERE
+    position: int | None = None
     ends: tuple[int, ...] = ()
     views: tuple[ViewMap | None, ...] = ()
+    coded: NDArray[np.bool_] | None = None
+    observed: tuple[Observed, ...] = ()
 
     @property
     def weight_cards(self) -> tuple[int, ...]:
@@ -69,15 +75,18 @@ class CliqueTemplate:
         return math.prod(self.full_cards)
 
     def anchors(self, length: int) -> range:
-        """The anchors at which it has an instance in a sequence of `length` positions."""
+        """The anchors at which it has an instance in a sequence of `length` positions.
+
+        With `pad` in a sequence shorter than the clique is wide some of them may have no site inside: there is none.
+        """
         low, high = min(self.offsets), max(self.offsets)
         if self.relational:
             return range(0)
-        if self.position == FIRST:
-            return range(min(1, length))
-        if self.position == LAST:
-            return range(max(0, length - 1), length)
-        return range(-high, length - low) if self.pad else range(max(0, -low), min(length, length - high))
+        lies = range(-high, length - low) if self.pad else range(max(0, -low), min(length, length - high))
+        if self.position is None:
+            return lies
+        at = length - 1 if self.position == LAST else self.position
+        return range(at, at + 1) if at in lies else range(0)
 
     @property
     def inside(self) -> Pattern:
@@ -94,17 +103,32 @@ def clique_templates(
     set_of_clique: Sequence[int],
     bias_of_clique: Sequence[bool],
 ) -> tuple[CliqueTemplate, ...]:
-    """The templates of a specification's cliques, then those of constraints that no clique takes in."""
-    numbers = {label.name: m for m, label in enumerate(spec.labels)}
+    """The templates of a specification's cliques, then those of constraints that no clique takes in.
+
+    states: of every variable, labels first, then latents and memories. Feature sets of templates with codes follow
+    those of the cliques, in the order of the templates.
+    """
+    numbers = {name: m for m, name in enumerate(variable_names(spec))}
     views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
     templates = [
         _clique_template(number, clique, numbers, views, states, set_of_clique[number], bias_of_clique[number])
         for number, clique in enumerate(spec.cliques)
     ]
-    for sites, allowed, position in _hard_constraints(spec, states):
-        if not allowed.all():
-            _fold(templates, sites, allowed, position, numbers)
+    next_set = max(set_of_clique, default=-1) + 1
+    for table in _hard_tables(spec, states, views):
+        if table.allowed.all():
+            continue
+        if table.observed:
+            templates.append(_own_template(table, numbers, next_set))
+            next_set += 1
+        else:
+            _fold(templates, table, numbers)
     return tuple(templates)
+
+
+def variable_names(spec: ModelSpec) -> tuple[str, ...]:
+    """Every variable of a position in the order of its number: labels, latents, memories."""
+    return tuple(item.name for part in (spec.labels, spec.latents, spec.memories) for item in part)
 
 
 def _clique_template(
@@ -142,53 +166,68 @@ def _offset(place: Place) -> int:
     return 0
 
 
-Sites = tuple[tuple[str, int], ...]
-
-
-def _hard_constraints(
-    spec: ModelSpec, states: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[Sites, NDArray[np.bool_], str]]:
-    """Legal moves of segment schemes, and `forbid` / `require`: (sites, allowed assignments, where they apply)."""
-    for label in spec.labels:
-        if isinstance(label.domain, Scheme) and label.constrain:
-            moves = legal_moves(label.domain.name, states[label.name])
-            yield ((label.name, -1), (label.name, 0)), moves[:-1, :-1], ANYWHERE
-            yield ((label.name, 0),), moves[-1, :-1], FIRST
-            yield ((label.name, 0),), moves[:-1, -1], LAST
+def _hard_tables(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap]
+) -> Iterator[HardTable]:
+    """Legal moves of segment schemes, `forbid` / `require`, and the functions that memories are."""
+    free = {label.name for label in spec.labels if not label.constrain}
+    domains = {v.name: v.domain for v in spec.labels} | {v.name: v.domain for v in spec.latents}
+    for name, domain in domains.items():
+        if isinstance(domain, Scheme) and name not in free:
+            moves = legal_moves(domain.name, states[name])
+            yield HardTable(((name, -1), (name, 0)), (), moves[None, :-1, :-1], None, domain.name)
+            yield HardTable(((name, 0),), (), moves[None, -1, :-1], 0, domain.name)
+            yield HardTable(((name, 0),), (), moves[None, :-1, -1], LAST, domain.name)
     for constraint in spec.constraints:
-        sites, allowed = allowed_assignments(spec, constraint, states)
-        yield sites, allowed, ANYWHERE
+        yield constraint_table(spec, constraint, states, _seen_as(views))
+    for tables in hidden_tables(spec, states, views):
+        yield from tables
 
 
-def _fold(
-    templates: list[CliqueTemplate],
-    sites: Sites,
-    allowed: NDArray[np.bool_],
-    position: str,
-    numbers: Mapping[str, int],
-) -> None:
+def hidden_tables(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap] | None = None
+) -> list[tuple[HardTable, ...]]:
+    """The tables of each memory: which of its states is the value of its function."""
+    if views is None:
+        views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
+    return [memory_tables(spec, memory, states, _seen_as(views)) for memory in spec.memories]
+
+
+def _seen_as(views: Mapping[str, ViewMap]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    return {name: (view.label, tuple(view.states[of] for of in view.of)) for name, view in views.items()}
+
+
+def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[str, int]) -> None:
     """Joins a constraint to the first template over the same sites (up to a shift), or appends it as a template."""
-    wanted = {(numbers[name], offset - min(o for _, o in sites)): axis for axis, (name, offset) in enumerate(sites)}
+    low = min(offset for _, offset in table.sites)
+    wanted = {(numbers[name], offset - low): axis for axis, (name, offset) in enumerate(table.sites)}
     for number, template in enumerate(templates):
         low = min(template.offsets)
         own = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
-        if template.relational or template.views:
+        if template.relational or template.views or template.coded is not None:
             continue
-        if set(own) == set(wanted) and template.position == position and len(own) == len(wanted):
-            turned = np.transpose(allowed, [wanted[site] for site in own])
+        if set(own) == set(wanted) and template.position == table.position and len(own) == len(wanted):
+            turned = np.transpose(table.allowed[0], [wanted[site] for site in own])
             both = turned if template.allowed is None else template.allowed & turned
             templates[number] = replace(template, allowed=both)
             return
-    templates.append(
-        CliqueTemplate(
-            name="constraint",
-            clique=-1,
-            variables=tuple(numbers[name] for name, _ in sites),
-            offsets=tuple(offset for _, offset in sites),
-            cards=allowed.shape,
-            allowed=allowed,
-            position=position,
-        )
+    templates.append(_own_template(table, numbers, -1))
+
+
+def _own_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
+    """A hard constraint as a template: of one table, or with a feature set, of a table a code."""
+    coded = feature_set >= 0
+    return CliqueTemplate(
+        name=table.name,
+        clique=-1,
+        variables=tuple(numbers[name] for name, _ in table.sites),
+        offsets=tuple(offset for _, offset in table.sites),
+        cards=table.allowed.shape[1:],
+        feature_set=feature_set,
+        allowed=None if coded else table.allowed[0],
+        position=table.position,
+        coded=table.allowed if coded else None,
+        observed=table.observed,
     )
 
 

@@ -6,13 +6,13 @@ START or STOP). Weights are the same at every anchor (Sutton 2004 §3.1). A rela
 pair of positions that the data joins (`features.relations` finds them). Hard constraints fold into a clique over the
 same sites where there is one, so that they add no loop; else they are factors of their own.
 
-Variables of a sequence of length T with M labels are numbered t·M + label.
+Variables of a sequence of length T with M variables a position (labels, latents, memories) are numbered t·M + m.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from ..errors import data_error
 from ..kernels.wiring import Kinds
-from .bank import GraphShape, ShapeBank
+from ..spec.model import ModelSpec
+from .bank import ShapeBank
 from .elimination import best_order, order_cost, slice_order
-from .templates import CliqueTemplate, Pattern
+from .shapes import GraphShape, Run, by_position, in_order
+from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 
 __all__ = ["ModelGraph"]
 
@@ -66,24 +68,30 @@ class _Kind:
 
 @dataclass
 class ModelGraph:
-    """The templates of a model over its label variables, and the graphs that they unroll to.
+    """The templates of a model over its variables, and the graphs that they unroll to.
 
-    `cards[m]` are the states of label m. Tables shared by all sequences come first in the arena: cell 0 (the constant
+    `variables` are labels, latents and memories in this order, the first `num_labels` of them labels; `cards[m]` are
+    the states of variable m. Tables shared by all sequences come first in the arena: cell 0 (the constant
     1), then the base table of each kind. A kind with features has a table of its own in every sequence.
     """
 
-    labels: tuple[str, ...]
+    variables: tuple[str, ...]
     cards: tuple[int, ...]
     templates: tuple[CliqueTemplate, ...]
+    num_labels: int
+    num_latents: int = 0
     kinds: list[_Kind] = field(init=False)
 
     def __post_init__(self) -> None:
-        # every pattern of sites outside shows in some sequence of at most span + 2 positions
+        # every pattern of sites outside shows in some sequence of at most span + 2 positions, if it is long enough for
+        # the templates that lie at one anchor alone
+        longest = self._span() + 2 + max((t.position or 0 for t in self.templates), default=0)
         found = {
             (number, template.pattern(anchor, length)): None
             for number, template in enumerate(self.templates)
-            for length in range(1, self._span() + 3)
+            for length in range(1, longest + 1)
             for anchor in template.anchors(length)
+            if 0 in template.pattern(anchor, length)
         }
         found |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
         self.kinds = [_Kind(self.templates[number], pattern) for number, pattern in found]
@@ -101,6 +109,29 @@ class ModelGraph:
         """Shared cells of the arena."""
         return int(self._base[-1])
 
+    @classmethod
+    def of(
+        cls,
+        spec: ModelSpec,
+        states: Mapping[str, Sequence[str]],
+        set_of_clique: Sequence[int],
+        bias_of_clique: Sequence[bool],
+    ) -> ModelGraph:
+        """The graph of a specification; for the arguments see `clique_templates`."""
+        templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
+        cards = tuple(len(states[name]) for name in variable_names(spec))
+        return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents))
+
+    @property
+    def latents(self) -> range:
+        """The numbers of the latent variables."""
+        return range(self.num_labels, self.num_labels + self.num_latents)
+
+    @property
+    def coded(self) -> list[CliqueTemplate]:
+        """The hard constraints that read what is observed, in the order of their feature sets."""
+        return [template for template in self.templates if template.coded is not None]
+
     @property
     def relational(self) -> tuple[int, ...]:
         """The numbers of the relational templates."""
@@ -112,6 +143,16 @@ class ModelGraph:
         pairs: positions that each relational template joins, in the order of `relational`; the anchor of such an
         instance is its number among them.
         """
+        yield from self._joined(pairs)
+        for number, template in enumerate(self.templates):
+            for anchor in template.anchors(length):
+                pattern = template.pattern(anchor, length)
+                if 0 not in pattern:
+                    continue
+                yield self._kind_of[number, pattern], anchor, self._scope(template, anchor, pattern)
+
+    def _joined(self, pairs: Pairs) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """The instances of relational templates."""
         for number, own in zip(self.relational, pairs, strict=False):
             template = self.templates[number]
             for anchor, ends in enumerate(own):
@@ -125,30 +166,46 @@ class ModelGraph:
                         )
                     ),
                 )
+
+    def _scope(self, template: CliqueTemplate, anchor: int, pattern: Pattern) -> tuple[int, ...]:
+        """The variables of an instance."""
+        return tuple(
+            (anchor + offset) * len(self.cards) + variable
+            for variable, offset, outside in zip(template.variables, template.offsets, pattern, strict=True)
+            if not outside
+        )
+
+    def _runs(self, length: int, pairs: Pairs) -> Iterator[Run]:
+        """What `instances` yields, instances that lie in the sequence with all their sites taken together.
+
+        The place of a table is that of its kind's base table.
+        """
+        for kind, anchor, scope in self._joined(pairs):
+            yield Run(scope, int(self._base[kind]), kind, anchor)
         for number, template in enumerate(self.templates):
-            for anchor in template.anchors(length):
+            anchors = template.anchors(length)
+            inside = range(
+                max(anchors.start, -min(template.offsets)), min(anchors.stop, length - max(template.offsets))
+            )
+            border = (*range(anchors.start, inside.start), *inside[:1], *range(inside.stop, anchors.stop))
+            for anchor in border if inside else anchors:
                 pattern = template.pattern(anchor, length)
-                scope = tuple(
-                    (anchor + offset) * len(self.cards) + variable
-                    for variable, offset, outside in zip(template.variables, template.offsets, pattern, strict=True)
-                    if not outside
-                )
-                yield self._kind_of[number, pattern], anchor, scope
+                if 0 not in pattern:  # between two sites that are further apart than the sequence is long
+                    continue
+                kind = self._kind_of[number, pattern]
+                count = len(inside) if anchor in inside else 1
+                yield Run(self._scope(template, anchor, pattern), int(self._base[kind]), kind, anchor, count)
 
     def shape(self, length: int, pairs: Pairs = ()) -> GraphShape:
         """The unrolled graph of a sequence of `length` positions; for `pairs` see `instances`."""
-        kinds, anchors, scopes, tables = [], [], [], []
-        at = self.num_shared
-        for kind, anchor, scope in self.instances(length, pairs):
-            kinds.append(kind)
-            anchors.append(anchor)
-            scopes.append(scope)
-            if self.kinds[kind].template.feature_set < 0:
-                tables.append(int(self._base[kind]))
-            else:
-                tables.append(at)
-                at += math.prod(self.kinds[kind].cards)
-        return GraphShape(self.cards * length, tuple(scopes), tuple(tables), tuple(kinds), tuple(anchors))
+        runs = list(self._runs(length, pairs))
+        is_local = [self.kinds[run.kind].template.feature_set >= 0 for run in runs]
+        sizes = [math.prod(self.kinds[run.kind].cards) for run in runs]
+        width = len(self.cards)
+        if any(len(own) for own in pairs):
+            return GraphShape(self.cards * length, in_order(runs, is_local, sizes, self.num_shared), width)
+        laid = by_position(runs, is_local, sizes, self.num_shared, width)
+        return GraphShape(self.cards * length, laid, width, length)
 
     def elimination_order(self, shape: GraphShape) -> list[int]:
         """Left to right, the best order inside a position (chosen once, on a short sequence).
@@ -156,7 +213,7 @@ class ModelGraph:
         A graph with joined pairs has an order of its own; DcrfError where its tables cannot fit.
         """
         num_labels = len(self.cards)
-        if any(self.kinds[kind].template.relational for kind in shape.kinds):
+        if any(self.kinds[run.kind].template.relational for run in shape.runs):
             return _order_of_its_own(shape)
         if self._inside is None:
             sample = self.shape(2 * self._span() + 3)
@@ -164,12 +221,27 @@ class ModelGraph:
         length = len(shape.cards) // num_labels
         return [t * num_labels + label for t in range(length) for label in self._inside]
 
-    def bank(self, *, programs: bool) -> ShapeBank:
+    def latents_first_order(self, shape: GraphShape) -> list[int]:
+        """Every latent variable before all others: what is left is the graph of the labels with the latents summed out.
+
+        Summing and maximising do not commute, so the best labelling with its latents summed out needs this order.
+        """
+        hidden, width = self.latents, len(self.cards)
+        first = [v for v in range(len(shape.cards)) if v % width in hidden]
+        return [*first, *(v for v in self.elimination_order(shape) if v % width not in hidden)]
+
+    def bank(self, *, programs: bool, latents_first: bool = False) -> ShapeBank:
         """An empty bank for this model's shapes, with contraction programs or without."""
-        return ShapeBank(self.num_shared, self.elimination_order if programs else None)
+        order = self.latents_first_order if latents_first else self.elimination_order
+        return ShapeBank(self.num_shared, order if programs else None, self.shape)
 
     def kind_arrays(self, run_base: Sequence[int]) -> Kinds:
-        """`run_base[c]`: index of the first feature of the specification's clique c in `Bindings.run_off`."""
+        """`run_base[c]`: index of the first feature of the specification's clique c in `Bindings.run_off`; the last one
+        is that of the first template with codes.
+        """
+        coded = self.coded
+        code_base = run_base[-1] + np.cumsum([0, *(len(t.coded) for t in coded if t.coded is not None)])
+        base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
         inverse: list[NDArray[np.int32]] = []
         inverse_off, at = [], 0
         for kind in self.kinds:
@@ -195,9 +267,14 @@ class ModelGraph:
             size=np.diff(self._base),
             feature_set=np.array([kind.template.feature_set for kind in self.kinds], np.int32),
             run_base=np.array(
-                [run_base[k.template.clique] if k.template.clique >= 0 else 0 for k in self.kinds], np.int64
+                [
+                    run_base[k.template.clique] if k.template.clique >= 0 else base_of.get(id(k.template), 0)
+                    for k in self.kinds
+                ],
+                np.int64,
             ),
             has_bias=np.array([kind.template.has_bias for kind in self.kinds], np.bool_),
+            fixed=np.array([kind.template.coded is not None for kind in self.kinds], np.bool_),
             inverse_off=np.array(inverse_off, np.int64),
             inverse=np.concatenate([np.zeros(0, np.int32), *inverse]),
         )

@@ -56,7 +56,7 @@ def clique_marginals(
 
     Factors of hard constraints alone are left out. A sequence without any labelling has none.
     """
-    labels = data.graph.labels
+    labels = data.graph.variables
     for sequence in range(data.num_sequences):
         shape = data.bank.shapes[int(data.rows.shape[sequence])]
         result = infer_graph(sequence_graph(data, potentials, sequence), "mar", settings)

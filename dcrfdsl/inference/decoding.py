@@ -7,26 +7,27 @@ scores are known. Sampling is exact or refused. Not here: the one best labelling
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import data_error
-from ..graph.bank import ShapeBank
 from ..graph.cost import exact_cost
-from ..graph.elimination import best_order, order_cost
 from ..graph.unroll import ModelGraph
 from ..kernels.nbest import exact_nbest, message_nbest
 from ..kernels.sampling import exact_samples
-from ..kernels.wiring import Rows
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from .methods import METHODS, Expectations, MessageMethod, Workers
+from .mixed import Part, parts_by_cost
 from .potentials import BoundData, Potentials
 from .status import RunStatus
 
-__all__ = ["Labellings", "NBest", "Samples", "best_labellings", "check_samples_fit", "draw_samples", "parts_by_width"]
+__all__ = [
+    "Labellings", "NBest", "Samples", "arenas", "best_labellings", "check_samples_fit",
+    "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 RUNS = 16
@@ -37,13 +38,13 @@ MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables,
 class Labellings:
     """The best labellings of one sentence, R ≤ n of them: fewer where no more are possible (or found, if not `exact`).
 
-    `codes[label]` are indices into the label's states.   score: Σ log φ.   probability: exp(score − log Z).
-    exact: there can be no better ones.
+    `codes[label]` are indices into the label's states.   score: Σ log φ; with latent variables log Σ_h exp Σ log φ.
+    probability: exp(score − log Z).   exact: there can be no better ones.
     """
 
     codes: Mapping[str, NDArray[np.int32]]  # [R, T]
     score: Floats  #                          [R]  descending
-    probability: Floats  #                    [R]  nan where not `exact`
+    probability: Floats  #                    [R]  nan where log Z is not known
     exact: bool
 
     def __len__(self) -> int:
@@ -61,6 +62,22 @@ class NBest:
     def exact(self) -> bool:
         return all(own.exact for own in self.sentences)
 
+    def first(self, labels: Sequence[str], lengths: NDArray[np.int64], rank: int = 0) -> list[NDArray[np.int32]]:
+        """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
+
+        Where there is none, every label has its first state. lengths [S].
+        """
+        return [
+            np.concatenate(
+                [
+                    own.codes[label][min(rank, len(own) - 1)] if len(own) else np.zeros(length, np.int32)
+                    for own, length in zip(self.sentences, lengths.tolist(), strict=True)
+                ]
+                or [np.zeros(0, np.int32)]
+            )
+            for label in labels
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -70,58 +87,31 @@ class Samples:
     status: RunStatus
 
 
-Part = tuple[NDArray[np.int64], BoundData]  # sequences of a data set; exact if it brings contraction programs
-
-
 def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, settings: MethodSettings) -> list[Part]:
     """The data with contraction programs where their tables fit (`max_table`, or its default), else without.
 
     Where pairs that the data joins make every graph its own, each sentence is asked.
     """
     if not graph.relational:
-        data = bind(exact_cost(graph).largest <= _max_table(settings))
+        data = bind(exact_cost(graph).largest <= largest_table(settings))
         return [(np.arange(data.num_sequences), data)]
-    data = bind(False)
-    orders: dict[int, list[int]] = {}
-    for g in np.unique(data.rows.shape).tolist():
-        shape = data.bank.shapes[g]
-        order = best_order(shape.scopes, shape.cards)
-        cost = order_cost(shape.scopes, shape.cards, order)
-        if cost.largest <= _max_table(settings) and cost.work <= MOST_WORK:
-            orders[g] = order
-    fits = np.isin(data.rows.shape, list(orders))
-    narrow, wide = np.flatnonzero(fits), np.flatnonzero(~fits)
-    pending = iter(orders.values())
-    bank = ShapeBank(data.bank.local_start, lambda shape: next(pending))
-    number = {g: bank.add(data.bank.shapes[g]) for g in orders}
-    own = _only(data.rows, narrow)
-    own = own._replace(shape=np.array([number[g] for g in own.shape.tolist()], np.int32))
-    exact = replace(data, bank=bank, shapes=bank.shape_arrays(), rows=own)
-    return [(narrow, exact), (wide, replace(data, rows=_only(data.rows, wide)))]
+    largest = largest_table(settings)
+    return parts_by_cost(bind(False), lambda shape, cost: cost.largest <= largest and cost.work <= MOST_WORK)
 
 
-def _only(rows: Rows, sequences: NDArray[np.int64]) -> Rows:
-    """The rows of some sequences."""
-    lengths = np.diff(rows.token_off)[sequences]
-    return rows._replace(
-        first_row=np.ascontiguousarray(rows.first_row[:, sequences]),
-        token_off=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        shape=rows.shape[sequences],
-    )
-
-
-def _max_table(settings: MethodSettings) -> int:
+def largest_table(settings: MethodSettings) -> int:
+    """Entries that a table of exact inference may have."""
     return settings.max_table if isinstance(settings, ExactSettings | AutoSettings) else ExactSettings().max_table
 
 
 def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
     """Raises DcrfError where labellings cannot be drawn exactly."""
     cost = exact_cost(graph)
-    if cost.largest > _max_table(settings):
+    if cost.largest > largest_table(settings):
         raise data_error(
             "too-wide",
             f"drawing labellings needs exact inference, which would build a table of {cost.largest:.3g} entries over "
-            f"{cost.width} variables; `max_table` allows {_max_table(settings)}",
+            f"{cost.width} variables; `max_table` allows {largest_table(settings)}",
             help="use `infer exact` with a larger `max_table` if there is memory for it",
         )
 
@@ -152,18 +142,30 @@ def _best_of_part(
     exact = data.bank.order_of is not None
     search = _exactly if exact else _by_messages
     out = search(data, potentials, settings, labelling, found, score, workers)
-    sentences = []
-    names, off, lengths = data.graph.labels, data.labelling_off, np.diff(data.rows.token_off)
+    return list(ordered_labellings(data, labelling, found, score, out.log_z, exact=exact)), out.summary()
+
+
+def ordered_labellings(
+    data: BoundData,
+    labelling: NDArray[np.int32],
+    found: NDArray[np.int64],
+    score: Floats,
+    log_z: Floats,
+    *,
+    exact: bool,
+) -> Iterator[Labellings]:
+    """What kernels found, sentence by sentence, best first; of the variables only the labels."""
+    names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
     for s, rank in enumerate(found.tolist()):
         order = np.argsort(-score[s, :rank], kind="stable")  # messages find them out of order
         own = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
-        probability = np.exp(score[s, order] - out.log_z[s])
-        codes = {name: np.ascontiguousarray(own[:, :, m]) for m, name in enumerate(names)}
-        sentences.append(Labellings(codes, score[s, order], probability, exact))
-    return sentences, out.summary()
+        probability = np.exp(score[s, order] - log_z[s])
+        codes = {name: np.ascontiguousarray(own[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
+        yield Labellings(codes, score[s, order], probability, exact)
 
 
-def _arenas(data: BoundData) -> tuple[Floats, Floats]:
+def arenas(data: BoundData) -> tuple[Floats, Floats]:
+    """Two arenas for the longest sequence."""
     size = max(int(data.shapes.arena_end.max(initial=0)), data.shapes.local_start)
     return np.empty(size), np.empty(size)
 
@@ -184,7 +186,7 @@ def _exactly(
         d, p = data, potentials
         exact_nbest(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, d.labelling_off, labelling, found, score, out.log_z, out.status, out.redone, *_arenas(d),
+            p.peaks, p.fits, d.labelling_off, labelling, found, score, out.log_z, out.status, out.redone, *arenas(d),
         )  # fmt: skip
 
     workers.map(run, data.chunks(RUNS))
@@ -232,10 +234,11 @@ def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int,
         d, p = data, potentials
         exact_samples(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, seeds, samples, d.labelling_off, out.log_z, out.status, out.redone, *_arenas(d),
+            p.peaks, p.fits, seeds, samples, d.labelling_off, out.log_z, out.status, out.redone, *arenas(d),
         )  # fmt: skip
 
     workers.map(run, data.chunks(RUNS))
-    table = samples.reshape(count, data.rows.token_off[-1], len(data.graph.labels))
-    codes = {name: np.ascontiguousarray(table[:, :, m]) for m, name in enumerate(data.graph.labels)}
+    table = samples.reshape(count, data.rows.token_off[-1], len(data.graph.variables))
+    labels = data.graph.variables[: data.graph.num_labels]
+    codes = {name: np.ascontiguousarray(table[:, :, m]) for m, name in enumerate(labels)}
     return Samples(codes, out.summary())

@@ -9,6 +9,7 @@ in `METHODS`; the tests loop over the table.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -20,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import data_error
-from ..graph.cost import exact_cost, sweep_cost
+from ..graph.bank import GraphShape
+from ..graph.cost import exact_cost, exact_pays, sweep_cost, sweep_messages
+from ..graph.elimination import OrderCost
 from ..graph.forests import bank_pools, pool_arrays
 from ..graph.unroll import ModelGraph
 from ..kernels.contraction import IMPOSSIBLE
@@ -28,19 +31,18 @@ from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL
 from ..kernels.sequences import exact_decode, exact_expectations, message_decode, message_expectations
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from .mixed import MixedMethod, parts_by_cost
 from .potentials import BoundData, Potentials
 from .status import RunStatus
 from .variational import GibbsMethod, MeanFieldMethod, TrwMethod
 
-__all__ = ["METHODS", "Expectations", "SequenceMethod", "Workers", "choose_method"]
+__all__ = ["METHODS", "Expectations", "MixedMethod", "SequenceMethod", "Workers", "choose_method", "mixed_method"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 NOTHING = np.zeros(0)
 SHARPEST = 1e-6  # the Bethe sum is off by about the square of what messages still move by
 REMEMBERED_BYTES = 2**28
-AUTO_SWEEPS = 4  # `auto` is exact where that costs less than so many sweeps of messages …
-AUTO_BUDGET = 20_000  # … or fewer than so many multiply-adds a token
 
 
 @dataclass(eq=False)
@@ -55,6 +57,7 @@ class Expectations:
     redone: NDArray[np.bool_]
     iterations: NDArray[np.int64]
     residual: Floats
+    damped: NDArray[np.bool_]
     marginals: Floats = field(default_factory=lambda: NOTHING)
     approximate: bool = False
 
@@ -63,7 +66,7 @@ class Expectations:
         n = data.num_sequences
         return cls(
             np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.bool_), np.ones(n, np.int64), np.zeros(n),
-            np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING, approximate,
+            np.zeros(n, np.bool_), np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING, approximate,
         )  # fmt: skip
 
     def summary(self) -> RunStatus:
@@ -75,6 +78,7 @@ class Expectations:
             iterations=int(np.abs(self.iterations).max(initial=0)),
             residual=float(self.residual.max(initial=0.0)),
             redone=int(self.redone.sum()),
+            damped=int(self.damped.sum()),
             impossible=tuple(np.flatnonzero(self.status == IMPOSSIBLE).tolist()),
             approximate=self.approximate,
         )
@@ -83,7 +87,9 @@ class Expectations:
 class SequenceMethod(Protocol):
     """Inference on the sequences `first`..`last` of the data that it was built for."""
 
-    approximate: bool
+    @property
+    def approximate(self) -> bool:
+        """Whether some answer may not be exact."""
 
     def remember(self) -> None:
         """Lets each call of `expectations` begin where the last one ended, at weights nearby, if there is memory."""
@@ -111,7 +117,6 @@ class ExactMethod:
     approximate: bool = False
 
     def __post_init__(self) -> None:
-        check_width(self.data.graph, self.settings.max_table)
         self.programs = self.data.bank.program_arrays()
         self.patterns = self.data.bank.patterns.arrays()
         self._own = threading.local()
@@ -192,8 +197,8 @@ class MessageMethod:
         message_expectations(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
             p.base, p.peaks, p.fits, self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, gradient,
-            expected, out.log_z, out.status, out.redone, out.iterations, out.residual, out.marginals, d.marginal_off,
-            self.kept, self.kept_off, self.is_kept,
+            expected, out.log_z, out.status, out.redone, out.damped, out.iterations, out.residual, out.marginals,
+            d.marginal_off, self.kept, self.kept_off, self.is_kept,
         )  # fmt: skip
 
     def decode(
@@ -202,7 +207,7 @@ class MessageMethod:
         d, p, s = self.data, potentials, self.settings
         message_decode(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
-            self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, out.status, out.iterations,
+            self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, out.status, out.damped, out.iterations,
             out.residual, labelling, d.labelling_off,
         )  # fmt: skip
 
@@ -217,6 +222,7 @@ class MethodEntry:
 
 def _build_exact(data: BoundData, settings: MethodSettings) -> SequenceMethod:
     assert isinstance(settings, ExactSettings | AutoSettings)
+    check_width(data.graph, settings.max_table)
     return ExactMethod(data, settings)
 
 
@@ -231,6 +237,23 @@ def _build_bp(data: BoundData, settings: MethodSettings) -> SequenceMethod:
     return MessageMethod(data, settings, schedules[settings.schedule], [[] for _ in data.bank.shapes])
 
 
+def mixed_method(data: BoundData, settings: MethodSettings) -> MixedMethod:
+    """Exact inference or messages for each sequence, by the cost of its graph."""
+    assert isinstance(settings, AutoSettings)
+    parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, len(data.graph.cards), settings.max_table))
+    methods = [
+        _build_trp(own, settings) if own.bank.order_of is None else ExactMethod(own, settings) for _, own in parts
+    ]
+    return MixedMethod(data, parts, methods)
+
+
+def _pays(shape: GraphShape, cost: OrderCost, width: int, max_table: int) -> bool:
+    """Whether exact inference pays on a graph of `width` variables a position."""
+    larger = [scope for scope in shape.scopes if len(scope) > 1]
+    sweep = sum(len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger)
+    return exact_pays(cost, max_table, sweep, sum(map(len, larger)), len(shape.cards) / width)
+
+
 METHODS: Table[MethodEntry] = Table(
     "inference method",
     {
@@ -240,26 +263,29 @@ METHODS: Table[MethodEntry] = Table(
         "mean_field": MethodEntry(MeanFieldMethod.of, programs=False),
         "trw": MethodEntry(TrwMethod.of, programs=False),
         "gibbs": MethodEntry(GibbsMethod.of, programs=False),
+        "auto": MethodEntry(mixed_method, programs=False),
     },
 )
 
 
 def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, MethodSettings]:
-    """Name and settings of the method to run: `auto` becomes `exact` where that is cheap enough, else `trp`."""
+    """Name and settings of the method to run: `auto` becomes `exact` where that pays, else `trp`.
+
+    It stays `auto` where the data joins positions: then it is decided for each sequence when the method is built.
+    """
     if not isinstance(settings, AutoSettings):
         return settings.method, settings
-    if graph.relational:  # what the data joins is not known here, and is rarely narrow
-        return "trp", settings
-    cost = exact_cost(graph)
-    cheap = cost.work <= max(AUTO_SWEEPS * sweep_cost(graph), AUTO_BUDGET) and cost.largest <= settings.max_table
-    return ("exact" if cheap else "trp"), settings
+    if graph.relational:
+        return "auto", settings
+    pays = exact_pays(exact_cost(graph), settings.max_table, sweep_cost(graph), sweep_messages(graph))
+    return ("exact" if pays else "trp"), settings
 
 
 def check_width(graph: ModelGraph, max_table: int) -> None:
     """Raises DcrfError if exact inference would build a table of more than `max_table` entries."""
     cost = exact_cost(graph)
     if cost.largest > max_table:
-        label = graph.labels[cost.culprit % len(graph.labels)]
+        label = graph.variables[cost.culprit % len(graph.variables)]
         raise data_error(
             "too-wide",
             f"`exact` would build a table of {cost.largest:.3g} entries over {cost.width} variables when it sums out "

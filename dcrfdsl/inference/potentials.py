@@ -29,7 +29,7 @@ PairsOf = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, 
 
 @dataclass(frozen=True, eq=False)
 class BoundData:
-    """S sequences as kernels see them. `num_labels` variables a position."""
+    """S sequences as kernels see them."""
 
     graph: ModelGraph
     bank: ShapeBank
@@ -39,6 +39,7 @@ class BoundData:
     rows: Rows
     hard: Floats  # [shared cells]
     num_weights: int
+    num_fixed: int  # entries of hard constraints that read what is observed; their weights are -inf
 
     @property
     def num_sequences(self) -> int:
@@ -56,6 +57,8 @@ class BoundData:
 
     def potentials(self, weights: Floats) -> Potentials:
         """The shared tables at `weights` [W]."""
+        if self.num_fixed:
+            weights = np.concatenate([weights, np.full(self.num_fixed, -np.inf)])
         log_base = base_tables(weights, self.bindings, self.hard)
         base, peaks, fits = exponentiate_base(log_base, self.kinds)
         return Potentials(weights, log_base, base, peaks, fits)
@@ -70,7 +73,7 @@ class BoundData:
 
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """Weights [W] with the base tables that they give: logarithms, and linear with each table's maximum taken out."""
+    """Weights [W, then fixed ones] and the base tables that they give: logarithms, and linear with maxima taken out."""
 
     weights: Floats
     log_base: Floats
@@ -80,11 +83,13 @@ class Potentials:
 
 
 class Binder:
-    """Binds data sets to a model; `programs` asks for contraction programs. Keeps the wiring of all lengths it met."""
+    """Binds data sets to a model; `programs` asks for contraction programs, with the latent variables summed out before
+    all others if `latents_first`. Keeps the wiring of all lengths it met.
+    """
 
-    def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool):
+    def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
         self.graph, self.num_weights = graph, parameters.num_weights
-        self._bank = graph.bank(programs=programs)
+        self._bank = graph.bank(programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
         self._hard = graph.hard_cells()
@@ -120,6 +125,7 @@ class Binder:
             rows=_join_rows(rows, sentence_off, shape_of),
             hard=self._hard,
             num_weights=self.num_weights,
+            num_fixed=self._bindings.num_bias + len(self._bindings.entry) - self.num_weights,
         )
 
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ..errors import data_error
 from ..graph.bank import GraphShape, ShapeBank
+from ..graph.cost import CHEAP, exact_pays
 from ..graph.elimination import best_order, order_cost
 from ..graph.factor_graph import FactorGraph
 from ..graph.forests import draw_pool, pool_arrays
-from ..kernels.beliefs import read_beliefs, read_labelling
+from ..kernels.beliefs import read_beliefs
 from ..kernels.contraction import (
     OK,
     UNDERFLOW,
@@ -29,6 +30,7 @@ from ..kernels.contraction import (
 )
 from ..kernels.messages import node_potentials
 from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL, propagate
+from ..kernels.search import GAVE_UP, message_labelling
 from ..kernels.tables import exponentiate
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
@@ -40,8 +42,7 @@ __all__ = ["SINGLE_METHODS", "infer_graph"]
 
 Floats = NDArray[np.float64]
 SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
-AUTO_SWEEPS = 4  # `auto` takes exact inference where it costs less than this many sweeps of messages …
-AUTO_BUDGET = 2e7  # … or where its work (multiply-adds) is below this anyway
+AUTO_SECONDS = 0.02  # exact inference may take so long even where messages take less
 
 
 def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
@@ -136,7 +137,7 @@ def _message_passing(
     maximise = task == "map"
     value, log_space, shift, status = logs, True, 0.0, UNDERFLOW
     run = (settings.tolerance, settings.max_iterations, settings.damping, settings.seed)
-    converged, iterations, residual, taken = False, 0, np.inf, 0.0
+    converged, iterations, residual, damped, taken = False, 0, np.inf, False, 0.0
     if not maximise:
         value = logs.copy()
         value[0] = 1.0
@@ -145,7 +146,7 @@ def _message_passing(
             log_space = False
             taken, status = node_potentials(0, shapes, value, log_space, node)
             if status == OK:
-                converged, iterations, residual, status = propagate(
+                converged, iterations, residual, status, damped = propagate(
                     0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False
                 )
     redone = status == UNDERFLOW
@@ -153,21 +154,27 @@ def _message_passing(
         value, log_space, shift = logs, True, 0.0
         taken, status = node_potentials(0, shapes, value, log_space, node)
         if status == OK:
-            converged, iterations, residual, status = propagate(
+            converged, iterations, residual, status, damped = propagate(
                 0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False
             )
+    assignment = np.zeros(len(graph.cards), np.int64)
+    if maximise and status == OK:
+        status = message_labelling(0, shapes, edges, logs, node, message, assignment)
+        if status == GAVE_UP:
+            converged, residual, status = False, np.inf, OK
     outcome = RunStatus(
-        1, int(not converged), int(iterations), float(residual), int(redone and not maximise), approximate=True
-    )
+        1, int(not converged), int(iterations), float(residual), int(redone and not maximise), approximate=True,
+        damped=int(damped),
+    )  # fmt: skip
     if status != OK:
         return impossible(outcome)
     if maximise:
-        assignment = np.zeros(len(graph.cards), np.int64)
-        read_labelling(0, shapes, edges, logs, node, message, assignment)
         return GraphResult(outcome, assignment=assignment, score=graph.score(assignment))
     var_belief, belief = np.empty_like(node), np.zeros_like(value)
     scratch = np.empty(int(shapes.fac_size.max(initial=1)))
     log_z = read_beliefs(0, shapes, edges, value, node, message, log_space, var_belief, belief, scratch)
+    if log_z == -np.inf:
+        return impossible(outcome)
     return GraphResult(
         outcome,
         log_z=log_z + taken + shift + graph.constant,
@@ -177,12 +184,13 @@ def _message_passing(
 
 
 def _auto(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
-    """`exact` where its work is below four sweeps of messages, or below a budget; else `trp`."""
+    """`exact` where it pays, else `trp`."""
     assert isinstance(settings, AutoSettings)
     cost = order_cost(graph.scopes, graph.cards, best_order(graph.scopes, graph.cards))
-    sweep = sum(2.0 * table.size for table in graph.log_tables)
-    cheap = cost.work <= max(AUTO_SWEEPS * sweep, AUTO_BUDGET) and cost.largest <= settings.max_table
-    return (_exact if cheap else _trp)(graph, task, settings)
+    larger = [table for table in graph.log_tables if table.ndim > 1]
+    sweep, messages = sum(table.size * table.ndim for table in larger), sum(table.ndim for table in larger)
+    pays = exact_pays(cost, settings.max_table, sweep, messages, AUTO_SECONDS / CHEAP)
+    return (_exact if pays else _trp)(graph, task, settings)
 
 
 SINGLE_METHODS: Table[Callable[[FactorGraph, str, MethodSettings], GraphResult]] = Table(

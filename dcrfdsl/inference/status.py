@@ -1,13 +1,19 @@
-"""How a run of inference ended. Methods return it; nothing is raised for a run that did not converge."""
+"""How a run of inference ended. Methods return it; nothing is raised for a run that did not converge.
+
+Not here: where a sentence stands in its file (`contradiction_words` is told).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GraphResult", "RunStatus"]
+__all__ = ["GraphResult", "RunStatus", "contradiction_words"]
+
+MOST_PLACES = 5  # that a message names
 
 
 @dataclass(frozen=True)
@@ -16,8 +22,8 @@ class RunStatus:
 
     `residual` is the largest change of a message (normalised to sum 1) in the last round; of a marginal under mean
     field; of a message's logarithm under TRW; under sampling the largest standard error of a marginal. `redone` counts
-    graphs that left the range of linear space and were computed in log space. `impossible` lists graphs without any
-    labelling.
+    graphs that left the range of linear space and were computed in log space; `damped` those whose messages oscillated,
+    and were damped more than the settings say. `impossible` lists graphs without any labelling, each once.
     """
 
     graphs: int = 0
@@ -27,6 +33,7 @@ class RunStatus:
     redone: int = 0
     impossible: tuple[int, ...] = ()
     approximate: bool = False
+    damped: int = 0
 
     @property
     def converged(self) -> bool:
@@ -39,9 +46,22 @@ class RunStatus:
             max(self.iterations, other.iterations),
             max(self.residual, other.residual),
             self.redone + other.redone,
-            self.impossible + other.impossible,
+            tuple(dict.fromkeys(self.impossible + other.impossible)),
             self.approximate or other.approximate,
+            self.damped + other.damped,
         )
+
+
+def contradiction_words(places: Sequence[str], *, certain: bool = True) -> str:
+    """`no labelling satisfies the constraints of the model in 2 sentences, at a.txt:4 and a.txt:9`.
+
+    certain: whether there is none for sure, or only none was found.
+    """
+    shown = [*places[:MOST_PLACES], *([f"{len(places) - MOST_PLACES:,} more"] if len(places) > MOST_PLACES else [])]
+    where = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    many = f"{len(places):,} sentences, at" if len(places) > 1 else "the sentence at"
+    verdict = "no labelling satisfies" if certain else "no labelling was found that satisfies"
+    return f"{verdict} the constraints of the model in {many} {where}"
 
 
 @dataclass(frozen=True)

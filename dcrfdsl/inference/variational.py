@@ -9,8 +9,9 @@ here: the tables of methods, which list these.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,12 @@ from ..graph.appearance import bank_forests
 from ..graph.bank import ShapeBank
 from ..graph.factor_graph import FactorGraph
 from ..kernels.contraction import IMPOSSIBLE, OK
-from ..kernels.gibbs import gibbs, gibbs_sequences
+from ..kernels.gibbs import CHAINS, gibbs, gibbs_sequences
 from ..kernels.mean_field import mean_field, mean_field_beliefs, mean_field_expectations
 from ..kernels.messages import node_potentials
 from ..kernels.search import feasible_labelling, find_hard, round_marginals
-from ..kernels.trw import (
-    reweighted_beliefs,
-    reweighted_bound,
-    reweighted_expectations,
-    reweighted_messages,
-    stretch_tables,
-)
+from ..kernels.trw import reweighted_messages, stretch_tables
+from ..kernels.trw_beliefs import reweighted_beliefs, reweighted_bound, reweighted_expectations
 from ..kernels.wiring import Edges, Shapes
 from ..spec.settings import GibbsSettings, MeanFieldSettings, MethodSettings, TrwSettings
 from .layout import impossible, split_states, split_tables, table_arena
@@ -74,12 +70,15 @@ class _Bounding(ABC):
     def _remembered(self) -> NDArray[np.int64]:
         """Numbers that each sequence leaves for the next call, as offsets [S+1]."""
 
+    @abstractmethod
+    def _own(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        """The kernel, what it takes after the edges, and after the damping. `decoding`: to show the best labelling."""
+
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         self._run(potentials, first, last, out, gradient, expected, out.marginals, self.data.marginal_off, False)
 
-    @abstractmethod
     def _run(
         self,
         potentials: Potentials,
@@ -92,7 +91,15 @@ class _Bounding(ABC):
         marginal_off: NDArray[np.int64],
         decoding: bool,
     ) -> None:
-        """`expectations` with marginals that lie anywhere; `decoding`: they are to show the best labelling."""
+        """`expectations` with marginals that lie anywhere."""
+        d, p, s = self.data, potentials, self.settings
+        kernel, wiring, choice = self._own(decoding)
+        kernel(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.sizes,
+            self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z, out.status,
+            out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
+            self.kept_off, self.is_kept,
+        )  # fmt: skip
 
     def remember(self) -> None:
         offsets = self._remembered()
@@ -114,9 +121,11 @@ class _Bounding(ABC):
         marginals = np.zeros(int(marginal_off[last]))
         self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
         round_marginals(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.sizes,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.sizes[:2],
             marginals, marginal_off, out.status, labelling, d.labelling_off,
         )  # fmt: skip
+        lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
+        out.iterations[first:last][lost] = -np.abs(out.iterations[first:last][lost])
 
 
 class MeanFieldMethod(_Bounding):
@@ -130,24 +139,8 @@ class MeanFieldMethod(_Bounding):
     def _remembered(self) -> NDArray[np.int64]:
         return self.data.marginal_off
 
-    def _run(
-        self,
-        potentials: Potentials,
-        first: int,
-        last: int,
-        out: Expectations,
-        gradient: Floats,
-        expected: Floats,
-        marginals: Floats,
-        marginal_off: NDArray[np.int64],
-        decoding: bool,
-    ) -> None:
-        d, p, s = self.data, potentials, self.settings
-        mean_field_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.sizes,
-            self.tolerance, s.max_iterations, s.damping, s.seed, gradient, expected, out.log_z, out.status,
-            out.iterations, out.residual, marginals, marginal_off, self.kept, self.kept_off, self.is_kept,
-        )  # fmt: skip
+    def _own(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        return mean_field_expectations, (), (self.settings.seed,)
 
 
 class TrwMethod(_Bounding):
@@ -163,30 +156,14 @@ class TrwMethod(_Bounding):
         self.pool = bank_forests(self.data.bank, self.settings.seed)
         self.stretched_off, tables = _stretched(self.data.shapes)
         factors = int(np.diff(self.data.shapes.fac_off).max(initial=0))
-        self.sizes_of_messages = tables, factors, int(self.edges.messages.max(initial=0))
+        self.sizes += (tables, factors, int(self.edges.messages.max(initial=0)))
 
     def _remembered(self) -> NDArray[np.int64]:
         return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
 
-    def _run(
-        self,
-        potentials: Potentials,
-        first: int,
-        last: int,
-        out: Expectations,
-        gradient: Floats,
-        expected: Floats,
-        marginals: Floats,
-        marginal_off: NDArray[np.int64],
-        decoding: bool,
-    ) -> None:
-        d, p, s = self.data, potentials, self.settings
-        reweighted_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.pool.passes, self.pool.appearance,
-            self.stretched_off, p.weights, p.log_base, *self.sizes, *self.sizes_of_messages, self.tolerance,
-            s.max_iterations, s.damping, decoding, gradient, expected, out.log_z, out.status, out.iterations,
-            out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept, self.kept_off, self.is_kept,
-        )  # fmt: skip
+    def _own(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        wiring = self.pool.passes, self.pool.appearance, self.stretched_off
+        return reweighted_expectations, wiring, (decoding,)
 
 
 @dataclass(eq=False)
@@ -347,9 +324,11 @@ def single_trw(graph: FactorGraph, task: str, settings: MethodSettings) -> Graph
     if state != OK:
         return impossible(status)
     marginals, belief, scratch = np.zeros_like(laid.node), np.zeros_like(laid.logs), np.zeros(max(1, entries))
-    reweighted_beliefs(
-        0, shapes, edges, rho, off, stretched, peak, laid.node, message, marginals, belief, scratch
-    )  # fmt: skip
+    free_energy = reweighted_beliefs(
+        0, shapes, edges, rho, off, stretched, peak, fits, laid.node, message, marginals, belief, scratch
+    )
+    if free_energy == -np.inf:
+        return impossible(status)
     if task == "map":
         return laid.rounded(status, marginals)
     bound = reweighted_bound(0, shapes, edges, pool.passes, rho, off, stretched, peak, fits, laid.node, message)
@@ -364,14 +343,14 @@ def single_gibbs(graph: FactorGraph, task: str, settings: MethodSettings) -> Gra
     laid = _Laid.of(graph)
     current, best = np.zeros(len(graph.cards), np.int32), np.zeros(len(graph.cards), np.int32)
     marginals, belief = np.zeros_like(laid.node), np.zeros_like(laid.logs)
-    error, state = np.inf, laid.state
+    error, agree, state = np.inf, False, laid.state
     if state == OK:
-        error, _, state = gibbs(
+        error, agree, _, state = gibbs(
             0, laid.shapes, laid.edges, laid.logs, laid.node, settings.samples, settings.burn_in, settings.thin,
             settings.seed, current, best, marginals, belief,
         )  # fmt: skip
-    sweeps = settings.burn_in + settings.samples * settings.thin
-    status = RunStatus(1, int(state != OK), sweeps if state == OK else 0, float(error), approximate=True)
+    sweeps = settings.burn_in * CHAINS + settings.samples * settings.thin
+    status = RunStatus(1, int(not agree or state != OK), sweeps if state == OK else 0, float(error), approximate=True)
     if task == "map" or state != OK:
         return laid.labelled(status, state, best.astype(np.int64))
     return laid.result(status, None, marginals, belief)

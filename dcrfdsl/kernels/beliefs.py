@@ -71,6 +71,9 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
 
     Adding lets shared tables collect their expectations over positions. Tables and node potentials count with the
     maximum taken out; returns log Z_Bethe up to what was taken out. `scratch` holds the largest table.
+
+    A zero of a message is one that no labelling gets around, so where a belief is zero everywhere there is none, and
+    log Z is -inf.
     """
     v0, e0 = shapes.var_off[g], edges.edge_off[g]
     log_z = 0.0
@@ -83,7 +86,10 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                 m = message[edges.message_off[e0 + edges.var_edge[j]] + x]
                 total = total + m if log_space else total * m
             var_belief[at + x] = total
-        log_z += (1 - (last - first)) * _normalise(var_belief, at, states, log_space)
+        own = _normalise(var_belief, at, states, log_space)
+        if own == -np.inf:
+            return -np.inf
+        log_z += (1 - (last - first)) * own
     largest, arity = 1, 1
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
@@ -117,7 +123,10 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                     term = term + q[i, rest % card] if log_space else term * q[i, rest % card]
                     rest //= card
                 scratch[j] = term
-        log_z += _normalise(scratch, 0, size, log_space)
+        own = _normalise(scratch, 0, size, log_space)
+        if own == -np.inf:
+            return -np.inf
+        log_z += own
         for j in range(size):
             belief[table + j] += scratch[j]
     return log_z

@@ -6,13 +6,18 @@ each array of each NamedTuple that it takes, one atomic instruction an array; on
 the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that does.
 
 `fast_…` lets LLVM reorder sums, and so vectorise them; it never assumes that inf and nan do not occur.
+
+With `NUMBA_DISABLE_JIT` set nothing is compiled: then NumPy's warnings are silenced, since its numbers are to wrap
+around, overflow and divide as compiled ones do.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
+from numba.core import config
 
 __all__ = ["fast_inner", "fast_kernel", "inner", "kernel"]
 
@@ -21,7 +26,9 @@ FAST = {"reassoc", "contract", "nsz"}
 COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 UNCOUNTED: dict[str, Any] = {"_nrt": False}  # Numba's own name; in its target options since 2015, not in its types
 
-kernel = njit(**COMMON)
-fast_kernel = njit(**COMMON, fastmath=FAST)
-inner = njit(**COMMON, **UNCOUNTED)
-fast_inner = njit(**COMMON, **UNCOUNTED, fastmath=FAST)
+interpreted = np.errstate(all="ignore")
+
+kernel: Any = interpreted if config.DISABLE_JIT else njit(**COMMON)
+fast_kernel = interpreted if config.DISABLE_JIT else njit(**COMMON, fastmath=FAST)
+inner = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED)
+fast_inner = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED, fastmath=FAST)

@@ -5,9 +5,12 @@ of the conditional distributions that were drawn from, which vary less than coun
 Gelfand & Smith 1990); those of factors are counts. The standard error comes from batch means: about √n batches of
 consecutive samples, whose means are nearly independent if the chain forgets within a batch.
 
-The chain begins at a good labelling that breaks no hard constraint (`search`). With hard zeros or strong ties it may
-not reach every other one by single changes; then the answers are those of a part of the model, and nothing here can
-tell. There is no estimate of log Z. The generator's state is a number, so a sequence's draws depend on its seed alone.
+The samples come from several chains. The first begins at a good labelling that breaks no hard constraint (`search`),
+each other one at a labelling that no single change improves, near random states. Where the chains' marginals lie
+further apart than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from one start's part
+of the labellings to another's: then the run has not converged, and its error is that of the chains' average. A part
+that no chain starts in stays unseen. There is no estimate of log Z. The generator's state is a number, so a sequence's
+draws depend on its seed alone.
 """
 
 from __future__ import annotations
@@ -15,16 +18,19 @@ from __future__ import annotations
 import numpy as np
 
 from .beliefs import score_labelling
-from .compiling import fast_inner, kernel
+from .compiling import fast_inner, inner, kernel
 from .contraction import IMPOSSIBLE, OK
 from .messages import node_potentials
-from .search import conditional, find_hard, start_labelling
+from .search import conditional, feasible_labelling, find_hard, start_labelling
 from .shuffle import next_random
 from .tables import fill_tables
 
-__all__ = ["gibbs", "gibbs_sequences"]
+__all__ = ["CHAINS", "gibbs", "gibbs_sequences"]
 
 STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 and 1 share no chain
+CHAINS = 4
+APART = 4.0  # chains whose average is so many standard errors less sure than each chain says …
+FAR = 0.05  # … and whose marginals have a standard deviation of so much, do not tell the same
 
 
 @fast_inner
@@ -47,27 +53,78 @@ def _draw(room, states, state):
     return state, drawn
 
 
+@inner
+def _random_preference(preference, state):
+    """A number in [0, 1) for each state of the shape. Returns the generator's state."""
+    for x in range(len(preference)):
+        state, draw = next_random(state)
+        preference[x] = np.float64(draw >> np.uint64(11)) * 2.0**-53
+    return state
+
+
 @kernel
 def gibbs(g, shapes, edges, logs, node, samples, burn_in, thin, seed, labelling, best, marginal, belief):
-    """Runs one chain. Returns (largest standard error of a marginal, score of the best labelling seen, status).
+    """Runs `CHAINS` chains, which share the samples; each has a burn-in of its own.
 
-    node: log unary potentials. labelling, best: [variables] int32, the chain's state and the best one seen.
+    Returns (largest standard error of a marginal, whether the chains agree, score of the best labelling seen, status).
+    node: log unary potentials. labelling, best: [variables] int32, a chain's state and the best one seen.
     marginal: [states], overwritten. belief: arena layout, added to; pass an empty array if it is not wanted.
+    """
+    count = shapes.var_off[g + 1] - shapes.var_off[g]
+    hard = find_hard(g, shapes, logs)
+    marginal[:] = 0.0
+    found = start_labelling(g, shapes, edges, logs, node, hard, labelling)
+    if found != OK:
+        return np.inf, True, -np.inf, found
+    start, preference = labelling.copy(), np.empty(len(marginal))
+    best[:] = labelling
+    highest = score_labelling(g, shapes, logs, best)
+    means = np.zeros((CHAINS, len(marginal)))
+    squares, batches, chains = np.zeros(len(marginal)), 0, min(CHAINS, samples)
+    state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
+    for chain in range(chains):
+        if chain > 0:
+            state = _random_preference(preference, state)
+            if feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling) != OK:
+                labelling[:] = start
+        own = samples // chains + (1 if chain < samples % chains else 0)
+        state, highest, whole = _run_chain(
+            g, shapes, edges, logs, node, own, burn_in, thin, 1.0 / samples, state, labelling, best, highest, marginal,
+            means[chain], squares, belief,
+        )  # fmt: skip
+        batches += whole
+    marginal /= samples
+    if batches <= chains:
+        return np.inf, True, highest, OK
+    error, agree = 0.0, True
+    for x in range(len(marginal)):
+        mean = means[:chains, x].mean()
+        inside = squares[x] / ((batches - chains) * batches)
+        between = ((means[:chains, x] - mean) ** 2).sum() / max(1, chains - 1)
+        if between > FAR**2 and between / chains > APART**2 * inside:
+            agree, inside = False, between / chains
+        error = max(error, inside)
+    return np.sqrt(error), agree, highest, OK
+
+
+@kernel
+def _run_chain(
+    g, shapes, edges, logs, node, samples, burn_in, thin, share, state, labelling, best, highest, marginal, mean,
+    squares, belief,
+):  # fmt: skip
+    """One chain from `labelling` on. Adds its samples to `marginal`, and to `belief` with weight `share`.
+
+    mean [states]: set to the chain's marginals.   squares [states]: the squared distances of its batches' means from
+    their mean are added.   Returns (state of the generator, score of the best labelling seen, number of batches).
     """
     v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
     largest = 1
     for v in range(v0, v0 + count):
         largest = max(largest, shapes.card[v])
-    marginal[:] = 0.0
-    found = start_labelling(g, shapes, edges, logs, node, find_hard(g, shapes, logs), labelling)
-    if found != OK:
-        return np.inf, -np.inf, found
-    best[:] = labelling
-    highest = score_labelling(g, shapes, logs, best)
-    room, batch, squares = np.empty(largest), np.zeros(len(marginal)), np.zeros(len(marginal))
+    room, batch, total = np.empty(largest), np.zeros(len(mean)), np.zeros(len(mean))
+    own_squares = np.zeros(len(mean))
     size = max(1, int(np.sqrt(samples)))  # samples of a batch
-    batches, share = 0, 1.0 / samples
-    state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
+    batches = 0
     for sweep in range(burn_in + samples * thin):
         taken = sweep - burn_in + 1  # the sweep's number after the burn-in
         keep = taken > 0 and taken % thin == 0
@@ -91,19 +148,16 @@ def gibbs(g, shapes, edges, logs, node, samples, burn_in, thin, seed, labelling,
                     entry = entry * shapes.card[v0 + shapes.scope[s]] + labelling[shapes.scope[s]]
                 belief[shapes.fac_table[f] + entry] += share
         if (taken // thin) % size == 0:
-            marginal += batch
-            squares += (batch / size) ** 2
+            total += batch
+            own_squares += (batch / size) ** 2
             batch[:] = 0.0
             batches += 1
-    mean = marginal / (batches * size)
-    marginal += batch  # the samples after the last whole batch
-    marginal /= samples
-    if batches < 2:
-        return np.inf, highest, OK
-    error = 0.0
-    for x in range(len(marginal)):
-        error = max(error, (squares[x] / batches - mean[x] ** 2) / (batches - 1))
-    return np.sqrt(error), highest, OK
+    for x in range(len(mean)):
+        squares[x] += max(0.0, own_squares[x] - total[x] ** 2 / (batches * size**2))
+        total[x] += batch[x]  # the samples after the last whole batch
+        mean[x] = total[x] / samples
+        marginal[x] += total[x]
+    return state, highest, batches
 
 
 @kernel
@@ -111,7 +165,9 @@ def gibbs_sequences(
     first, last, shapes, kinds, bindings, rows, edges, weights, log_base, arena, states,
     samples, burn_in, thin, seed, status, iterations, residual, marginals, marginal_off, labelling, off,
 ):  # fmt: skip
-    """A chain for each sequence, seeded by its number: marginals, and the best labelling seen (-1 if none).
+    """Chains for each sequence, seeded by its number: marginals, and the best labelling seen (-1 if none).
+
+    iterations[s] is negative where they do not agree, or have no place to start.
 
     marginals and labelling may be empty. arena, states: the most cells and states that a sequence has.
     """
@@ -123,14 +179,15 @@ def gibbs_sequences(
         _, state = node_potentials(g, shapes, logs, True, node)
         current = np.empty(off[s + 1] - off[s], np.int32)
         best = np.full(len(current), np.int32(-1))
-        error = np.inf
+        error, agree = np.inf, True
         if state == OK:
-            error, _, state = gibbs(
+            error, agree, _, state = gibbs(
                 g, shapes, edges, logs, node[:count], samples, burn_in, thin, seed + STRIDE * s, current, best,
                 marginal[:count], nothing,
             )  # fmt: skip
         status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
-        iterations[s] = burn_in + samples * thin if state == OK else -1
+        sweeps = burn_in * CHAINS + samples * thin
+        iterations[s] = sweeps if state == OK and agree else -sweeps
         residual[s] = error
         if len(marginals) > 0 and state == OK:
             marginals[marginal_off[s] : marginal_off[s + 1]] = marginal[:count]

@@ -17,6 +17,7 @@ import numpy as np
 
 from .compiling import fast_inner, inner, kernel
 from .contraction import IMPOSSIBLE, OK
+from .dense import add_run, matrix_times, times_matrix
 from .messages import node_potentials
 from .search import GAVE_UP, find_hard, start_labelling
 from .shuffle import next_random
@@ -28,8 +29,8 @@ UNEVEN = 0.1  # a start that is uniform up to this share leaves the saddle point
 
 
 @fast_inner
-def _add_expected(g, e, shapes, edges, logs, q, field):
-    """field[x] += E_q[log φ_f | x_v = x] for edge e = (f, v)."""
+def _add_expected(g, e, shapes, edges, logs, hard, q, room, field):
+    """field[x] += E_q[log φ_f | x_v = x] for edge e = (f, v). hard: whether a factor of the shape forbids anything."""
     v0, e0 = shapes.var_off[g], edges.edge_off[g]
     f = shapes.fac_off[g] + edges.edge_factor[e0 + e]
     axis, table, s0 = edges.edge_axis[e0 + e], shapes.fac_table[f], shapes.scope_off[f]
@@ -38,6 +39,13 @@ def _add_expected(g, e, shapes, edges, logs, q, field):
         u = v0 + shapes.scope[s0 + 1 - axis]
         others, at = shapes.card[u], shapes.state_off[u]
         states = shapes.card[v0 + shapes.scope[s0 + axis]]
+        if not hard[edges.edge_factor[e0 + e]]:
+            if axis == 1:
+                times_matrix(q[at:], others, logs, table, states, room)
+            else:
+                matrix_times(logs, table, states, q[at:], others, room)
+            add_run(room, 0, states, field)
+            return
         step_x, step_u = (1, states) if axis == 1 else (others, 1)
         for y in range(others):
             p = q[at + y]
@@ -60,13 +68,13 @@ def _add_expected(g, e, shapes, edges, logs, q, field):
 
 
 @fast_inner
-def _update(g, v, shapes, edges, logs, node, damping, q, field):
+def _update(g, v, shapes, edges, logs, hard, node, damping, q, room, field):
     """Sets q_v to its optimum given the others. Returns its change before damping; -1 if nothing is possible."""
     at, states = shapes.state_off[v], shapes.card[v]
     for x in range(states):
         field[x] = node[at + x]
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
-        _add_expected(g, edges.var_edge[j], shapes, edges, logs, q, field)
+        _add_expected(g, edges.var_edge[j], shapes, edges, logs, hard, q, room, field)
     peak, total, change = -np.inf, 0.0, 0.0
     for x in range(states):
         peak = max(peak, field[x])
@@ -114,8 +122,8 @@ def mean_field(g, shapes, edges, logs, node, tolerance, max_iterations, damping,
     largest = 1
     for v in range(v0, v0 + count):
         largest = max(largest, shapes.card[v])
+    hard = find_hard(g, shapes, logs)
     if not warm:
-        hard = find_hard(g, shapes, logs)
         if hard.any():
             labelling = np.empty(count, np.int32)
             state = start_labelling(g, shapes, edges, logs, node, hard, labelling)
@@ -126,12 +134,12 @@ def mean_field(g, shapes, edges, logs, node, tolerance, max_iterations, damping,
                 q[shapes.state_off[v0 + v] + labelling[v]] = 1.0
         else:
             _begin(g, shapes, node, seed, q)
-    field, residual = np.empty(largest), np.inf
+    field, room, residual = np.empty(largest), np.empty(largest), np.inf
     for iteration in range(max_iterations):
         residual = 0.0
         for i in range(count):
             v = v0 + (i if iteration % 2 == 0 else count - 1 - i)
-            change = _update(g, v, shapes, edges, logs, node, damping, q, field)
+            change = _update(g, v, shapes, edges, logs, hard, node, damping, q, room, field)
             if change < 0.0:
                 return False, iteration + 1, np.inf, GAVE_UP
             residual = max(residual, change)
@@ -152,6 +160,17 @@ def mean_field_beliefs(g, shapes, logs, q, belief):
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         s0, table = shapes.scope_off[f], shapes.fac_table[f]
         arity = shapes.scope_off[f + 1] - s0
+        if arity == 2:
+            left, right = v0 + shapes.scope[s0], v0 + shapes.scope[s0 + 1]
+            columns, at = shapes.card[right], shapes.state_off[right]
+            for x in range(shapes.card[left]):
+                share, row = q[shapes.state_off[left] + x], table + x * columns
+                for y in range(columns):
+                    p = share * q[at + y]
+                    if p > 0.0:
+                        bound += p * logs[row + y]
+                        belief[row + y] += p
+            continue
         for j in range(shapes.fac_size[f]):
             rest, p = j, 1.0
             for i in range(arity - 1, -1, -1):

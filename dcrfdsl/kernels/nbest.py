@@ -25,6 +25,7 @@ from .contraction import IMPOSSIBLE, OK, forward_max
 from .messages import node_potentials
 from .propagation import propagate
 from .sampling import decision_order, operand_places, sum_forward
+from .search import GAVE_UP, message_labelling
 from .tables import fill_tables
 
 __all__ = ["exact_nbest", "message_nbest", "search_labellings"]
@@ -36,20 +37,21 @@ MOST_TRIES = 2  # of messages a labelling that is wanted: a constraint may turn 
 
 
 @inner
-def search_labellings(g, shapes, programs, value, step, variable, labelling, loss, cost, origin):
+def search_labellings(g, shapes, programs, value, step, variable, decisions, labelling, loss, cost, origin):
     """The best labellings from a finished `forward_max` in `value`: rows of `labelling` [count, V] and their `loss`.
 
     step, variable [V]: what `decision_order` wrote.   cost [count], origin [count, 3]: room for the open candidates, a
     heap's worth kept sorted, dearest first: labelling that it departs from, decision where, and its state there. Equal
-    costs come out in the order in which they went in. Returns how many labellings there are, at most count; that at
-    least one is possible is for the caller to know.
+    costs come out in the order in which they went in. Only the first `decisions` are made. Returns how many labellings
+    there are, at most count; that at least one is possible is for the caller to know.
     """
     count = len(loss)
     found, waiting, first, lost = 0, 0, 0, 0.0
     while True:
         waiting = _complete(
-            g, shapes, programs, value, step, variable, labelling[found], first, lost, found, cost, origin, waiting
-        )
+            g, shapes, programs, value, step, variable, decisions, labelling[found], first, lost, found, cost, origin,
+            waiting,
+        )  # fmt: skip
         loss[found] = lost
         found += 1
         if found == count or waiting == 0:
@@ -64,14 +66,14 @@ def search_labellings(g, shapes, programs, value, step, variable, labelling, los
 
 @inner
 def _complete(
-    g, shapes, programs, value, step, variable, assignment, first, lost, number, cost, origin, waiting
+    g, shapes, programs, value, step, variable, decisions, assignment, first, lost, number, cost, origin, waiting
 ):  # fmt: skip
     """Decides the variables from decision `first` on for the best, ties to the lowest state, and opens the others.
 
     Returns the number of candidates that wait.
     """
     v0 = shapes.var_off[g]
-    for d in range(first, shapes.var_off[g + 1] - v0):
+    for d in range(first, decisions):
         v = variable[d]
         at_a, stride_a, at_b, stride_b = operand_places(step[d], v, programs, assignment)
         best, chosen = -np.inf, 0
@@ -149,7 +151,9 @@ def exact_nbest(
             continue
         decision_order(g, shapes, programs, step, variable)
         own = labelling[:, off[s] : off[s + 1]]
-        found[s] = search_labellings(g, shapes, programs, logs, step, variable, own, score[s], cost, origin)
+        found[s] = search_labellings(
+            g, shapes, programs, logs, step, variable, off[s + 1] - off[s], own, score[s], cost, origin
+        )
         best = score_labelling(g, shapes, logs, own[0])
         for n in range(found[s]):
             score[s, n] = best - score[s, n]
@@ -192,8 +196,12 @@ def message_nbest(
             )  # fmt: skip
             if attempt == 0:
                 status[s], iterations[s], residual[s] = state, rounds, left
-            if state == OK:
+            if state == OK and attempt == 0:
+                state = message_labelling(g, shapes, edges, logs, node, message, own)
+                status[s] = state if state != GAVE_UP else OK
+            elif state == OK:
                 read_labelling(g, shapes, edges, logs, node, message, own)
+            if state == OK:
                 score[s, parts] = score_labelling(g, shapes, logs, own)
                 if score[s, parts] > -np.inf and _obeys(bound, newest[parts], own):
                     gap[parts] = _second(g, shapes, belief, own, split[parts])
@@ -244,7 +252,7 @@ def _max_product(
             if (x == bound[i, 1]) != (bound[i, 2] == 1):
                 node[at + x] = -np.inf
         i = bound[i, 3]
-    converged, rounds, left, state = propagate(
+    converged, rounds, left, state, _ = propagate(
         g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed, True,
         True, False,
     )  # fmt: skip

@@ -1,7 +1,11 @@
 """Schedules of belief propagation on one unrolled graph: which message is sent next, and when they rest.
 
 A run has converged when no message that was sent since every edge was last sent has moved by the tolerance or more
-(`messages.send` says what the change of a message is). Not here: the passes of ORDERED (`graph.forests`).
+(`messages.send` says what the change of a message is).
+
+A run that oscillates is damped: where the residual has not fallen for `PATIENCE` rounds, later messages keep half of
+the old ones, then three quarters, and so on up to `MOST_DAMPING`. Changes are those before damping, so they compare,
+and damping does not move fixed points. Not here: the passes of ORDERED (`graph.forests`).
 """
 
 from __future__ import annotations
@@ -13,9 +17,18 @@ from .contraction import IMPOSSIBLE, OK
 from .messages import send
 from .shuffle import direct_edges, shuffle
 
-__all__ = ["FLOOD", "ORDERED", "RANDOM", "RESIDUAL", "propagate"]
+__all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
 
 ORDERED, RANDOM, FLOOD, RESIDUAL = 0, 1, 2, 3  # how the next edges to send are chosen
+PATIENCE = 100  # rounds in which a residual must fall: longer than runs that converge by themselves wait for that …
+FALL = 0.99  # … to this share of what it was: one that creeps towards a cycle falls by ever less
+MOST_DAMPING = 0.95
+
+
+@inner
+def _dampened(damping):
+    """The next stronger damping: half of what is still let through, at most `MOST_DAMPING` (or what was asked for)."""
+    return max(damping, min(MOST_DAMPING, 0.5 * (1.0 + damping)))
 
 
 @kernel
@@ -36,7 +49,9 @@ def propagate(
     maximise,
     warm,
 ):
-    """Sends messages by the schedule `kind` until they rest. Returns (converged, iterations, residual, status).
+    """Sends messages by the schedule `kind` until they rest.
+
+    Returns (converged, iterations, residual, status, whether it was damped more than by `damping`).
 
     `message` is filled here with uniform messages first, unless `warm` says that it holds some. An iteration is a pass
     of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
@@ -54,7 +69,7 @@ def propagate(
         if not warm:
             message[m : m + states] = 0.0 if log_space else 1.0 / states
     if count == 0:
-        return True, 0, 0.0, OK
+        return True, 0, 0.0, OK, False
     # products of `degree` messages, a potential and a table entry must stay normal doubles
     floor = 10.0 ** (-180.0 / (degree * (arity - 1) + 1))
     q, new = np.empty((arity + 1, largest)), np.empty(largest)
@@ -85,6 +100,7 @@ def propagate(
     pending = message.copy() if kind == FLOOD else message
     last_moved = -1
     recent = np.full(count, np.inf)  # change of each edge when last sent
+    asked, lowest, waited = damping, np.inf, 0
     for iteration in range(max_iterations):
         first, last = 0, count
         if kind == ORDERED:
@@ -100,18 +116,25 @@ def propagate(
                 g, e, shapes, edges, value, node, message, pending, log_space, maximise, damping, floor, q, new
             )
             if status != OK:
-                return False, iteration + 1, np.inf, status
+                return False, iteration + 1, np.inf, status, damping > asked
             updated[e], recent[e] = iteration, change
             if not change < tolerance:
                 last_moved = iteration
         if kind == FLOOD:
             message[:] = pending
-        oldest = iteration
+        oldest, residual = iteration, 0.0
         for e in range(count):
-            oldest = min(oldest, updated[e])
+            oldest, residual = min(oldest, updated[e]), max(residual, recent[e])
         if oldest > last_moved:
-            return True, iteration + 1, recent.max(), OK
-    return False, max_iterations, recent.max(), OK
+            return True, iteration + 1, residual, OK, damping > asked
+        if kind == ORDERED and chosen < passes - 1:
+            continue  # a round is all passes of the pool
+        waited += 1
+        if residual < FALL * lowest:
+            lowest, waited = residual, 0
+        elif waited >= PATIENCE:
+            damping, lowest, waited = _dampened(damping), np.inf, 0
+    return False, max_iterations, recent.max(), OK, damping > asked
 
 
 @kernel
@@ -130,12 +153,19 @@ def _propagate_residual(
             g, e, shapes, edges, value, node, message, scratch, log_space, maximise, 0.0, floor, q, new
         )
         if status != OK:
-            return False, 1, np.inf, status
+            return False, 1, np.inf, status, False
         best[leaves + e] = change
     for i in range(leaves - 1, 0, -1):
         best[i] = max(best[2 * i], best[2 * i + 1])
+    asked, lowest, waited, watched = damping, np.inf, 0, 0
     sends = 0
     while sends < max_iterations * count:
+        if sends >= watched + count:
+            watched, waited = sends, waited + 1
+            if best[1] < FALL * lowest:
+                lowest, waited = best[1], 0
+            elif waited >= PATIENCE:
+                damping, lowest, waited = _dampened(damping), np.inf, 0
         if best[1] < tolerance:
             # a change too small to be sent may still matter further on: everything is sent both ways before resting
             moved = 0.0
@@ -145,11 +175,11 @@ def _propagate_residual(
                     g, e, shapes, edges, value, node, message, message, log_space, maximise, damping, floor, q, new
                 )
                 if status != OK:
-                    return False, sends // count + 1, np.inf, status
+                    return False, sends // count + 1, np.inf, status, damping > asked
                 moved = max(moved, change)
             sends += 2 * count
             if moved < tolerance:
-                return True, sends // count, moved, OK
+                return True, sends // count, moved, OK, damping > asked
             for e in range(count):
                 _refresh(
                     g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves
@@ -164,7 +194,7 @@ def _propagate_residual(
             g, e, shapes, edges, value, node, message, message, log_space, maximise, damping, floor, q, new
         )
         if status != OK:
-            return False, sends // count + 1, np.inf, status
+            return False, sends // count + 1, np.inf, status, damping > asked
         # what this message feeds: the other edges of the other factors at its variable, and itself if damped
         _refresh(g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves)
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
@@ -180,7 +210,7 @@ def _propagate_residual(
                         g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new,
                         best, leaves,
                     )  # fmt: skip
-    return False, max_iterations, best[1], OK
+    return False, max_iterations, best[1], OK, damping > asked
 
 
 @inner

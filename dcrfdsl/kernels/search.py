@@ -21,7 +21,10 @@ from .propagation import ORDERED, propagate
 from .tables import fill_tables
 from .wiring import Schedules
 
-__all__ = ["GAVE_UP", "conditional", "feasible_labelling", "find_hard", "round_marginals", "start_labelling"]
+__all__ = [
+    "GAVE_UP", "conditional", "feasible_labelling", "find_hard", "message_labelling", "round_marginals",
+    "start_labelling",
+]  # fmt: skip
 
 GAVE_UP = 3  # the search ended by its budget: whether there is a labelling is not known
 BUDGET = 20_000  # states that the search tries, and as many again …
@@ -212,6 +215,30 @@ def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling
 
 
 @kernel
+def message_labelling(g, shapes, edges, logs, node, message, labelling):
+    """The labelling that max-product messages show; where that breaks a hard constraint, one near it that does not.
+
+    Returns OK, IMPOSSIBLE (then -1 everywhere), or GAVE_UP: none was found, and what the messages show is left, whose
+    potential is zero. Overwrites `node`.
+    """
+    read_labelling(g, shapes, edges, logs, node, message, labelling)
+    if score_labelling(g, shapes, logs, labelling) > -np.inf:
+        return OK
+    node_potentials(g, shapes, logs, True, node)  # reading wrote its decisions there
+    e0, last = edges.edge_off[g], shapes.var_off[g + 1] - 1
+    preference = node[: shapes.state_off[last] + shapes.card[last]].copy()
+    for e in range(edges.edge_off[g + 1] - e0):
+        v = shapes.var_off[g] + edges.edge_var[e0 + e]
+        for x in range(shapes.card[v]):
+            preference[shapes.state_off[v] + x] += message[edges.message_off[e0 + e] + x]
+    found = np.empty_like(labelling)
+    state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), found)
+    if state != GAVE_UP:
+        labelling[:] = found
+    return state
+
+
+@kernel
 def start_labelling(g, shapes, edges, logs, node, hard, labelling):
     """As `feasible_labelling`, near what max-product messages say: on a tree a best labelling."""
     count, messages = edges.edge_off[g + 1] - edges.edge_off[g], np.empty(edges.messages[g])
@@ -220,7 +247,7 @@ def start_labelling(g, shapes, edges, logs, node, hard, labelling):
     for e in range(count):  # there and back
         send[e], send[2 * count - 1 - e] = e, e
     both_ways = Schedules(passes, np.array([0, 2 * count]), send)
-    _, _, _, state = propagate(
+    _, _, _, state, _ = propagate(
         g, shapes, edges, both_ways, logs, node, messages, ORDERED, ROUGH, ROUNDS, 0.0, 0, True, True, False
     )
     if state == IMPOSSIBLE:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .beliefs import read_beliefs, read_labelling, score_labelling
+from .beliefs import read_beliefs, score_labelling
+from .blocks import LINEAR, LOG, blocked_decode, blocked_expectations
 from .compiling import inner, kernel
 from .contraction import (
     IMPOSSIBLE,
@@ -27,6 +28,7 @@ from .contraction import (
 )
 from .messages import node_potentials, recall, remember
 from .propagation import propagate
+from .search import GAVE_UP, message_labelling
 from .tables import exponentiate, fill_tables, scatter_gradient
 
 __all__ = ["exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
@@ -45,6 +47,18 @@ def _largest(shapes, rows, first, last):
     for f in range(len(shapes.fac_size)):
         table = max(table, shapes.fac_size[f])
     return arena, states, table
+
+
+@inner
+def _room(programs, rows, first, last):
+    """Arena cells, and steps up to the last one, that the sequences of a run need at once."""
+    arena, steps = 1, 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        arena = max(arena, programs.room[g])
+        if programs.block_off[g] == programs.block_off[g + 1]:
+            steps = max(steps, programs.step_off[g + 1])
+    return arena, steps
 
 
 @inner
@@ -68,10 +82,7 @@ def exact_expectations(
     wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order, or empty.
     value, adjoint: room for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
     """
-    arena, _, _ = _largest(shapes, rows, first, last)
-    steps = 0
-    for s in range(first, last):
-        steps = max(steps, programs.step_off[rows.shape[s] + 1])
+    arena, steps = _room(programs, rows, first, last)
     logs, scale = np.empty(arena), np.empty(steps)
     shared = shapes.local_start
     value[:shared] = base
@@ -87,6 +98,27 @@ def exact_expectations(
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
         out = marginals[marginal_off[s] : marginal_off[s + 1]] if wanted else nothing
         state, total = UNDERFLOW, 0.0
+        if programs.block_off[g] < programs.block_off[g + 1]:
+            if base_fits:
+                total, state = blocked_expectations(
+                    s, LINEAR, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected,
+                    out, value, adjoint,
+                )  # fmt: skip
+                total += _shared_peaks(g, shapes, peaks)
+            if state == UNDERFLOW:
+                redone[s] = True
+                logs[0] = 0.0
+                kept = adjoint[:shared].copy()
+                adjoint[:shared] = 0.0
+                total, state = blocked_expectations(
+                    s, LOG, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected,
+                    out, logs, adjoint,
+                )  # fmt: skip
+                log_adjoint += adjoint[:shared]
+                adjoint[:shared] = kept
+            status[s] = state
+            log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
+            continue
         if base_fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
             shift, fits = exponentiate(g, shapes, value)
@@ -123,34 +155,41 @@ def exact_decode(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
 ):
     """The best labelling of each sequence (Viterbi). `labelling[off[s] + v]` is the state of variable v; -1 if none."""
-    arena, _, _ = _largest(shapes, rows, first, last)
+    arena, _ = _room(programs, rows, first, last)
     logs = np.empty(arena)
     logs[: shapes.local_start] = log_base
     logs[0] = 0.0
     for s in range(first, last):
         g = rows.shape[s]
         a, b = programs.step_off[g], programs.step_off[g + 1]
-        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        score[s] = forward_max(a, b, programs, patterns, logs)
         own = labelling[off[s] : off[s + 1]]
+        own[:] = 0
+        if programs.block_off[g] < programs.block_off[g + 1]:
+            score[s] = blocked_decode(
+                s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own
+            )
+        else:
+            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+            score[s] = forward_max(a, b, programs, patterns, logs)
+            if score[s] > -np.inf:
+                trace_back(a, b, programs, logs, own)
         if score[s] == -np.inf:
             own[:] = -1
-        else:
-            own[:] = 0
-            trace_back(a, b, programs, logs, own)
 
 
 @kernel
 def message_expectations(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, base, peaks, base_fits,
     schedule, tolerance, max_iterations, damping, seed,
-    gradient, expected, log_z, status, redone, iterations, residual, marginals, marginal_off, kept, kept_off, is_kept,
+    gradient, expected, log_z, status, redone, damped, iterations, residual, marginals, marginal_off,
+    kept, kept_off, is_kept,
 ):  # fmt: skip
     """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
 
-    iterations[s] is negative if sequence s did not converge. If `kept` is not empty, sequence s begins with the
-    messages kept[kept_off[s]:kept_off[s + 1]] where is_kept[s] says so, and leaves its last ones there: the next call,
-    at weights nearby, needs fewer rounds and stays at the same fixed point of several.
+    iterations[s] is negative if sequence s did not converge, damped[s] set if it oscillated and was damped for that.
+    If `kept` is not empty, sequence s begins with the messages kept[kept_off[s]:kept_off[s + 1]] where is_kept[s] says
+    so, and leaves its last ones there: the next call, at weights nearby, needs fewer rounds and stays at the same fixed
+    point of several.
     """
     arena, states, table = _largest(shapes, rows, first, last)
     longest = 0
@@ -164,7 +203,7 @@ def message_expectations(
     for s in range(first, last):
         g = rows.shape[s]
         state, taken, shift, log_space = UNDERFLOW, 0.0, 0.0, False
-        converged, rounds, left = False, 0, 0.0
+        converged, rounds, left, more = False, 0, 0.0, False
         if base_fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
             shift, fits = exponentiate(g, shapes, value)
@@ -175,7 +214,7 @@ def message_expectations(
                     warm = len(kept) > 0 and is_kept[s]
                     if warm:
                         recall(kept[kept_off[s] : kept_off[s + 1]], edges.messages[g], message)
-                    converged, rounds, left, state = propagate(
+                    converged, rounds, left, state, more = propagate(
                         g, shapes, edges, schedules, value, node, message, schedule, tolerance, max_iterations, damping,
                         seed, False, False, warm,
                     )  # fmt: skip
@@ -187,21 +226,24 @@ def message_expectations(
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
             taken, state = node_potentials(g, shapes, logs, True, node)
             if state == OK:
-                converged, rounds, left, state = propagate(
+                converged, rounds, left, state, more = propagate(
                     g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping,
                     seed, True, False, False,
                 )  # fmt: skip
-        status[s] = state
+        if state == OK:
+            belief[shared : shapes.local_end[g]] = 0.0
+            bethe = read_beliefs(
+                g, shapes, edges, logs if log_space else value, node, message, log_space, var_belief, belief, scratch
+            )
+            log_z[s] = bethe + taken + shift
+            if bethe == -np.inf:
+                state = IMPOSSIBLE
+        status[s], damped[s] = state, more
         iterations[s] = rounds if converged else -rounds
         residual[s] = left
         if state != OK:
             log_z[s] = -np.inf
             continue
-        belief[shared : shapes.local_end[g]] = 0.0
-        bethe = read_beliefs(
-            g, shapes, edges, logs if log_space else value, node, message, log_space, var_belief, belief, scratch
-        )
-        log_z[s] = bethe + taken + shift
         if len(marginals) > 0:
             count = marginal_off[s + 1] - marginal_off[s]
             marginals[marginal_off[s] : marginal_off[s + 1]] = var_belief[:count]
@@ -214,7 +256,7 @@ def message_expectations(
 @kernel
 def message_decode(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base,
-    schedule, tolerance, max_iterations, damping, seed, status, iterations, residual, labelling, off,
+    schedule, tolerance, max_iterations, damping, seed, status, damped, iterations, residual, labelling, off,
 ):  # fmt: skip
     """A good labelling of each sequence by max-product messages; best on trees, approximate on loops."""
     arena, states, _ = _largest(shapes, rows, first, last)
@@ -227,20 +269,21 @@ def message_decode(
         g = rows.shape[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
-        converged, rounds, left = False, 0, 0.0
+        converged, rounds, left, more = False, 0, 0.0, False
+        own = labelling[off[s] : off[s + 1]]
+        own[:] = -1
         if state == OK:
-            converged, rounds, left, state = propagate(
+            converged, rounds, left, state, more = propagate(
                 g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
                 True, True, False,
             )  # fmt: skip
-        status[s] = state
+        if state == OK:
+            state = message_labelling(g, shapes, edges, logs, node, message, own)
+            if state == GAVE_UP:
+                converged, left, state = False, np.inf, OK
+        status[s], damped[s] = state, more
         iterations[s] = rounds if converged else -rounds
         residual[s] = left
-        own = labelling[off[s] : off[s + 1]]
-        if state == OK:
-            read_labelling(g, shapes, edges, logs, node, message, own)
-        else:
-            own[:] = -1
 
 
 @kernel

@@ -126,6 +126,8 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
             base = kinds.base[k]
             for j in range(kinds.size[k]):
                 base_expected[base + j] += belief[at + j]
+        if kinds.fixed[k]:
+            continue
         row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
         runs, inverse = kinds.run_base[k], kinds.inverse_off[k]
         for i in range(rows.row_off[row], rows.row_off[row + 1]):

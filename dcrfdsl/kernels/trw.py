@@ -12,7 +12,8 @@ whose factor graph has no loop, and nothing in the bound asks for more.) Message
 bound however far the messages came, least where they rest. There its gradient is the pseudo-marginals.
 
 Messages are logarithms with maximum 0. Sums run over linear tables where these and what is told fit, else over
-logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.appearance`).
+logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.appearance`), what is read off the
+messages (`trw_beliefs`).
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ import numpy as np
 from .compiling import fast_inner, inner, kernel
 from .contraction import IMPOSSIBLE, OK
 from .dense import matrix_times, times_matrix
-from .messages import node_potentials
-from .tables import fill_tables, scatter_gradient
 
 __all__ = [
-    "reweighted_beliefs", "reweighted_bound", "reweighted_expectations", "reweighted_messages", "stretch_tables",
+    "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages", "stretch_tables",
+    "take_maxima", "tell",
 ]  # fmt: skip
 
 LINEAR_RANGE = -600.0  # a product of a table entry and what is told must stay a normal double
@@ -61,7 +61,7 @@ def stretch_tables(g, shapes, rho, stretched_off, logs, stretched, peak, fits):
 
 
 @fast_inner
-def _incoming(g, v, told, shapes, edges, rho, node, message, out):
+def tell(g, v, told, shapes, edges, rho, node, message, out):
     """out = log q_{v→f} for the edge `told` = (f, v), or log b_v with -1; v counts from the bank's first variable."""
     e0, f0 = edges.edge_off[g], shapes.fac_off[g]
     at, states = shapes.state_off[v], shapes.card[v]
@@ -77,17 +77,14 @@ def _incoming(g, v, told, shapes, edges, rho, node, message, out):
 
 
 @fast_inner
-def _marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
-    """new[x] = log Σ φ_f^{1/ρ} Π_{i≠axis} exp q[i] over the entries whose variable `axis` is in state x; or log max.
+def take_maxima(f, axis, shapes, v0, q):
+    """Takes the maxima out of q[i], of all variables of the factor but `axis` (-1: of all).
 
-    Overwrites q with numbers of its own. new is -inf everywhere if nothing is possible.
+    Returns (their sum, -inf if nothing is possible; whether the exp of what is left may stand in sums).
     """
     s0 = shapes.scope_off[f]
-    arity, size = shapes.scope_off[f + 1] - s0, shapes.fac_size[f]
-    states = shapes.card[v0 + shapes.scope[s0 + axis]]
-    linear, shift = fit and not maximise, 0.0
-    for x in range(states):
-        new[x] = -np.inf
+    arity = shapes.scope_off[f + 1] - s0
+    shift, linear = 0.0, True
     for i in range(arity):
         if i == axis:
             continue
@@ -97,16 +94,55 @@ def _marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
             peak = max(peak, q[i, x])
             low = min(low, q[i, x] if q[i, x] > -np.inf else np.inf)
         if peak == -np.inf:
-            return
+            return -np.inf, False
         linear &= low - peak > LINEAR_RANGE / arity
         shift += peak
         for x in range(card):
             q[i, x] -= peak
-    if linear:
-        for i in range(arity):
-            if i != axis:
-                for x in range(shapes.card[v0 + shapes.scope[s0 + i]]):
-                    q[i, x] = np.exp(q[i, x])
+    return shift, linear
+
+
+@fast_inner
+def exponentiate_told(f, axis, shapes, v0, q):
+    """exp of q[i], of all variables of the factor but `axis` (-1: of all)."""
+    for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
+        if i != axis:
+            for x in range(shapes.card[v0 + shapes.scope[shapes.scope_off[f] + i]]):
+                q[i, x] = np.exp(q[i, x])
+
+
+@fast_inner
+def pair_belief(f, shapes, v0, stretched, at, q, out):
+    """out = the product of a table of two variables and the linear q, as probabilities. Returns log of its sum."""
+    s0, total = shapes.scope_off[f], 0.0
+    rows, columns = shapes.card[v0 + shapes.scope[s0]], shapes.card[v0 + shapes.scope[s0 + 1]]
+    right = q[1, :columns]
+    for x in range(rows):
+        share, table, row = q[0, x], stretched[1, at + x * columns : at + (x + 1) * columns], out[x * columns :]
+        for y in range(columns):
+            row[y] = share * table[y] * right[y]
+            total += row[y]
+    for j in range(rows * columns):
+        out[j] /= total
+    return np.log(total)
+
+
+@fast_inner
+def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
+    """new[x] = log Σ φ_f^{1/ρ} Π_{i≠axis} exp q[i] over the entries whose variable `axis` is in state x; or log max.
+
+    Overwrites q with numbers of its own. new is -inf everywhere if nothing is possible.
+    """
+    s0 = shapes.scope_off[f]
+    arity, size = shapes.scope_off[f + 1] - s0, shapes.fac_size[f]
+    states = shapes.card[v0 + shapes.scope[s0 + axis]]
+    for x in range(states):
+        new[x] = -np.inf
+    shift, linear = take_maxima(f, axis, shapes, v0, q)
+    if shift == -np.inf:
+        return
+    if linear and fit and not maximise:
+        exponentiate_told(f, axis, shapes, v0, q)
         if arity == 2 and axis == 1:
             times_matrix(q[0], shapes.card[v0 + shapes.scope[s0]], stretched[1], at, states, new)
         elif arity == 2:
@@ -168,7 +204,7 @@ def _store(new, states, message, m, damping):
 
 
 @inner
-def _largest(g, shapes):
+def largest_shape(g, shapes):
     """The most states of a variable and variables of a factor."""
     states, arity = 1, 2
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
@@ -194,7 +230,7 @@ def reweighted_messages(
         message[: edges.messages[g]] = 0.0
     if count == 0:
         return True, 0, 0.0, OK
-    largest, most = _largest(g, shapes)
+    largest, most = largest_shape(g, shapes)
     q, new = np.empty((most, largest)), np.empty(largest)
     residual, before = np.inf, np.inf
     for iteration in range(max_iterations):
@@ -205,8 +241,8 @@ def reweighted_messages(
             for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
                 if i != axis:
                     u = v0 + shapes.scope[shapes.scope_off[f] + i]
-                    _incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
-            _marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
+                    tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+            marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
             states = shapes.card[v0 + edges.edge_var[e0 + e]]
             change = _store(new, states, message, edges.message_off[e0 + e], damping)
             if change < 0.0:
@@ -215,162 +251,3 @@ def reweighted_messages(
         if max(before, residual) < tolerance:
             return True, iteration + 1, max(before, residual), OK
     return False, max_iterations, residual, OK
-
-
-@inner
-def _log_sum(values, at, count):
-    """log Σ exp of a run, which is left as probabilities; -inf if there is nothing."""
-    peak, total = -np.inf, 0.0
-    for x in range(at, at + count):
-        peak = max(peak, values[x])
-    if peak == -np.inf:
-        return -np.inf
-    for x in range(at, at + count):
-        values[x] = np.exp(values[x] - peak)
-        total += values[x]
-    for x in range(at, at + count):
-        values[x] /= total
-    return peak + np.log(total)
-
-
-@kernel
-def reweighted_beliefs(
-    g, shapes, edges, rho, stretched_off, stretched, peak, node, message, var_belief, belief, scratch
-):  # fmt: skip
-    """b_v into `var_belief` [states], b_f added to `belief` in arena layout. `scratch` holds the largest table.
-
-    Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: at rest, and there only, the bound.
-    """
-    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
-    largest, most = _largest(g, shapes)
-    q, total = np.empty((most, largest)), 0.0
-    for v in range(v0, shapes.var_off[g + 1]):
-        at, share = shapes.state_off[v], 1.0
-        _incoming(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
-        for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
-            share -= rho[f0 + edges.edge_factor[edges.edge_off[g] + edges.var_edge[j]]]
-        total += share * _log_sum(var_belief, at, shapes.card[v])
-    for f in range(f0, shapes.fac_off[g + 1]):
-        s0, table, size = shapes.scope_off[f], shapes.fac_table[f], shapes.fac_size[f]
-        arity = shapes.scope_off[f + 1] - s0
-        if arity < 2:
-            at = shapes.state_off[v0 + shapes.scope[s0]] if arity == 1 else 0
-            for x in range(size):
-                belief[table + x] += var_belief[at + x]
-            continue
-        for i in range(arity):
-            u = v0 + shapes.scope[s0 + i]
-            _incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
-        for j in range(size):
-            rest, term = j, stretched[0, stretched_off[f] + j]
-            for i in range(arity - 1, -1, -1):
-                card = shapes.card[v0 + shapes.scope[s0 + i]]
-                term += q[i, rest % card]
-                rest //= card
-            scratch[j] = term
-        total += rho[f] * _log_sum(scratch, 0, size) + peak[f - f0]
-        for j in range(size):
-            belief[table + j] += scratch[j]
-    return total
-
-
-@kernel
-def reweighted_bound(g, shapes, edges, forests, rho, stretched_off, stretched, peak, fits, node, message):
-    """Σ_t log Z(θᵗ)/T over the forests of the pool: an upper bound on log Z for any messages.
-
-    Each forest is summed out from its leaves: a send is an edge (f, v) by which factor f, told all about its other
-    variables, hands over to v.
-    """
-    e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
-    largest, most = _largest(g, shapes)
-    q, new = np.empty((most, largest)), np.empty(largest)
-    log_b, up, under = np.empty_like(node), np.empty_like(node), np.empty(shapes.var_off[g + 1] - v0, np.bool_)
-    for v in range(v0, shapes.var_off[g + 1]):
-        at = shapes.state_off[v]
-        _incoming(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
-    total = 0.0
-    for t in range(forests.pass_off[g], forests.pass_off[g + 1]):
-        up[:] = log_b
-        under[:] = False
-        for i in range(forests.send_off[t], forests.send_off[t + 1]):
-            e = e0 + forests.send[i]
-            f, axis = f0 + edges.edge_factor[e], edges.edge_axis[e]
-            for other in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
-                u = shapes.scope[shapes.scope_off[f] + other]
-                m, at = edges.message_off[e0 + edges.first_edge[f] + other], shapes.state_off[v0 + u]
-                if other != axis:
-                    under[u] = True
-                    for x in range(shapes.card[v0 + u]):
-                        q[other, x] = up[at + x] - message[m + x] if up[at + x] > -np.inf else -np.inf
-            _marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], False, q, new)
-            m, at = edges.message_off[e], shapes.state_off[v0 + edges.edge_var[e]]
-            for x in range(shapes.card[v0 + edges.edge_var[e]]):
-                if up[at + x] > -np.inf:  # elsewhere the message may be -inf too
-                    up[at + x] += new[x] - message[m + x]
-        for v in range(v0, shapes.var_off[g + 1]):
-            if not under[v - v0]:
-                total += _log_sum(up, shapes.state_off[v], shapes.card[v])
-    total /= forests.pass_off[g + 1] - forests.pass_off[g]
-    for f in range(f0, shapes.fac_off[g + 1]):
-        if shapes.scope_off[f + 1] - shapes.scope_off[f] > 1:
-            total += peak[f - f0]
-    return total
-
-
-@kernel
-def reweighted_expectations(
-    first, last, shapes, kinds, bindings, rows, edges, forests, rho, stretched_off, weights, log_base,
-    arena, states, tables, factors, longest, tolerance, max_iterations, damping, maximise,
-    gradient, expected, log_z, status, iterations, residual, marginals, marginal_off, kept, kept_off, is_kept,
-):  # fmt: skip
-    """As `sequences.message_expectations`, tree-reweighted: log_z is an upper bound, converged or not.
-
-    With `maximise` marginals are max-marginals, for labellings, and nothing else is worth reading.
-
-    arena, states, tables, factors, longest: the most cells, states, entries of stretched tables, factors, and
-    length of messages that a sequence has.
-    """
-    shared = shapes.local_start
-    logs, belief, node, var_belief = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
-    stretched, peak, fits = np.empty((2, tables)), np.zeros(factors), np.zeros(factors, np.bool_)
-    message, scratch = np.empty(longest), np.empty(max(1, tables))
-    logs[:shared] = log_base
-    for s in range(first, last):
-        g = rows.shape[s]
-        count, length = marginal_off[s + 1] - marginal_off[s], edges.messages[g]
-        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        taken, state = node_potentials(g, shapes, logs, True, node)
-        converged, rounds, left = False, 0, np.inf
-        if state == OK:
-            state = stretch_tables(g, shapes, rho, stretched_off, logs, stretched, peak, fits)
-        if state == OK:
-            warm = len(kept) > 0 and is_kept[s]
-            if warm:
-                for x in range(length):
-                    message[x] = kept[kept_off[s] + x]
-            converged, rounds, left, state = reweighted_messages(
-                g, shapes, edges, rho, stretched_off, stretched, fits, node[:count], tolerance, max_iterations,
-                damping, maximise, warm, message,
-            )  # fmt: skip
-            if len(kept) > 0:
-                is_kept[s] = state == OK
-                for x in range(length):
-                    kept[kept_off[s] + x] = message[x]
-        status[s], residual[s] = state, left
-        iterations[s] = rounds if converged else -rounds
-        log_z[s] = -np.inf
-        if state != OK:
-            continue
-        log_z[s] = taken + reweighted_bound(
-            g, shapes, edges, forests, rho, stretched_off, stretched, peak, fits, node[:count], message
-        )
-        belief[shared : shapes.local_end[g]] = 0.0
-        reweighted_beliefs(
-            g, shapes, edges, rho, stretched_off, stretched, peak, node[:count], message, var_belief, belief, scratch
-        )
-        if len(marginals) > 0:
-            marginals[marginal_off[s] : marginal_off[s + 1]] = var_belief[:count]
-        if len(gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
-    for j in range(shared):
-        expected[j] += belief[j]

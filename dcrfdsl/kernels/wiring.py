@@ -49,13 +49,17 @@ class Kinds(NamedTuple):
     feature_set: Small  #  [K]    feature set that adds to the base table, or -1
     run_base: Ints  #      [K]    first index of the clique's features in Bindings.run_off
     has_bias: NDArray[np.bool_]  # [K]
+    fixed: NDArray[np.bool_]  #    [K]  its features are the codes of a hard constraint, whose weights are -inf
     inverse_off: Ints  #   [K]    where the kind's map in `inverse` starts, or -1 for the identity; -2 - start of lists
     inverse: Small  #      [..]   assignment of the full clique → entry of this kind's table, or -1; or lists: where the
     #                             entries of each assignment lie (counted from the start of the lists), then the entries
 
 
 class Bindings(NamedTuple):
-    """Which weight belongs to which (feature, assignment). Weights: first the biases, then feature entries."""
+    """Which weight belongs to which (feature, assignment). Weights: first the biases, then feature entries.
+
+    The entries of fixed kinds come last; their weights are no parameters.
+    """
 
     run_off: Ints  #       [features of all cliques + 1]  feature → its run of entries
     entry: Small  #        [W - B]                        assignment of the clique that entry e weighs
@@ -93,6 +97,11 @@ class Programs(NamedTuple):
     axis_off: Ints  #      [2n+1]  axes of A (2i) and B (2i+1) …
     axis_var: Small  #     [..]    … as variable
     axis_stride: Ints  #   [..]    … and stride
+    block_off: Ints  #     [G+1]   blocks of a shape; none where all of it is computed in one piece
+    block: Ints  #         [n, 9]  from … to: steps (2, counted from the shape's first), cells of local tables (2);
+    #                              the first result that it or a later block reads; results (2), in block_factor (2)
+    block_factor: Small  # [..]    factors with local tables, block by block, counted from the shape's first
+    room: Ints  #          [G]     arena cells that are needed at once: for all of it, or for the largest block
 
 
 class Edges(NamedTuple):

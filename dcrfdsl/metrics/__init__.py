@@ -12,10 +12,10 @@ from .evaluation import (
     measure,
     unseen_values,
 )
-from .segments import MISSING, UNSEEN, SegmentCounts, has_segments, segment_counts, segments_by_type
+from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, has_segments, segment_counts, segments_by_type
 
 __all__ = [
-    "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion", "default_metrics",
-    "encode_gold", "evaluate_predictions", "has_segments", "measure", "segment_counts", "segments_by_type",
-    "unseen_values",
+    "AMBIGUOUS", "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion",
+    "default_metrics", "encode_gold", "evaluate_predictions", "has_segments", "measure", "segment_counts",
+    "segments_by_type", "unseen_values",
 ]  # fmt: skip

@@ -1,9 +1,10 @@
 """What `evaluate` measures: accuracies, segment scores, and counts of what could not be right.
 
 Everything works on codes. A code is a place in the list of state texts; gold codes may also be `UNSEEN` or `MISSING`,
-or point behind the model's own `known` states, at texts that only the gold has. What the model does not know is
-counted and cannot be right; what is missing is not scored. Shares are in 0–1, and 0 where there is nothing to count.
-Not here: decoding, and printing.
+name a set of codes (`AMBIGUOUS` - its number), or point behind the model's own `known` states, at texts that only the
+gold has. What the model does not know is counted and cannot be right; what is missing is not scored; what is ambiguous
+is right if the prediction is one of its states, and takes no part in segments. Latent variables and memories are not
+scored. Shares are in 0–1, and 0 where there is nothing to count. Not here: decoding, and printing.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.corpus import Corpus, InternedColumn
+from ..data.partial import read_cells
 from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import Table, did_you_mean
 from ..spec.expressions import Argument, Reference
 from ..spec.model import CallSpec, Label, ModelSpec, Scheme, plain
 from ..spec.schemes import legal_moves, violations
-from .segments import MISSING, UNSEEN, Codes, Offsets, has_segments, ratio, segment_counts, split_mark
+from .segments import AMBIGUOUS, MISSING, UNSEEN, Codes, Offsets, has_segments, ratio, segment_counts, split_mark
 
 __all__ = [
     "METRICS", "Evaluation", "Gold", "Metric", "Values", "confusion", "default_metrics", "encode_gold",
@@ -37,6 +39,7 @@ class Evaluation:
     """Gold and predicted codes [N] of every scored label, and what else some metric asks for.
 
     `states[y]` are the texts of y's codes, of which the model knows the first `known[y]` (all, if y is not a key).
+    `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
     `oov(column)` [N] tells which tokens have a value that training did not show. It and `log_likelihood` (nats) are
     called only if a metric asks.
     """
@@ -48,6 +51,7 @@ class Evaluation:
     known: Mapping[str, int] = field(default_factory=dict)
     oov: Callable[[str], Mask] | None = None
     log_likelihood: Callable[[], float] | None = None
+    sets: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
 
     @property
     def num_tokens(self) -> int:
@@ -65,12 +69,30 @@ class Evaluation:
         """[N] whether the gold value is one that the model does not know."""
         gold = np.asarray(self.gold[label])
         mask: Mask = (gold == UNSEEN) | (gold >= len(self.known_states(label)))
+        several, allowed = self._allowed(label)
+        mask[several] = ~allowed.any(axis=1)
         return mask
 
     def right(self, label: str) -> Mask:
-        """[N] whether the prediction is the gold value."""
-        mask: Mask = (np.asarray(self.gold[label]) == self.predicted[label]) & ~self.unseen(label)
+        """[N] whether the prediction is the gold value, or one of those that an ambiguous one allows."""
+        predicted = np.asarray(self.predicted[label], np.int64)
+        mask: Mask = (np.asarray(self.gold[label]) == predicted) & ~self.unseen(label)
+        several, allowed = self._allowed(label)
+        mask[several] = allowed[np.arange(len(several)), predicted[several]]
         return mask
+
+    def ambiguous(self, label: str) -> NDArray[np.int64]:
+        """Tokens whose gold value is one of a set."""
+        return np.flatnonzero(np.asarray(self.gold[label]) <= AMBIGUOUS)
+
+    def _allowed(self, label: str) -> tuple[NDArray[np.int64], Mask]:
+        """Tokens with an ambiguous gold value, [A], and which of the model's states each allows, [A, K]."""
+        several, num_states = self.ambiguous(label), len(self.known_states(label))
+        sets = self.sets.get(label, ())
+        table = np.zeros((len(sets), num_states), np.bool_)
+        for k, codes in enumerate(sets):
+            table[k, [code for code in codes if code < num_states]] = True
+        return several, table[AMBIGUOUS - np.asarray(self.gold[label], np.int64)[several]]
 
 
 def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
@@ -101,16 +123,18 @@ def evaluate_predictions(
     known_values: Callable[[str], Collection[str]] | None = None,
     log_likelihood: Callable[[], float] | None = None,
 ) -> Values:
-    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and `illegal_moves(y)` where y has a scheme.
+    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and what a reader of them has to know.
 
     `predicted[y]` [N] are codes of the model's `states[y]`; `known_values(column)` are the values that training showed.
+    Beside the metrics: `illegal_moves(y)` where y has a scheme; where y is declared with `missing` or `ambiguous`,
+    `not_scored(y)` (tokens without a gold value); with `ambiguous`, `ambiguous(y)` (tokens with several, which segments
+    leave out); `not_scored(joint_accuracy)` if some label is partly known.
     """
     golds: dict[str, Gold] = {}
     for label in spec.labels:
-        column = corpus.columns.get(label.name)
-        if not isinstance(column, InternedColumn):
+        if not isinstance(corpus.columns.get(label.name), InternedColumn):
             raise data_error("missing-column", f"label `{label.name}` has no gold values here", file=corpus.file)
-        golds[label.name] = encode_gold(label, states[label.name], column)
+        golds[label.name] = encode_gold(label, states[label.name], corpus)
 
     def oov(column: str) -> Mask:
         texts = corpus.columns.get(column)
@@ -128,6 +152,7 @@ def evaluate_predictions(
         known={name: len(states[name]) for name in golds},
         oov=oov,
         log_likelihood=log_likelihood,
+        sets={name: gold.sets for name, gold in golds.items()},
     )
     values = measure(evaluation, spec.evaluate)
     for label in spec.labels:
@@ -135,6 +160,20 @@ def evaluate_predictions(
             allowed = legal_moves(label.domain.name, states[label.name])
             broken = violations(allowed, np.asarray(predicted[label.name]), corpus.sentence_off)
             values[f"illegal_moves({label.name})"] = len(broken)
+    return values | _left_out(spec, evaluation, joint="joint_accuracy" in values)
+
+
+def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> Values:
+    """How many tokens the metrics of partly known labels leave out."""
+    values: Values = {}
+    partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
+    for label in partial:
+        values[f"not_scored({label.name})"] = int(np.count_nonzero(~evaluation.scored(label.name)))
+        if label.ambiguous is not None:
+            values[f"ambiguous({label.name})"] = len(evaluation.ambiguous(label.name))
+    if joint and partial:
+        scored = np.logical_and.reduce([evaluation.scored(label) for label in evaluation.gold])
+        values["not_scored(joint_accuracy)"] = int(np.count_nonzero(~scored))
     return values
 
 
@@ -142,31 +181,34 @@ def evaluate_predictions(
 
 
 class Gold(NamedTuple):
-    """Gold labels as codes, [N]; `states` are the model's and then the texts that only the gold has."""
+    """Gold labels as codes, [N]; `states` are the model's and then the texts that only the gold has.
+
+    `sets` are the codes that ambiguous values allow: at least two, and not all of the model's states.
+    """
 
     codes: NDArray[np.int64]
     states: tuple[str, ...]
+    sets: tuple[tuple[int, ...], ...]
 
 
-def encode_gold(label: Label, states: Sequence[str], column: InternedColumn) -> Gold:
+def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
     """The gold values of `label` by the model's `states`; other texts get codes behind them.
 
-    `others` of the label takes what is no state; a cell with a set of values counts as missing.
+    `others` of the label takes what is no state. A set with every state of the model says nothing and is missing.
+    Raises DcrfError where the column is absent or a set has an empty member.
     """
-    listed = list(states)
-    code_of = {text: code for code, text in enumerate(listed)}
-    of_value = np.empty(len(column.values), np.int64)
-    for n, value in enumerate(column.values):
-        several = label.ambiguous is not None and label.ambiguous in value and value not in code_of
-        if value == label.missing or several:
-            of_value[n] = MISSING
-            continue
-        text = label.others if label.others is not None and value not in code_of else value
-        if text not in code_of:
-            code_of[text] = len(listed)
-            listed.append(text)
-        of_value[n] = code_of[text]
-    return Gold(of_value[column.codes], tuple(listed))
+    code_of = {text: code for code, text in enumerate(states)}
+    number_of: dict[tuple[int, ...], int] = {}
+    readings = read_cells(label, frozenset(states), corpus)
+    of_value = np.full(len(readings), MISSING, np.int64)
+    for n, reading in enumerate(readings):
+        texts = [text if text in code_of or label.others is None else label.others for text in reading]
+        codes = sorted({code_of.setdefault(text, len(code_of)) for text in texts})
+        if len(codes) == 1:
+            of_value[n] = codes[0]
+        elif codes and not set(codes).issuperset(range(len(states))):
+            of_value[n] = AMBIGUOUS - number_of.setdefault(tuple(codes), len(number_of))
+    return Gold(of_value[corpus.text_column(label.name).codes], tuple(code_of), tuple(number_of))
 
 
 def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:
@@ -193,7 +235,10 @@ def _accuracy(evaluation: Evaluation, label: str) -> Values:
 
 
 def _joint_accuracy(evaluation: Evaluation) -> Values:
-    """Tokens with every label right, among those whose labels are all known."""
+    """Tokens with every label right, among those whose labels are all known (an ambiguous value is known).
+
+    A token of which some label is missing is left out: counted by its other labels it would be easier than the rest.
+    """
     right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
     for label in evaluation.gold:
         right &= evaluation.right(label)

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "MISSING", "UNSEEN", "Codes", "Offsets", "SegmentCounts", "has_segments", "ratio", "segment_counts",
+    "AMBIGUOUS", "MISSING", "UNSEEN", "Codes", "Offsets", "SegmentCounts", "has_segments", "ratio", "segment_counts",
     "segments_by_type", "split_mark",
 ]  # fmt: skip
 
 UNSEEN = -1  # the gold value is unknown to the model, and its text does not matter
 MISSING = -2  # nobody knows the gold value: the position is not scored
+AMBIGUOUS = -3  # the gold value is one of set 0; one of set k is AMBIGUOUS - k
 
 Codes: TypeAlias = NDArray[np.integer]  # [N]
 Offsets: TypeAlias = NDArray[np.int64]  # [S+1]
@@ -76,8 +77,11 @@ def has_segments(states: Sequence[str]) -> bool:
 def segment_counts(gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets) -> SegmentCounts:
     """conlleval's counts: a segment is right if its first token, last token and type are.
 
-    `gold` and `predicted` are codes [N] of `states`; missing gold positions are outside in both. IOB1, IOB2 and IOBES
-    are all read by the same rules, and so is output that breaks them.
+    `gold` and `predicted` are codes [N] of `states`. IOB1, IOB2 and IOBES are all read by the same rules, and so is
+    output that breaks them.
+
+    A position whose gold value is missing or ambiguous is outside (O) in both: whether a segment goes on there cannot
+    be compared. A segment that reaches into such positions is compared by the parts of it that lie beside them.
     """
     golds, ours, same, _ = _compared(gold, predicted, states, sentence_off)
     return SegmentCounts(int(np.count_nonzero(same)), len(ours.start), len(golds.start))
@@ -103,9 +107,9 @@ def _compared(
 ) -> tuple[_Segments, _Segments, NDArray[np.bool_], list[str]]:
     """Gold segments, predicted segments, which of the latter are right, and the names of the types."""
     mark, kind, types = _mark_table(states)
-    hidden = np.where(gold == MISSING, MISSING, predicted)
-    golds = _segments(np.asarray(gold), mark, kind, sentence_off)
-    ours = _segments(hidden, mark, kind, sentence_off)
+    hidden = np.asarray(gold) <= MISSING
+    golds = _segments(np.where(hidden, MISSING, gold), mark, kind, sentence_off)
+    ours = _segments(np.where(hidden, MISSING, predicted), mark, kind, sentence_off)
     gold_at = np.full(int(sentence_off[-1]) + 1, -1, np.int64)  # gold segment that starts at a token
     gold_at[golds.start] = np.arange(len(golds.start))
     match = gold_at[ours.start]

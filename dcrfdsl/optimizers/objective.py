@@ -25,13 +25,17 @@ class Objective(Protocol):
 
 
 class Iteration(NamedTuple):
-    """One step of training. `seconds` is wall time since the first evaluation began; `dev` a score in 0–1, if any."""
+    """One step of training. `seconds` is wall time since the first evaluation began; `dev` a score in 0–1, if any.
+
+    `start` says which of several random starts it belongs to, from 1; 0 where there is one alone.
+    """
 
     iteration: int
     objective: float
     gradient_norm: float
     seconds: float
     dev: float | None = None
+    start: int = 0
 
 
 Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with the weights; True asks to stop

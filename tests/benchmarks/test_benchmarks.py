@@ -20,6 +20,7 @@ import pytest
 from dcrfdsl.criteria import Likelihood
 from dcrfdsl.data import corpus_from_rows, read_corpus
 from dcrfdsl.data.labels import encode_labels
+from dcrfdsl.given import gold_of as full_gold
 from dcrfdsl.graph import learn_parameters
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.model import TrainedModel
@@ -60,6 +61,16 @@ clique pos, chunk
 infer exact
 train likelihood: optimizer = lbfgs(max_iterations = 2)
 """
+LONG = """
+data conll(word, y)
+label y
+clique y: bias, word
+clique y[-1], y
+infer exact
+train likelihood: optimizer = lbfgs(max_iterations = 2)
+"""
+LONG_LENGTH = 20_000 if SMOKE else 1_000_000  # positions; short sentences have hundreds at most
+LONG_BYTES = 1000  # a position, the marginals of 20 states included
 
 
 def rows():
@@ -96,7 +107,7 @@ def models(data):
 def objective(model, corpus, settings, threads):
     entry = METHODS[settings.method]
     features = model.extractor.extract(corpus)
-    gold = encode_labels(model.spec, model.states, corpus).codes
+    gold = full_gold(model.spec, model.states, model.extractor, corpus, encode_labels(model.spec, model.states, corpus))
     counts = [s.num_features for s in model.extractor.sets]
     parameters, empirical = learn_parameters(
         model.spec.cliques, model.graph, features, counts, gold, corpus.sentence_off
@@ -169,6 +180,40 @@ def test_tagging(benchmark, models):
     prediction = benchmark(model.predict, corpus)
     benchmark.extra_info["tokens"] = corpus.num_tokens
     assert len(prediction.codes["chunk"]) == corpus.num_tokens
+
+
+LONG_RUN = """
+import resource, sys, time
+import numpy as np
+from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.training import fit
+text, length, task = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+resolved = load_text(text)
+draw = np.random.default_rng(0).integers
+sentences = [[(f"w{draw(50)}", f"L{draw(20)}") for _ in range(50)] for _ in range(40)]
+small = corpus_from_rows(sentences, resolved.require().data)
+model = fit(resolved, small)
+run = getattr(model, task)
+run(small)  # compiles
+one = corpus_from_rows([[(f"w{i % 50}", f"L{i % 20}") for i in range(length)]], resolved.require().data)
+before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+run(one)
+seconds = time.perf_counter() - start
+print(seconds, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+"""
+
+
+@pytest.mark.parametrize("task", ["predict", "marginals"])
+def test_one_long_sequence(benchmark, task):
+    """A chain of 20 states in a fresh process: seconds, and bytes beyond what the loaded data takes."""
+    command = [sys.executable, "-c", LONG_RUN, LONG, str(LONG_LENGTH), task]
+    done = benchmark.pedantic(
+        lambda: subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=True), rounds=1
+    )
+    seconds, size = (float(word) for word in done.stdout.split())
+    benchmark.extra_info.update(tokens=LONG_LENGTH, seconds=seconds, bytes=size)
+    assert size < LONG_BYTES * LONG_LENGTH + 2**25
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["check", "chunk.dcrf"]], ids=["help", "check"])

@@ -12,7 +12,21 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import DcrfError, Diagnostic
-from . import constraints, data, graph, lexicons, names, not_yet, places, regexes, relations, settings, training, views
+from . import (
+    constraints,
+    data,
+    graph,
+    hidden,
+    lexicons,
+    names,
+    not_yet,
+    places,
+    regexes,
+    relations,
+    settings,
+    training,
+    views,
+)
 from .context import Context, Data, Rule
 from .explain import EXPLANATIONS, Explanation, explain
 
@@ -31,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     *regexes.RULES,
     *settings.RULES,
     *graph.RULES,
+    *hidden.RULES,
     *places.RULES,
     *relations.RULES,
     *views.RULES,

@@ -1,42 +1,52 @@
 """Rules on `forbid` and `require`: what nothing can satisfy, and what is true already.
 
-Every assignment of the sites of a constraint is tried, beside what the scheme of its labels and the other constraints
-on these sites allow. Narrow constraints go first, so that of two the wider one is called superfluous. Only labels
-with declared states can be judged. Not here: whether the training data obeys (found in training).
+Every assignment of the sites of a constraint is tried, for every reading of the data, beside what the scheme of its
+labels, the memories among its sites and the other constraints on these sites allow. Narrow constraints go first, so
+that of two the wider one is called superfluous. Only variables with declared states can be judged, and no views. Not
+here: whether the training data obeys (found in training).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DcrfError, Diagnostic
-from ..constraints import Sites, allowed_assignments, condition_terms, constraint_sites
+from ..constraints import constraint_sites, constraint_table
 from ..expressions import Reference
-from ..model import Constraint, Scheme
+from ..memories import memory_sites, memory_tables
+from ..model import Scheme
+from ..reading import HardTable, Sites
 from ..schemes import legal_moves
 from ..spans import Path
-from .context import COLUMN, Context, Rule
-from .terms import LABEL_KINDS, TermReader
+from .context import LABEL_KINDS, Context, Rule
+from .tried import constraint_can_be_tried, constraint_nodes, memory_can_be_tried
 
 __all__ = ["RULES"]
 
-MOST_ASSIGNMENTS = 2**22  # more than these are not tried
+FARTHEST = 8  # positions back; each makes tables of its own, and constraints seldom follow from such a memory
 
 Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A constraint that can be judged: its number, its sites, what it allows by itself."""
+    """A constraint that can be judged: its number, and what it allows by itself."""
 
     number: int
-    sites: Sites
-    allowed: Truth
+    table: HardTable
+
+    @property
+    def sites(self) -> Sites:
+        return self.table.sites
+
+    @property
+    def allowed(self) -> Truth:
+        """[codes, K1, …, Kn]"""
+        return self.table.allowed
 
     @property
     def path(self) -> Path:
@@ -46,31 +56,21 @@ class _Judged:
 def without_label(context: Context) -> Iterator[Diagnostic]:
     """A condition on what is observed alone is true or false of the data, whatever is predicted."""
     for n, constraint in enumerate(context.spec.constraints):
-        terms = [*condition_terms(constraint.condition)]
-        terms += condition_terms(constraint.when) if constraint.when is not None else ()
-        kinds = {entry.kind for term in terms if (entry := context.named(_name(term)))}
-        if kinds and kinds.isdisjoint(LABEL_KINDS) and kinds <= {COLUMN, "lexicon"}:
+        names = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
+        kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
+        if kinds.isdisjoint(LABEL_KINDS) and constraint_can_be_tried(context, constraint):
             message = f"this `{constraint.action}` says nothing about a label"
             remedy = "a constraint is on labels: `forbid chunk is B-NP and chunk[-1] is I-NP`"
             at = ("constraints", n, "condition")
             yield context.complaint("no-label-in-constraint", message, at, "reads no label", help=remedy)
 
 
-def _name(term: object) -> str:
-    """The name under a term; a function's first reference."""
-    while not isinstance(term, Reference):
-        arguments = getattr(term, "arguments", ())
-        if not arguments:
-            return ""
-        term = arguments[0].value
-    return term.name
-
-
 def satisfiable(context: Context) -> Iterator[Diagnostic]:
     """Each constraint by itself, then on top of the schemes and of the constraints before it."""
-    judged = sorted(_judged(context), key=lambda one: len(one.sites))
+    found = list(_judged(context))
+    yield from (one for one in found if isinstance(one, Diagnostic))
     before: list[_Judged] = []
-    for one in judged:
+    for one in sorted((one for one in found if isinstance(one, _Judged)), key=lambda one: len(one.sites)):
         complaint = _alone(context, one) or _together(context, one, before)
         if complaint is not None:
             yield complaint
@@ -78,32 +78,23 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             before.append(one)
 
 
-def _judged(context: Context) -> Iterator[_Judged]:
+def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
+    """Every constraint whose table can be made, and why a table cannot."""
+    views = {view.name for view in context.spec.views}
     for n, constraint in enumerate(context.spec.constraints):
-        if _is_wrong(context, n, constraint):
+        if not constraint_can_be_tried(context, constraint):
             continue
-        sites = constraint_sites(context.spec, constraint)
-        known = {name: states for name, _ in sites if (states := context.states(name))}
-        if not sites or len(known) < len({name for name, _ in sites}):
-            continue
-        if prod(len(known[name]) for name, _ in sites) > MOST_ASSIGNMENTS or len(sites) > 12:
+        names = {name for name, _ in constraint_sites(context.spec, constraint)}
+        known = {name: states for name in names if (states := context.states(name))}
+        read = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
+        if not names or len(known) < len(names) or not views.isdisjoint(read):
             continue
         try:
-            yield _Judged(n, *allowed_assignments(context.spec, constraint, known))
-        except DcrfError:
-            continue  # it reads what this version does not run, which is said elsewhere
-        except Exception as error:
-            if type(error).__module__ != "re2":
-                raise
-
-
-def _is_wrong(context: Context, n: int, constraint: Constraint) -> bool:
-    """Whether there is a complaint about its terms already: what such a condition allows would be a second one."""
-    reader = TermReader(context, labels=True)
-    reader.test(constraint.condition, ("constraints", n, "condition"), constraint.action)
-    if constraint.when is not None:
-        reader.test(constraint.when, ("constraints", n, "when"), "when")
-    return bool(reader.problems or reader.unknown)
+            yield _Judged(n, constraint_table(context.spec, constraint, known))
+        except DcrfError as error:
+            for found in error.diagnostics:
+                at = ("constraints", n, "condition")
+                yield context.complaint(found.slug, found.message, at, "this condition", help=found.help)
 
 
 def _alone(context: Context, one: _Judged) -> Diagnostic | None:
@@ -112,6 +103,12 @@ def _alone(context: Context, one: _Judged) -> Diagnostic | None:
         what = "is always true" if constraint.action == "forbid" else "can never be true"
         message = f"the condition of this `{constraint.action}` {what}: no labelling is left"
         return context.complaint("contradictory", message, (*one.path, "condition"), what)
+    reading = _impossible_reading(one)
+    if reading is not None:
+        message = f"this `{constraint.action}` leaves no labelling where what it reads of the data is {reading}"
+        remedy = "what must hold first is written after `when`: `require chunk is O when word is the`"
+        at = (*one.path, "condition")
+        return context.complaint("needs-when", message, at, "of the data too", help=remedy, severity="warning")
     if constraint.action == "require" and constraint.when is not None and one.allowed.all():
         return _implied(context, one, (), "nothing contradicts it")
     if one.allowed.all():
@@ -120,11 +117,24 @@ def _alone(context: Context, one: _Judged) -> Diagnostic | None:
     return None
 
 
+def _impossible_reading(one: _Judged) -> str | None:
+    """Whether the only test of the data must be true, or false, for any labelling to be left.
+
+    Several tests, and texts that are compared, have readings that the data may well never give.
+    """
+    possible: Truth = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
+    tests = [read for read in one.table.observed if not read.states]
+    if len(one.table.observed) != 1 or not tests or possible.all():
+        return None
+    return "false" if bool(possible[1]) else "true"
+
+
 def _together(context: Context, one: _Judged, before: Sequence[_Judged]) -> Diagnostic | None:
     """`one` on top of what holds already on its sites."""
     causes: list[tuple[Path, str]] = []
     possible = np.ones_like(one.allowed)
-    for path, words, sites, allowed in (*_schemes(context, one.sites), *_earlier(before)):
+    held = (*_schemes(context, one.sites), *_earlier(before), *_memories(context, one.sites))
+    for path, words, sites, allowed in held:
         for shifted in _placements(sites, one.sites):
             possible = possible & _spread(allowed, shifted, one.sites)
             if (path, words) not in causes:
@@ -163,7 +173,45 @@ def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
 
 def _earlier(before: Sequence[_Judged]) -> Iterator[_Held]:
     for one in before:
-        yield one.path, "holds already", one.sites, one.allowed
+        if not one.table.observed:
+            yield one.path, "holds already", one.sites, one.allowed[0]
+
+
+def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
+    """What follows from the memories among `sites` about those sites, wherever they lie in a sequence."""
+    for n, memory in enumerate(context.spec.memories):
+        read = memory_sites(context.spec, memory)
+        names = {memory.name, *(name for name, _ in read)}
+        known = {name: states for name in names if (states := context.states(name))}
+        decided = {offset for name, offset in sites if name == memory.name}
+        far = any(not -FARTHEST <= offset < 0 for _, offset in read)
+        if not decided or far or len(known) < len(names) or not memory_can_be_tried(context, memory):
+            continue
+        try:
+            tables = memory_tables(context.spec, memory, known)
+        except (DcrfError, KeyError):
+            continue  # said elsewhere; a view's states are not known here
+        for at in decided:
+            yield ("memories", n, "name"), "decided here", *_decided(tables, at, sites, known)
+
+
+def _decided(
+    tables: Sequence[HardTable], at: int, sites: Sites, known: Mapping[str, Sequence[str]]
+) -> tuple[Sites, Truth]:
+    """The sites of `sites` that a memory at offset `at` has to do with, and what it leaves of their states."""
+    rest = tables[-1]
+    inside = tuple((name, o + at) for name, o in rest.sites if (name, o + at) in sites)
+    found = np.zeros([len(known[name]) for name, _ in inside], np.bool_)
+    for table in tables:
+        # at anchor k of the memory, everything in `sites` must lie in the sequence
+        if table.position is not None and any(table.position + offset - at < 0 for _, offset in sites):
+            continue
+        own = tuple((name, o + at) for name, o in table.sites)
+        shown: Truth = np.asarray(
+            table.allowed.any(axis=(0, *(n + 1 for n, site in enumerate(own) if site not in inside)))
+        )
+        found |= _spread(shown, tuple(site for site in own if site in inside), inside)
+    return inside, found
 
 
 def _placements(small: Sites, large: Sites) -> list[Sites]:

@@ -29,10 +29,14 @@ from ..model import (
     StatesOf,
 )
 from ..model import Label as LabelSpec
+from ..reading import BOOLEAN
 from ..schemes import SCHEMES, scheme_states
 from ..spans import Path, SpanTable
 
-__all__ = ["Context", "Data", "Declared", "Rule", "Severity", "a", "listed"]
+__all__ = [
+    "COLUMN", "KINDS", "LABEL_KINDS", "OBSERVED_KINDS", "Context", "Data", "Declared", "Rule", "Severity", "a",
+    "listed",
+]  # fmt: skip
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
@@ -51,6 +55,8 @@ KINDS: Mapping[str, str] = {
     "constraints": "constraint",
 }
 COLUMN = "column"
+OBSERVED_KINDS = (COLUMN, "feature group")
+LABEL_KINDS = ("label", "latent variable", "memory", "view")
 MAX_BYTES = 64 * 2**20  # as much of a lexicon as training reads
 
 # What other tools and corpora call the things that templates usually name; only used if the right side is declared.
@@ -181,8 +187,10 @@ class Context:
 
     def declared_states(self, variable: Frozen) -> tuple[str, ...] | None:
         """The states that a variable's own declaration gives it."""
-        if not isinstance(variable, LabelSpec | Latent | Memory) or variable.domain is None:
+        if not isinstance(variable, LabelSpec | Latent | Memory):
             return None
+        if variable.domain is None:
+            return BOOLEAN
         found = self._domain_states(variable.domain, variable.name)
         others = variable.others if isinstance(variable, LabelSpec) else None
         return (*found, others) if found is not None and others is not None and others not in found else found

@@ -178,9 +178,34 @@ _MEANING: dict[str, tuple[str, str]] = {
         "No chain of cliques ties the latent variable to a label, so it is summed out to a constant.",
         "Join it with a label: `clique sense, role`.",
     ),
+    # hidden variables
     "memory-future": (
         "A memory is a function of earlier labels; it must be known before the labels at its own position.",
         "Read an earlier position: `pos[-1]`.",
+    ),
+    "no-initially": (
+        "Before the first position nothing is remembered, so the first value must be said; a test begins as `no`.",
+        "End the statement with the state: `memory last in states(role) = role[-1] initially O`.",
+    ),
+    "copied-state": (
+        "The value of the memory can be something that is none of its states.",
+        "Give it the states of what it copies, `in states(role)`, or exclude the value by `if`.",
+    ),
+    "idle-memory": (
+        "No clique and no constraint reads the memory, itself or by way of another memory, so it changes nothing.",
+        "Make it a site: `clique role, seen_verb`. Else leave it out.",
+    ),
+    "no-states": (
+        "The types of a label are learned from data; of a latent variable or memory the data has no values.",
+        "Name the types, `in bio(NP, VP)`, or list the states.",
+    ),
+    "states-cycle": (
+        "Variables take their states from each other in a circle, so nothing ever says them.",
+        "List the states of one of them: `in {A, B}`.",
+    ),
+    "mark-taken": (
+        "The mark of a value that is not known, or that separates several possible ones, is part of a known one.",
+        "Choose a mark that no state has, and correct the data accordingly.",
     ),
     # constraints
     "contradictory": (
@@ -188,6 +213,18 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Weaken or remove one of those that the message shows.",
     ),
     "already-implied": ("The constraint forbids nothing that is not forbidden already.", "Remove it, or correct it."),
+    "needs-when": (
+        "A `require` holds wherever it lies, whatever the data says there; a test of the data in it must then be true.",
+        "A condition that must be met first is written after `when`: `require chunk is O when word is the`.",
+    ),
+    "label-as-argument": (
+        "Functions and lexicons are evaluated on the data before anything is predicted; a label has no value then.",
+        "Map the label's states by a `view` and test the view, list states in `{…}`, or use a regex.",
+    ),
+    "reads-too-much": (
+        "A condition is tried on every combination of the states and of the readings of the data that it names.",
+        "Write several constraints that read fewer things each, or let a memory keep what several positions say.",
+    ),
     "no-label-in-constraint": (
         "A constraint restricts labels, and this condition reads only what is observed.",
         "Name a label in it.",

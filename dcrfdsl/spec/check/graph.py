@@ -1,7 +1,7 @@
-"""Rules on the graph: sites of cliques, variables that nothing ties to the rest, memories that look ahead.
+"""Rules on the graph: sites of cliques, labels that nothing predicts.
 
-Not here: places in brackets of features and conditions (`places`), what inference on the graph costs (a later room adds
-that as a rule of its own), names.
+Not here: latent variables and memories (`hidden`), places in brackets of features and conditions (`places`), what
+inference on the graph costs (a later room adds that as a rule of its own), names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ..model import CliqueSpec, Site
 from ..spans import Path
 from .context import Context, Rule, listed
 from .places import place_text
-from .terms import LABEL_KINDS
 from .walk import value_if_nodes
 
 __all__ = ["RULES", "site_offset"]
@@ -161,47 +160,18 @@ def _some_feature(context: Context) -> str:
 
 
 def _variables_of_cliques(context: Context) -> set[str]:
-    """Variables that a clique touches, itself or by way of a view or memory."""
+    """Variables that a clique touches, itself or by way of a view, or of memories."""
     spec = context.spec
     found = {site.variable for clique in spec.cliques for site in clique.sites}
     derived = [(view.name, view.value, ("views",)) for view in spec.views]
     derived += [(memory.name, memory.value, ("memories",)) for memory in spec.memories]
-    for name, value, path in derived:
-        if name in found:
-            found |= {node.name for _, node in value_if_nodes(value, path) if isinstance(node, Reference)}
+    read = {
+        name: {node.name for _, node in value_if_nodes(value, path) if isinstance(node, Reference)}
+        for name, value, path in derived
+    }
+    while grown := [names for name, names in read.items() if name in found and not names <= found]:
+        found = found.union(*grown)
     return found
-
-
-def idle_latent(context: Context) -> Iterator[Diagnostic]:
-    """A latent variable that no chain of cliques ties to a label is summed out to a constant."""
-    tied = {label.name for label in context.spec.labels}
-    members = [{site.variable for site in clique.sites} for clique in context.spec.cliques]
-    while grown := [names for names in members if names & tied and not names <= tied]:
-        tied = tied.union(*grown)
-    for n, latent in enumerate(context.spec.latents):
-        if latent.name not in tied and not context.mentioned_in_lost(latent.name):
-            message = f"nothing can tell the states of `{latent.name}` apart: no clique ties it to a label"
-            labels = context.spec.labels
-            remedy = f"for example `clique {latent.name}, {labels[0].name}`" if labels else None
-            yield context.complaint("idle-latent", message, ("latents", n, "name"), "tied to no label", help=remedy)
-
-
-def memory_future(context: Context) -> Iterator[Diagnostic]:
-    """A memory is known before the labels at its own position are."""
-    spec = context.spec
-    names = context.names(*LABEL_KINDS)
-    for n, memory in enumerate(spec.memories):
-        for path, node in value_if_nodes(memory.value, ("memories", n, "value")):
-            if not isinstance(node, Reference) or node.name not in names:
-                continue
-            offset = site_offset(node.place)
-            if offset is None or offset < 0:
-                continue
-            when = "the present" if offset == 0 else "the future"
-            reads = f"memory `{memory.name}` reads `{node.name}` in {when}"
-            message = f"{reads}: it may read labels only before its position"
-            remedy = f"read an earlier position, as in `{node.name}[-1]`"
-            yield context.complaint("memory-future", message, path, f"reads {when}", help=remedy)
 
 
 RULES: tuple[Rule, ...] = (
@@ -211,6 +181,4 @@ RULES: tuple[Rule, ...] = (
     place_without_where,
     relational_options,
     label_without_clique,
-    idle_latent,
-    memory_future,
 )

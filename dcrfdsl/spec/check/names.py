@@ -12,8 +12,9 @@ from ...errors import Diagnostic
 from ..functions import FUNCTIONS
 from ..model import Member, StatesOf
 from ..spans import Path
-from .context import COLUMN, Context, Rule, a
-from .terms import LABEL_KINDS, TermReader, UnknownName
+from .context import COLUMN, LABEL_KINDS, Context, Rule, a
+from .messages import unknown_state
+from .terms import TermReader, UnknownName
 from .walk import every_feature
 
 __all__ = ["RULES"]
@@ -24,6 +25,7 @@ MORE_PLACES = 3  # of an unknown name that a message shows beside the first
 def terms(context: Context) -> Iterator[Diagnostic]:
     """Names, functions and kinds of values in features, conditions, memories and views."""
     observed, labelled = TermReader(context), TermReader(context, labels=True)
+    viewed = TermReader(context, labels=True, mapped=True)
     for path, feature in every_feature(context.spec):
         observed.feature(feature, path)
     for n, clique in enumerate(context.spec.cliques):
@@ -34,15 +36,16 @@ def terms(context: Context) -> Iterator[Diagnostic]:
         if constraint.when is not None:
             labelled.test(constraint.when, ("constraints", n, "when"), "when")
     for n, memory in enumerate(context.spec.memories):
-        labelled.value_if(memory.value, ("memories", n, "value"), context.states(memory.name))
         states = context.states(memory.name)
+        test_of = memory.name if memory.domain is None else None
+        labelled.value_if(memory.value, ("memories", n, "value"), states, test_of=test_of)
         if memory.initially is not None and states is not None and memory.initially not in states:
-            labelled.unknown_state(memory.initially, ("memories", n, "initially"), states, memory.name)
+            yield unknown_state(context, memory.initially, ("memories", n, "initially"), states, memory.name)
     for n, view in enumerate(context.spec.views):
-        labelled.value_if(view.value, ("views", n, "value"), None)
-    yield from observed.problems
-    yield from labelled.problems
-    unknown = [*observed.unknown, *labelled.unknown, *_variables(context), *_states_of(context)]
+        viewed.value_if(view.value, ("views", n, "value"), None)
+    for reader in (observed, labelled, viewed):
+        yield from reader.problems
+    unknown = [*observed.unknown, *labelled.unknown, *viewed.unknown, *_variables(context), *_states_of(context)]
     yield from unknown_names(context, unknown)
 
 

@@ -13,15 +13,14 @@ from typing import NamedTuple
 from ...errors import Diagnostic
 from ...registry import Table
 from ..convert import as_call
-from ..expressions import Apply, InLexicon, Reference
-from ..model import Constraint, StatesOf
+from ..expressions import Apply, ValueIf
+from ..functions import FUNCTIONS
 from ..settings import CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings
 from ..spans import Path
-from .context import COLUMN, Context, Rule, listed
+from .context import Context, Rule, listed
 from .data import FORMATS
 from .stages import running_stages
-from .terms import LABEL_KINDS
-from .walk import nodes
+from .walk import nodes, value_if_nodes
 
 __all__ = ["NOT_YET", "RULES", "Missing"]
 
@@ -48,68 +47,28 @@ def vector_columns(context: Context) -> Iterator[Missing]:
             yield Missing(("data",), f"data {data.format}(…)", ("data", "columns", n), "vector columns")  # type: ignore[union-attr]
 
 
-def partial_labels(context: Context) -> Iterator[Missing]:
-    for n, label in enumerate(context.spec.labels):
-        for option in ("missing", "ambiguous"):
-            if getattr(label, option) is not None:
-                yield Missing(("labels", n), f"label {label.name}", ("labels", n, option), f"{option} labels")
-
-
-def borrowed_states(context: Context) -> Iterator[Missing]:
-    for n, label in enumerate(context.spec.labels):
-        if isinstance(label.domain, StatesOf):
-            yield Missing(("labels", n), f"label {label.name}", ("labels", n, "domain"), "states of another variable")
-
-
-def latents(context: Context) -> Iterator[Missing]:
-    for n, latent in enumerate(context.spec.latents):
-        yield Missing(("latents", n), f"latent {latent.name}", ("latents", n, "name"), "latent variables")
-
-
-def memories(context: Context) -> Iterator[Missing]:
-    for n, memory in enumerate(context.spec.memories):
-        yield Missing(("memories", n), f"memory {memory.name}", ("memories", n, "name"), "memories")
-
-
 def pieces(context: Context) -> Iterator[Missing]:
     for n, piece in enumerate(context.spec.pieces):
         yield Missing(("pieces", n), f"piece {piece.name}", ("pieces", n, "name"), "pieces")
 
 
-def constraints(context: Context) -> Iterator[Missing]:
-    """Conditions that mix labels with what is observed."""
-    for n, constraint in enumerate(context.spec.constraints):
-        statement: Path = ("constraints", n)
-        shown = f"{constraint.action} … as {constraint.name}" if constraint.name else constraint.action
-        observed = _first_observed(context, constraint, statement)
-        if observed is not None:
-            yield Missing(statement, shown, observed, "constraints that read what is observed")
-        view = _first_view(context, constraint, statement)
-        if view is not None:
-            yield Missing(statement, shown, view, "constraints that read views")
+def own_functions(context: Context) -> Iterator[Missing]:
+    """Functions of the user in conditions on labels, which are read outside the feature lists."""
+    built_in = {*FUNCTIONS, *context.names("lexicon")}
+    for part, shown in _CONDITIONS.items():
+        for n, item in enumerate(getattr(context.spec, part)):
+            for field in ("condition", "when", "value"):
+                node = getattr(item, field, None)
+                path: Path = (part, n, field)
+                found = value_if_nodes(node, path) if isinstance(node, ValueIf) else nodes(node, path) if node else ()
+                for at, inner in found:
+                    if isinstance(inner, Apply) and inner.function in {*context.registered} - built_in:
+                        statement = f"{shown} {item.name}" if item.name else getattr(item, "action", shown)
+                        what = "your own functions in conditions on labels"
+                        yield Missing((part, n), statement, (*at, "function"), what)
 
 
-def _first_observed(context: Context, constraint: Constraint, path: Path) -> Path | None:
-    """Where a constraint on labels reads a column or a lexicon; None if it reads labels alone, or none at all."""
-    observed: list[Path] = []
-    labelled = False
-    for part, condition in (("condition", constraint.condition), ("when", constraint.when)):
-        for at, node in nodes(condition, (*path, part)) if condition is not None else ():
-            kinds = {entry.kind for entry in context.declared.get(getattr(node, "name", ""), ())}
-            labelled = labelled or not kinds.isdisjoint(LABEL_KINDS)
-            if isinstance(node, Apply | InLexicon) or kinds == {COLUMN}:
-                observed.append(at)
-    return observed[0] if labelled and observed else None
-
-
-def _first_view(context: Context, constraint: Constraint, path: Path) -> Path | None:
-    """Where a constraint reads a view; None if it reads none."""
-    views = {view.name for view in context.spec.views}
-    for part, condition in (("condition", constraint.condition), ("when", constraint.when)):
-        for at, node in nodes(condition, (*path, part)) if condition is not None else ():
-            if isinstance(node, Reference) and node.name in views:
-                return at
-    return None
+_CONDITIONS: Mapping[str, str] = {"constraints": "constraint", "memories": "memory", "views": "view"}
 
 
 def inference(context: Context) -> Iterator[Missing]:
@@ -152,12 +111,8 @@ def _missing(table: Table[type[MethodSettings]], name: str) -> bool:
 NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
     data_formats,
     vector_columns,
-    partial_labels,
-    borrowed_states,
-    latents,
-    memories,
     pieces,
-    constraints,
+    own_functions,
     inference,
     local_decoding,
     stages,

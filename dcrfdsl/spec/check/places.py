@@ -5,7 +5,7 @@ Not here: places of a clique's sites (`graph`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from ...errors import Diagnostic
@@ -14,7 +14,7 @@ from ..expressions import Apply, At, Condition, Cross, Feature, Here, Named, Pla
 from ..model import FeatureGroup
 from ..spans import Path
 from .context import Context, Rule, listed
-from .walk import every_feature, every_node, nodes
+from .walk import Node, every_feature, every_node, nodes, value_if_nodes
 
 __all__ = ["RULES", "place_text"]
 
@@ -66,11 +66,13 @@ def window_in_condition(context: Context) -> Iterator[Diagnostic]:
     for n, constraint in enumerate(context.spec.constraints):
         for part, condition in (("condition", constraint.condition), ("when", constraint.when)):
             if condition is not None:
-                yield from _windows(context, condition, ("constraints", n, part))
+                yield from _windows(context, nodes(condition, ("constraints", n, part)))
+    for n, memory in enumerate(context.spec.memories):
+        yield from _windows(context, value_if_nodes(memory.value, ("memories", n, "value")))
 
 
-def _windows(context: Context, condition: Condition, path: Path) -> Iterator[Diagnostic]:
-    for at, node in nodes(condition, path):
+def _windows(context: Context, found: Iterable[tuple[Path, Node]]) -> Iterator[Diagnostic]:
+    for at, node in found:
         if isinstance(node, Reference | Apply) and isinstance(node.place, Window | Several):
             message = f"`{place_text(node.place)}` is several positions, and a condition on labels reads one at a time"
             remedy = "join the positions by `and` or `or`"

@@ -16,7 +16,7 @@ from ..spans import Path
 from .context import Context, Rule
 from .walk import every_node, nodes
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "compile_error"]
 
 Fault: TypeAlias = tuple[int, int, str, str | None]  # first and last+1 character, what is wrong, remedy
 
@@ -24,7 +24,7 @@ Fault: TypeAlias = tuple[int, int, str, str | None]  # first and last+1 characte
 def bad_regex(context: Context) -> Iterator[Diagnostic]:
     for path, node in every_node(context.spec):
         if isinstance(node, Regex):
-            error = _compile_error(node)
+            error = compile_error(node)
             if error is not None:
                 start, end, wrong, remedy = _fault(node.pattern, error)
                 message = f"`/{node.pattern}/` is no regular expression: {wrong}"
@@ -35,7 +35,7 @@ def bad_regex(context: Context) -> Iterator[Diagnostic]:
 def ascii_class(context: Context) -> Iterator[Diagnostic]:
     r"""`[A-Z]` and `\w` are ASCII: worth a word only where the pattern or the data has other letters."""
     for path, node in every_node(context.spec):
-        if not isinstance(node, Matches | Has) or _compile_error(node.regex) is not None:
+        if not isinstance(node, Matches | Has) or compile_error(node.regex) is not None:
             continue
         found = _ASCII_CLASS.search(node.regex.pattern)
         if found is None:
@@ -78,7 +78,7 @@ _ASCII_CLASS = re.compile("|".join(re.escape(name) for name in _BETTER))
 # where RE2 stumbled ---------------------------------------------------------------------------------------------
 
 
-def _compile_error(regex: Regex) -> str | None:
+def compile_error(regex: Regex) -> str | None:
     """RE2's words for what is wrong; None if the pattern is fine."""
     import re2
 

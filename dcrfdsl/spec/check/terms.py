@@ -1,7 +1,8 @@
 """What a term or condition gives (a text, a number, a test …) and everything that is wrong on the way to it.
 
 One reader for all places where terms stand: in feature lists only what is observed may be read, in `forbid`, `memory`
-and `view` labels too. Not here: which places of a template to read (`names`), regexes, places in brackets (`graph`).
+and `view` labels too, and in a `view` functions of them. Not here: which places of a template to read (`names`),
+regexes, places in brackets (`graph`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...errors import Diagnostic
-from ...registry import did_you_mean
 from ..constraints import TRUE_STATE
 from ..expressions import (
     And,
@@ -39,16 +39,15 @@ from ..expressions import (
 from ..functions import FUNCTIONS, bind
 from ..model import Column, Lexicon, plain
 from ..spans import Path
-from .context import COLUMN, Context, Declared, a, listed
+from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
 from .lexicons import is_map
+from .messages import label_as_argument, unknown_function, unknown_state
 
-__all__ = ["LABEL_KINDS", "Given", "TermReader", "UnknownName"]
+__all__ = ["Given", "TermReader", "UnknownName"]
 
 # `texts`: several values a position. `anything`: not known, or wrong and reported: no further complaint.
 Given: TypeAlias = Literal["text", "texts", "number", "vector", "test", "label", "group", "anything"]
 
-LABEL_KINDS = ("label", "latent variable", "memory", "view")
-OBSERVED_KINDS = (COLUMN, "feature group")
 _OF_COLUMN: dict[str, Given] = {"str": "text", "bag": "texts", "float": "number", "int": "number", "vector": "vector"}
 _BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
 
@@ -65,13 +64,16 @@ class UnknownName:
 
 @dataclass
 class TermReader:
-    """Reads terms and conditions; `labels` tells whether they may read labels. Problems are collected.
+    """Reads terms and conditions. Problems are collected.
+
+    `labels`: whether they may read labels. `mapped`: whether functions may take labels, as in a view.
 
     Unknown names are kept apart, so that a name that is misspelt five times is one complaint.
     """
 
     context: Context
     labels: bool = False
+    mapped: bool = False
     problems: list[Diagnostic] = field(default_factory=list)
     unknown: list[UnknownName] = field(default_factory=list)
 
@@ -106,7 +108,8 @@ class TermReader:
                     for n, state in enumerate(states):
                         self.state(term, state, (*path, "states", n))
             case InLexicon(term=term, lexicon=lexicon):
-                self.text(term, (*path, "term"), "`in`")
+                if self.text(term, (*path, "term"), "`in`") == "label":
+                    self.problems.append(label_as_argument(self.context, term, (*path, "term")))
                 self.lexicon(lexicon, (*path, "lexicon"))
             case Equals():
                 self.equals(condition, path)
@@ -131,18 +134,36 @@ class TermReader:
             remedy = "test the value (`is`, `matches`, `has`, `in`, `=`); features are crossed with `&`"
             self.complain("not-a-test", message, path, "needs a test", remedy)
 
-    def value_if(self, value: ValueIf, path: Path, states: Sequence[str] | None) -> None:
-        """The value of a memory or view, whose states are `states` if they are declared."""
+    def value_if(self, value: ValueIf, path: Path, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
+        """The value of a memory or view, whose states are `states` if they are declared.
+
+        `test_of`: the memory that has no declared states, so that its value is a test.
+        """
         for part, node in (("value", value.value), ("otherwise", value.otherwise)):
-            if isinstance(node, Reference) and not self.context.declared.get(node.name) and node.place == Here():
-                if states is not None and node.name not in states:
-                    self.unknown_state(node.name, (*path, part), states)
+            if isinstance(node, Reference) and self._is_word(node):
+                settled = plain(self.context.spec.settled(node))
+                word = node.name if settled is None else str(settled)
+                if states is not None and word not in states:
+                    self.problems.append(unknown_state(self.context, word, (*path, part), states))
                 elif states is None and value.condition is None:
-                    self.missing(node.name, (*path, part))
+                    self.missing(word, (*path, part))
+            elif node is not None and test_of is not None:
+                self.boolean(node, (*path, part), test_of)
             elif node is not None:
                 self.condition(node, (*path, part))
         if value.condition is not None:
             self.test(value.condition, (*path, "condition"), "if")
+
+    def boolean(self, node: Condition, path: Path, memory: str) -> None:
+        """What a memory without declared states copies must be a test."""
+        name = node.name if isinstance(node, Reference) else ""
+        states = self.context.states(name)
+        if states is None or TRUE_STATE in states:
+            self.test(node, path, "memory")
+        elif self.condition(node, path) == "label":
+            message = f"memory `{memory}` copies `{name}`, which is no test: it has no state `{TRUE_STATE}`"
+            remedy = f"give the memory states, `memory {memory} in states({name}) = …`, or compare it, as in `is STATE`"
+            self.complain("not-a-test", message, path, "needs a test", remedy)
 
     def equals(self, condition: Equals, path: Path) -> None:
         sides = ((condition.left, (*path, "left")), (condition.right, (*path, "right")))
@@ -247,7 +268,7 @@ class TermReader:
             return self._looked_up(term, path)
         if name in self.context.registered:
             return self._registered(term, path)
-        self._unknown_function(name, (*path, "function"))
+        self.problems.extend(unknown_function(self.context, name, (*path, "function")))
         return "anything"
 
     def _built_in(self, term: Apply, path: Path) -> Given:
@@ -264,6 +285,9 @@ class TermReader:
             if argument.value is bound.get("term") and isinstance(argument.value, Reference | Apply):
                 inner = self.text(argument.value, at, f"`{term.function}`")
                 given = inner if inner in ("texts", "anything") else given
+                if inner == "label" and not self.mapped:
+                    self.problems.append(label_as_argument(self.context, argument.value, at, term))
+                    given = "anything"
             elif argument.value is bound.get("lexicon") and isinstance(argument.value, Reference):
                 self.lexicon(argument.value.name, at)
         lengths = bound.get("lengths")
@@ -283,7 +307,12 @@ class TermReader:
             remedy = f"test membership with `COLUMN in {name}`; a map has a TAB and a value in every line"
             declared = [(entry.path, "this file has one entry a line")]
             self.complain("set-as-map", message, (*path, "function"), "used as a map", remedy, declared)
-        return self.text(term.arguments[0].value, (*path, "arguments", 0, "value"), f"`{name}`")
+        subject, at = term.arguments[0].value, (*path, "arguments", 0, "value")
+        given = self.text(subject, at, f"`{name}`")
+        if given == "label":
+            self.problems.append(label_as_argument(self.context, subject, at))
+            return "anything"
+        return given
 
     def _registered(self, term: Apply, path: Path) -> Given:
         subject: Value | None = term.arguments[0].value if term.arguments else None
@@ -300,27 +329,6 @@ class TermReader:
 
     def _is_constant(self, argument: Argument) -> bool:
         return argument.name is None and isinstance(self.context.spec.settled(argument.value), Number | Text)
-
-    def _unknown_function(self, name: str, at: Path) -> None:
-        entry = self.context.named(name)
-        if entry is not None:
-            message = f"`{name}` is {a(entry.kind)}, not a function"
-            declared = [(entry.path, f"declared as {a(entry.kind)} here")]
-            remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
-            self.complain("unknown-function", message, at, "not a function", remedy, declared)
-            return
-        if self.context.may_be_lost(name):
-            return
-        known = [*self.context.registered, *self.context.names("lexicon")]
-        guess = FUNCTIONS.suggest(name) or did_you_mean(name, known)
-        remedy = "a function of your own is loaded with `--features FILE.py`"
-        self.complain(
-            "unknown-function",
-            f"`{name}` is not a feature function",
-            at,
-            "unknown function",
-            f"did you mean `{guess}`?" if guess else f"{remedy}; built in are {listed(FUNCTIONS)}",
-        )
 
     # lexicons and states ------------------------------------------------------------------------------------------
 
@@ -340,20 +348,7 @@ class TermReader:
         """`state` must be one of the term's, if they are known."""
         states = self.context.states(term.name) if isinstance(term, Reference) else None
         if states is not None and state not in states and isinstance(term, Reference):
-            self.unknown_state(state, at, states, term.name)
-
-    def unknown_state(self, state: str, at: Path, states: Sequence[str], variable: str | None = None) -> None:
-        guess = did_you_mean(state, states)
-        shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
-        entry = self.context.named(variable) if variable else None
-        self.complain(
-            "unknown-state",
-            f"`{state}` is not a state of `{variable}`" if variable else f"`{state}` is not one of the declared states",
-            at,
-            "no such state",
-            f"did you mean `{guess}`?" if guess else f"expected {shown}",
-            [(entry.path, "its states are declared here")] if entry else [],
-        )
+            self.problems.append(unknown_state(self.context, state, at, states, term.name))
 
     # ----------------------------------------------------------------------------------------------------------------
 

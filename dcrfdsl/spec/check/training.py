@@ -147,7 +147,9 @@ def _not_measurable(context: Context, metric: str, name: str, kind: str, at: Pat
         return
     message = f"`{name}` is {a(entry.kind)}, and `{metric}` measures {a(kind)}"
     there = [(entry.path, f"declared as {a(entry.kind)} here")]
-    yield context.complaint("wrong-kind", message, at, a(entry.kind), others=there)
+    hidden = entry.kind in ("latent variable", "memory")
+    remedy = "only labels have gold values to be measured by" if hidden else None
+    yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
 
 
 def fscore_labels(context: Context) -> Iterator[Diagnostic]:

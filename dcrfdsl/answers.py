@@ -1,0 +1,223 @@
+"""What a model says about a corpus: labellings, marginals, samples, at any weights.
+
+`Engine` is a model without its weights; `Engine.on` reads a corpus once, and `Answers` then answers for any weights.
+Not here: the model as users see it (`model`), inference itself (`inference`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .data.corpus import Corpus
+from .data.labels import EncodedLabels
+from .features.extract import FeatureExtractor
+from .given import bind_clamped, gold_of, known_labels
+from .graph import ModelGraph, Parameters
+from .inference import METHODS, Binder, BoundData, Expectations, RunStatus, SequenceMethod, Workers, choose_method
+from .inference.cliques import CliqueMarginal, clique_marginals
+from .inference.decoding import NBest, Samples, best_labellings, check_samples_fit, draw_samples, parts_by_width
+from .inference.summing import best_candidates, latents_first_fits, summed_best
+from .kernels.sequences import score_labellings
+from .spec.model import ModelSpec
+from .spec.values import decoding, inference_settings
+
+__all__ = ["Answers", "Engine", "Labelled"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+RUNS = 16
+POOL = 5  # labellings that are proposed where latent variables cannot be summed out exactly
+
+
+class Labelled(NamedTuple):
+    """A labelling of a corpus, [N] a label; how it was found; its score in each sentence [S], see `Prediction`."""
+
+    codes: list[Codes]
+    status: RunStatus
+    scores: Floats
+
+
+class Engine:
+    """A model without weights. Keeps the wiring of all lengths that it met.
+
+    states: of each variable: labels, latents, memories.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        states: Mapping[str, tuple[str, ...]],
+        extractor: FeatureExtractor,
+        graph: ModelGraph,
+        parameters: Parameters,
+    ):
+        self.spec, self.states, self.extractor, self.graph, self.parameters = spec, states, extractor, graph, parameters
+        self._binders: dict[tuple[bool, bool], Binder] = {}
+
+    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Answers:
+        """The answers about a corpus. given: labels known beforehand, to which every answer keeps."""
+        observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
+        rows = (*self.extractor.extract(corpus), *observed)
+        relations = self.extractor.relations(corpus)
+        off = corpus.sentence_off
+
+        def bind(programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData:
+            how = {"programs": programs, "latents_first": latents_first}
+            if known is not None:
+                gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
+                return bind_clamped(self.graph, self.parameters, rows, gold, off, relations, **how)
+            key = programs, latents_first
+            binder = self._binders.pop(key, None) or Binder(self.graph, self.parameters, **how)
+            data = binder.bind(rows, off, relations)
+            self._binders[key] = binder  # one that raised is not kept: it may hold half a graph
+            return data
+
+        return Answers(self, corpus, given, bind)
+
+
+class _Bind(Protocol):
+    def __call__(self, programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData: ...
+
+
+@dataclass
+class Answers:
+    """What an engine says about one corpus. Made by `Engine.on`."""
+
+    engine: Engine
+    corpus: Corpus
+    given: EncodedLabels | None
+    bind: _Bind
+
+    @cached_property
+    def _bound(self) -> tuple[BoundData, SequenceMethod]:
+        """The corpus as kernels see it, with the inference method that the template asks for."""
+        return self._bound_to(self.given)
+
+    def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
+        name, settings = choose_method(self.engine.graph, inference_settings(self.engine.spec))
+        data = self.bind(METHODS[name].programs, False, known)
+        return data, METHODS[name].build(data, settings)
+
+    # probabilities ----------------------------------------------------------------------------------------------------
+
+    def log_z(self, weights: Floats, workers: Workers) -> Floats:
+        """Of each sentence, [S]; Bethe's approximation on loops; -inf where no labelling is possible."""
+        return _expectations(*self._bound, weights, workers, marginals=False).log_z
+
+    def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
+        """p(y_t = state | x) of every variable, [N, states]."""
+        out = _expectations(*self._bound, weights, workers, marginals=True)
+        return self._by_variable(out.marginals), out.summary()
+
+    def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+        """Of each sentence: p(y_c | x) for every clique at every place where it lies."""
+        _, settings = choose_method(self.engine.graph, inference_settings(self.engine.spec))
+        data = self.bind(False, False, self.given)
+        return clique_marginals(data, data.potentials(weights), settings)
+
+    # labellings -------------------------------------------------------------------------------------------------------
+
+    def best(self, weights: Floats, workers: Workers, decode: str | None) -> Labelled:
+        """A state for every label at every token; the first state where no labelling is possible."""
+        scores = np.full(self.corpus.num_sentences, np.nan)
+        if (decode or decoding(self.engine.spec)) == "marginal":
+            marginals, status = self.marginals(weights, workers)
+            likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]
+            return Labelled(likeliest, status, scores)
+        if self.engine.graph.num_latents:
+            found = self.nbest(weights, workers, 1)
+            for s, own in enumerate(found.sentences):
+                scores[s] = own.score[0] if len(own) else np.nan
+            return Labelled(found.first(self._labels, self.corpus.lengths()), found.status, scores)
+        data, method = self._bound
+        out = Expectations.empty(data, approximate=method.approximate)
+        labelling = np.empty(int(data.labelling_off[-1]), np.int32)
+        potentials = data.potentials(weights)
+
+        def run(first: int, last: int) -> None:
+            method.decode(potentials, first, last, out, labelling)
+            score_labellings(
+                first, last, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights,
+                potentials.log_base, labelling, data.labelling_off, scores,
+            )  # fmt: skip
+
+        workers.map(run, data.chunks(RUNS))
+        table = np.maximum(labelling, 0).reshape(-1, len(self.engine.graph.variables))
+        codes = [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]
+        return Labelled(codes, out.summary(), scores)
+
+    def nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
+        """The `count` best labellings of each sentence; latent variables are summed out."""
+        graph, settings = self.engine.graph, inference_settings(self.engine.spec)
+        if graph.num_latents and latents_first_fits(graph, settings):
+            data = self.bind(True, True, self.given)
+            return summed_best(data, data.potentials(weights), count, workers)
+        parts = parts_by_width(lambda programs: self.bind(programs, False, self.given), graph, settings)
+        if not graph.num_latents:
+            return best_labellings(parts, weights, settings, count, workers)
+        joint = best_labellings(parts, weights, settings, max(count, POOL), workers)
+        return self._best_proposed(joint, weights, workers, count)
+
+    def _best_proposed(self, joint: NBest, weights: Floats, workers: Workers, count: int) -> NBest:
+        """The best of two kinds of labellings: those of `joint`, which are best together with some states of the latent
+        variables, and the likeliest state of every label.
+        """
+        free = _expectations(*self._bound, weights, workers, marginals=True)
+        lengths = self.corpus.lengths()
+        proposed = [np.array(joint.first(self._labels, lengths, rank)) for rank in range(max(count, POOL))]
+        marginals = self._of_labels(self._by_variable(free.marginals))
+        proposed.append(np.array([own.argmax(axis=1) for own in marginals], np.int32))
+        candidates = [
+            (codes, _expectations(*self._bound_to(known_labels(codes)), weights, workers, marginals=False).log_z)
+            for codes in proposed
+        ]
+        covered = np.array([own.probability.sum() if own.exact else 0.0 for own in joint.sentences])
+        off = self.corpus.sentence_off
+        return best_candidates(candidates, free.log_z, off, self._labels, count, covered, joint.status)
+
+    def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
+        """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
+        check_samples_fit(self.engine.graph, inference_settings(self.engine.spec))
+        data = self.bind(True, False, self.given)
+        return draw_samples(data, data.potentials(weights), count, seed, workers)
+
+    # layout -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return self.engine.graph.variables[: self.engine.graph.num_labels]
+
+    def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
+        return of_variables[: self.engine.graph.num_labels]
+
+    def _by_variable(self, flat: Floats) -> list[Floats]:
+        """Flat marginals as one array [N, states] a variable; one in no clique is uniform."""
+        cards = self.engine.graph.cards
+        table = flat.reshape(-1, sum(cards))
+        ends = np.cumsum(cards)
+        out = []
+        for end, card in zip(ends, cards, strict=True):
+            own = table[:, end - card : end]
+            own[~own.any(axis=1)] = 1.0 / card
+            out.append(own)
+        return out
+
+
+def _expectations(
+    data: BoundData, method: SequenceMethod, weights: Floats, workers: Workers, *, marginals: bool
+) -> Expectations:
+    out = Expectations.empty(data, marginals=marginals, approximate=method.approximate)
+    potentials = data.potentials(weights)
+    nothing = np.zeros(0)
+
+    def run(first: int, last: int) -> None:
+        method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard)))
+
+    workers.map(run, data.chunks(RUNS))
+    return out

@@ -1,0 +1,77 @@
+"""What a cell of a label column says: one value, one of several (`ambiguous`), or nothing at all (`missing`).
+
+The mark of a missing value always means "unknown", alone or as a member of a set. A value that is itself a state is
+never split. Not here: the numbers of states (`labels`, `metrics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import data_error
+from ..spec.model import Label
+from .corpus import Corpus, InternedColumn
+
+__all__ = ["Reading", "label_column", "places", "read_cells"]
+
+Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if it says nothing
+
+SHOWN_LINES = 5  # places that a message lists before it says how many more there are
+
+
+def label_column(label: Label, corpus: Corpus) -> InternedColumn:
+    """The column of gold values; DcrfError that names the label where the data has none."""
+    column = corpus.columns.get(label.name)
+    if not isinstance(column, InternedColumn):
+        raise data_error(
+            "missing-label",
+            f"the data has no column for the label `{label.name}`, whose values are needed here",
+            file=corpus.file,
+            help=f"declare the column in the `data` statement and give values for `{label.name}`",
+        )
+    return column
+
+
+def read_cells(
+    label: Label, states: Collection[str], corpus: Corpus, *, free: Collection[str] = ()
+) -> tuple[Reading, ...]:
+    """What each distinct value [V] of the label's column says; `free` are further marks for "unknown".
+
+    Raises DcrfError where the column is absent, or a set has an empty member.
+    """
+    column = label_column(label, corpus)
+    marks = {label.missing, *free}
+    readings = tuple(_read(label, value, states, marks) for value in column.values)
+    torn = np.array([bool(v) and "" in reading for v, reading in zip(column.values, readings, strict=True)], bool)
+    where = np.flatnonzero(torn[column.codes]) if torn.any() else np.zeros(0, np.int64)
+    if len(where):
+        value = column.text(int(where[0]))
+        raise data_error(
+            "empty-member",
+            f"label `{label.name}` has the value `{value}`, and `{label.ambiguous}` in it splits off a member without "
+            f"text ({places(corpus, where)})",
+            file=corpus.file,
+            line=int(corpus.token_line[where[0]]),
+            help=f"write a set as `A{label.ambiguous}B`; if `{value}` is a state, declare the states of `{label.name}`",
+        )
+    return readings
+
+
+def _read(label: Label, value: str, states: Collection[str], marks: Collection[str | None]) -> Reading:
+    if value in marks:
+        return ()
+    if value in states or not label.ambiguous or label.ambiguous not in value:
+        return (value,)
+    members = tuple(dict.fromkeys(value.split(label.ambiguous)))
+    return () if any(member in marks for member in members) else members
+
+
+def places(corpus: Corpus, tokens: NDArray[np.int64]) -> str:
+    """`line 3`, `lines 3, 8, 9, 12, 40 and 7 more`"""
+    lines = ", ".join(str(line) for line in corpus.token_line[tokens[:SHOWN_LINES]])
+    more = f" and {len(tokens) - SHOWN_LINES} more" if len(tokens) > SHOWN_LINES else ""
+    return f"line{'s' if len(tokens) > 1 else ''} {lines}{more}"

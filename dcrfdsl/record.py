@@ -1,0 +1,92 @@
+"""The record of a training run, kept in the model file: what was run, on what, how it ended, with which versions."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from .data.corpus import Corpus, InternedColumn
+from .optimizers import Outcome
+from .spec.settings import TrainSettings
+
+__all__ = ["TrainingRecord"]
+
+PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """How the weights came about. `before` are the records of earlier stages."""
+
+    stage: str = ""
+    objective: float = float("nan")
+    iterations: int = 0
+    evaluations: int = 0
+    converged: bool = False
+    reason: str = ""
+    seconds: float = 0.0
+    inference: str = ""
+    sentences: int = 0
+    tokens: int = 0
+    data_sha256: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        stage: str,
+        settings: TrainSettings,
+        outcome: Outcome,
+        corpus: Corpus,
+        inference: str,
+        notes: Any,
+        earlier: TrainingRecord,
+    ) -> TrainingRecord:
+        """The record of a stage that has just run."""
+        before = (*earlier.before, {k: v for k, v in asdict(earlier).items() if k != "before"}) if earlier.stage else ()
+        return cls(
+            stage,
+            outcome.objective,
+            outcome.iterations,
+            outcome.evaluations,
+            outcome.converged,
+            outcome.reason,
+            outcome.seconds,
+            inference,
+            corpus.num_sentences,
+            corpus.num_tokens,
+            _corpus_hash(corpus),
+            _settings_record(settings),
+            tuple(notes),
+            {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            before,
+        )
+
+
+def _settings_record(settings: TrainSettings) -> dict[str, Any]:
+    methods = {"criterion": settings.criterion, "prior": settings.prior, "optimizer": settings.optimizer}
+    return {
+        **{key: {"method": value.method, **value.model_dump()} for key, value in methods.items()},
+        "seed": settings.seed,
+        "restarts": settings.restarts,
+    }
+
+
+def _corpus_hash(corpus: Corpus) -> str:
+    """SHA-256 over the interned columns and sentence offsets: equal for equal content, whatever the file's name."""
+    digest = hashlib.sha256(corpus.sentence_off.tobytes())
+    for name, column in sorted(corpus.columns.items()):
+        digest.update(name.encode())
+        if isinstance(column, InternedColumn):
+            digest.update("\0".join(column.values).encode())
+            digest.update(column.codes.tobytes())
+        else:
+            digest.update(column.values.tobytes())
+    return digest.hexdigest()
