@@ -1,4 +1,5 @@
-"""Files that are written whole or not at all, and what the operating system refuses said in one message.
+"""Files that are written whole or not at all, templates read as text, and what the operating system refuses said in
+one message.
 
 Not here: what is in a file (`model_file`, `syntax`, the command line).
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from .errors import DcrfError, data_error
 
-__all__ = ["READING", "WRITING", "clear_os_errors", "ensure_writable", "write_whole"]
+__all__ = ["READING", "WRITING", "clear_os_errors", "ensure_writable", "read_template", "write_whole"]
 
 Bytes = bytes | memoryview
 
@@ -91,6 +92,30 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def read_template(path: str | Path) -> str:
+    """The text of a template file, without a byte order mark; `DcrfError` if it is missing, no file or no text."""
+    name = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise data_error("no-file", f"there is no file `{name}`", file=name) from None
+    except IsADirectoryError:
+        raise data_error("no-file", f"`{name}` is a directory, expected a template file", file=name) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise data_error("no-file", f"cannot read `{name}`: {reason.lower()}", file=name) from None
+    if b"\0" in data:
+        raise data_error("no-text", f"`{name}` is a binary file, expected a template in UTF-8", file=name)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8"
+        remedy = "save the template as UTF-8"
+        raise data_error("no-text", message, file=name, line=line, column=column, help=remedy) from None
 
 
 # errors -----------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_without_the_wheel_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     def absent(name: str) -> None:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(demo, "files", absent)
+    monkeypatch.setattr("importlib.metadata.files", absent)
     assert run(["demo"]) == 1
     assert "pip install 'dcrfdsl[demo]'" in capsys.readouterr().err
 

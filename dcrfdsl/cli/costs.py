@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import Diagnostic
-from ..report import duration, print_table
+from ..report import duration, peak_mb, print_table
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -116,6 +116,7 @@ def trained_costs(
     from ..criteria.likelihood import gradient_runs
     from ..graph.cost import training_cost
     from ..inference import Binder, choose_method, mixed_method
+    from ..spec.settings import LbfgsSettings
     from ..spec.values import inference_settings, stage_chain, stage_settings
 
     spec = resolved.require()
@@ -123,9 +124,10 @@ def trained_costs(
     extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
     warnings = [*_silent_features(extractor, corpus), *_idle_lexicons(spec, corpus, problem.lexicons, registered)]
     parameters, _ = problem.learn_parameters()
-    runs = gradient_runs(parameters.num_weights)
-    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, relations=relations)
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
+    runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
+    history = 2 * settings.optimizer.memory if isinstance(settings.optimizer, LbfgsSettings) else 0
+    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
     asked = settings.infer or inference_settings(spec)
     method, method_settings = choose_method(graph, asked)
     taken = f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
@@ -141,7 +143,10 @@ def trained_costs(
         for clique, weights in zip(spec.cliques, cost.weights, strict=True)
     ]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
-    seconds = cost.seconds(exact=method == "exact" and not cost.joined, cores=cores)
+    exact = method == "exact" and not cost.joined
+    seconds = cost.seconds(exact=exact, cores=cores)
+    # the program and the data are here already, as they will be in training
+    memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
     totals = [
         ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
@@ -150,7 +155,7 @@ def trained_costs(
         ("exact", "depends on what each sentence joins" if cost.joined else f"{_work(cost.exact.work)}; {width}"),
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
-        ("memory", f"about {cost.memory / 1e6:,.0f} MB, and what the program itself takes"),
+        ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
         ("time", f"very roughly {duration(seconds)} on {cores} core{'' if cores == 1 else 's'}"),
     ]
     return CostTable(cliques, totals), warnings

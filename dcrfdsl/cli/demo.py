@@ -7,7 +7,6 @@ takes the first sentences of `data/web.conllu`, the test its last ones. Not here
 from __future__ import annotations
 
 import time
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,6 +87,8 @@ def demo(
 
 def treebank(name: str) -> Path:
     """A file of the treebank's wheel; `DcrfError` where the wheel is not installed."""
+    from importlib.metadata import PackageNotFoundError, files
+
     try:
         found = [file for file in files(_WHEEL) or () if file.as_posix() == name]
     except PackageNotFoundError:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import data_error
+from ..files import read_template
 from .console import Talk, refuse
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ STDIN = "-"
 
 def read_text(path: str) -> str:
     """The text of a template file, or of stdin."""
-    from ..spec.resolve import read_template
-
     if path != STDIN:
         return read_template(path)
     content = sys.stdin.buffer.read()

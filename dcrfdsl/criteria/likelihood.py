@@ -10,6 +10,7 @@ Under message passing log Z is Bethe's approximation and E the pseudo-marginals.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,18 +20,30 @@ from numpy.typing import NDArray
 from ..inference.methods import Expectations, SequenceMethod, Workers
 from ..inference.potentials import BoundData
 from ..inference.status import RunStatus
+from ..kernels.packed import collect_gradient
 from ..kernels.tables import add_bias_gradient
 
 __all__ = ["Clamped", "Likelihood"]
 
 Floats = NDArray[np.float64]
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
-MOST_RUNS, FEWEST_RUNS = 8, 2
+MOST_RUNS, FEWEST_RUNS = 16, 2
+SLICES = 8  # of the weights, for threads
 
 
-def gradient_runs(num_weights: int) -> int:
-    """Into how many runs the data is cut, each with a partial gradient of its own."""
-    return int(np.clip(GRADIENT_BYTES // (8 * max(1, num_weights)), FEWEST_RUNS, MOST_RUNS))
+def gradient_runs(num_cells: int, num_firing: int) -> int:
+    """Into how many runs the data is cut, each with a partial gradient of `num_cells` of its own.
+
+    Few, where features fire hardly more often (`num_firing`) than that: then adding up would take the time.
+    """
+    cells = max(1, num_cells)
+    return int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
+
+
+def _slices(num_weights: int) -> list[tuple[int, int]]:
+    """Cuts of the weights, for threads."""
+    cuts = np.linspace(0, num_weights, SLICES + 1).astype(int).tolist()
+    return list(itertools.pairwise(cuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +84,11 @@ class Likelihood:
         self.counts, self.precision = counts, precision
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
-        self.runs = data.chunks(gradient_runs(data.num_weights))
-        self._partial = [np.zeros(data.num_weights) for _ in self.runs]
+        self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)))
+        self._partial = data.partial_gradients(len(self.runs))
+        self._slices = _slices(data.num_weights)
+        self._cell_of = data.cell_of_weight()
+        self._cells: Floats | None = None  # of the weights at the last evaluation
         self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
         if clamped is not None:
             self._known = [np.zeros(data.num_weights) for _ in self.runs]
@@ -86,7 +102,8 @@ class Likelihood:
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """L(λ) in nats, penalty included, and its gradient [W] (a fresh array)."""
-        potentials = self.data.potentials(weights)
+        potentials = self.data.potentials(weights, self._cells)
+        self._cells = potentials.weights if self.data.packing is not None else None
         out = Expectations.empty(self.data, approximate=self.method.approximate)
 
         def run(first: int, last: int) -> None:
@@ -98,15 +115,20 @@ class Likelihood:
 
         self.workers.map(run, self.runs)
         self.total_status = self.total_status + out.summary()
-        gradient = self.precision * weights
-        penalty = 0.5 * float(gradient @ weights)
-        gradient -= self.counts
+        gradient = np.empty(self.num_weights)
+
+        def collect(first: int, last: int) -> tuple[float, float]:
+            penalty, score = collect_gradient(
+                first, last, self._partial, self._cell_of, weights, self.precision, self.counts, gradient
+            )
+            return penalty, score
+
+        penalties, scores = zip(*self.workers.map(collect, self._slices), strict=True)
         expected = np.zeros_like(self.data.hard)
-        for partial, cells in zip(self._partial, self._expected, strict=True):
-            gradient += partial
+        for cells in self._expected:
             expected += cells
         add_bias_gradient(self.data.bindings, expected, gradient)
-        value = float(out.log_z.sum() - self.counts @ weights) + penalty
+        value = float(out.log_z.sum()) - sum(scores) + sum(penalties)
         if self.clamped is not None:
             value -= self._subtract_clamped(self.clamped, weights, gradient)
         return value, gradient

@@ -13,7 +13,6 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,7 +87,9 @@ def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> NDArray[np.
 
 def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:
     """The factors of `order` that close no loop with those before them."""
-    linked = nx.utils.UnionFind(range(len(shape.cards)))
+    from networkx.utils import UnionFind  # only here: other methods than tree-reweighted messages do without it
+
+    linked = UnionFind(range(len(shape.cards)))
     forest = []
     for f in order:
         if len({linked[v] for v in shape.scopes[f]}) == len(shape.scopes[f]):

@@ -33,9 +33,12 @@ FEATURE_RATE = 4e8  # … and over features, which are scattered in memory
 MESSAGE_SECONDS = 1.5e-7  # to send one message, besides its multiply-adds
 TOKEN_SECONDS = 1e-6  # for what every token takes in every evaluation
 SHARING = 0.8  # of each further core is gained
-HISTORY = 14  # vectors of weights that L-BFGS keeps
+VECTORS = 12  # of weights, that training keeps beside the optimizer's history
+PACKED_BYTES = 12  # for each feature that fires, to lay it out for training
+REMEMBERED_BYTES = 2**28  # messages are kept from one evaluation to the next if they take no more
 CHEAP = 2e-5  # seconds a position in which exact inference is worth having even where messages take less
 SITE_BYTES = 64  # that the wiring takes for a site of a factor, once a length
+LIBRARY_BYTES = 5e7  # for the optimizer's library and the kernels of training
 
 
 def exact_cost(graph: ModelGraph) -> OrderCost:
@@ -95,6 +98,8 @@ class TrainingCost:
     """`exact`, `sweep`, `features`: multiply-adds a token of exact inference, of a sweep, of scores and gradients.
 
     weights: of each clique of the specification.   messages: of a sweep, a token.
+    memory: bytes that exact training takes once the data is read and the weights are known; `message_memory` comes on
+    top where messages are sent.
     """
 
     weights: tuple[int, ...]
@@ -103,7 +108,8 @@ class TrainingCost:
     messages: float
     features: float
     tokens: int
-    memory: float  # bytes
+    memory: float
+    message_memory: float
     joined: tuple[Joined, ...] = ()
 
     def seconds(self, *, exact: bool, cores: int) -> float:
@@ -120,11 +126,11 @@ def training_cost(
     sentence_off: NDArray[np.int64],
     *,
     runs: int,
+    history: int,
     relations: Mapping[int, Pairs],
 ) -> TrainingCost:
-    """The cost of training on these rows. `runs`: partial gradients that are kept side by side.
-
-    relations: the pairs of each relational clique, by its number.
+    """The cost of training on these rows. `runs`: partial gradients that are kept side by side. `history`: vectors of
+    weights that the optimizer keeps.   relations: the pairs of each relational clique, by its number.
     """
     tokens = int(sentence_off[-1])
     weights = tuple(len(own.bias) + len(own.entry) for own in parameters.cliques)
@@ -133,8 +139,9 @@ def training_cost(
         feature_set = graph.templates[number].feature_set
         if feature_set >= 0:
             pairs += int(np.diff(own.run_off)[rows[feature_set].feature].sum())
-    row_bytes = sum(part.nbytes for own in rows for part in (own.row_off, own.feature, own.value))
-    memory = row_bytes + 8 * sum(weights) * (2 + runs + HISTORY) + _wiring_bytes(graph, sentence_off)
+    fires = sum(len(own.feature) for own in rows)
+    memory = LIBRARY_BYTES + PACKED_BYTES * fires + 8 * sum(weights) * (VECTORS + runs + history)
+    memory += _wiring_bytes(graph, sentence_off)
     sweep, joined = sweep_cost(graph), []
     messages = sweep_messages(graph)
     for number in graph.relational:
@@ -147,8 +154,18 @@ def training_cost(
         middle, high = np.quantile(counts, [0.5, 0.99]) if len(counts) else (0.0, 0.0)
         joined.append(Joined(template.name, float(middle), float(high), int(counts.max(initial=0))))
     return TrainingCost(
-        weights, exact_cost(graph), sweep, messages, 2 * pairs / max(1, tokens), tokens, memory, tuple(joined)
-    )
+        weights, exact_cost(graph), sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
+        _message_bytes(graph, relations, tokens), tuple(joined),
+    )  # fmt: skip
+
+
+def _message_bytes(graph: ModelGraph, relations: Mapping[int, Pairs], tokens: int) -> float:
+    """What the messages of all sequences take, in single precision; 0 where that is too much to keep them."""
+    found = 0.0
+    for template in graph.templates:
+        instances = len(relations[template.clique].first) if template.relational else tokens
+        found += 4.0 * instances * sum(template.cards) * (len(template.cards) > 1)
+    return found if found <= REMEMBERED_BYTES else 0.0
 
 
 def _wiring_bytes(graph: ModelGraph, sentence_off: NDArray[np.int64]) -> float:

@@ -12,8 +12,10 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import networkx as nx
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["OrderCost", "best_order", "cheapest_order", "order_cost", "slice_order"]
 
@@ -37,6 +39,8 @@ class OrderCost:
 
 def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph[int]:
     """The graph that joins variables which share a factor."""
+    import networkx as nx  # only here: chains and coupled chains are eliminated without it
+
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(num_variables))
     for scope in scopes:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import networkx as nx
 import numpy as np
 
 from ..kernels.wiring import Schedules
 from .bank import GraphShape, ShapeBank
+
+if TYPE_CHECKING:
+    import networkx as nx  # where a forest is drawn it is imported: other methods do without it
 
 __all__ = ["bank_pools", "draw_pool", "pool_arrays"]
 
@@ -25,6 +27,8 @@ Vertex = tuple[str, int]  # ("v", variable) or ("f", factor)
 
 def _link_graph(shape: GraphShape) -> nx.MultiGraph[Vertex]:
     """Vertices: ("v", variable) and ("f", factor); an edge carries the factor it belongs to."""
+    import networkx as nx
+
     graph: nx.MultiGraph[Vertex] = nx.MultiGraph()
     graph.add_nodes_from(("v", v) for v in range(len(shape.cards)))
     for factor, scope in enumerate(shape.scopes):
@@ -41,6 +45,8 @@ def draw_pool(shape: GraphShape, seed: int) -> list[list[int]]:
 
     Together they send every edge at least once, in both directions of every factor of two.
     """
+    import networkx as nx
+
     edge_of = _edge_numbers(shape)
     graph = _link_graph(shape)
     generator = random.Random(f"{seed}:{len(shape.cards)}:{len(shape.scopes)}")
@@ -69,6 +75,8 @@ def _both_ways(
     forest: nx.MultiGraph[Vertex], shape: GraphShape, edge_of: dict[tuple[int, int], int], generator: random.Random
 ) -> Iterator[int]:
     """Edges to send, leaves to root and root to leaves, for each tree of the forest."""
+    import networkx as nx
+
     for component in list(nx.connected_components(forest)):
         root = generator.choice(sorted(component))
         downward = list(nx.bfs_edges(forest, root))

@@ -31,6 +31,7 @@ from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL
 from ..kernels.sequences import exact_decode, exact_expectations, message_decode, message_expectations
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from .chains import ChainRuns, chain_of
 from .mixed import MixedMethod, parts_by_cost
 from .potentials import BoundData, Potentials
 from .status import RunStatus
@@ -110,7 +111,10 @@ class SequenceMethod(Protocol):
 
 @dataclass(eq=False)
 class ExactMethod:
-    """Variable elimination by contraction programs; exact on any graph whose tables fit."""
+    """Variable elimination by contraction programs; exact on any graph whose tables fit.
+
+    A chain with one table between neighbours has a kernel of its own, which leaves to the programs what it cannot do.
+    """
 
     data: BoundData
     settings: ExactSettings | AutoSettings
@@ -119,6 +123,8 @@ class ExactMethod:
     def __post_init__(self) -> None:
         self.programs = self.data.bank.program_arrays()
         self.patterns = self.data.bank.patterns.arrays()
+        chain = chain_of(self.data.graph, self.data.kinds)
+        self.chain = ChainRuns(self.data, chain) if chain is not None else None
         self._own = threading.local()
 
     def _room(self) -> tuple[Floats, Floats]:
@@ -139,23 +145,29 @@ class ExactMethod:
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        d, p = self.data, potentials
-        value, adjoint = self._room()
-        exact_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
-            p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals,
-            d.marginal_off, value, adjoint,
-        )  # fmt: skip
+        d, p, left = self.data, potentials, [(first, last)]
+        if self.chain is not None:
+            left = self.chain.expectations(p, first, last, out.log_z, out.status, out.marginals, gradient, expected)
+        for begin, end in left:
+            value, adjoint = self._room()
+            exact_expectations(
+                begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
+                p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals,
+                d.marginal_off, value, adjoint,
+            )  # fmt: skip
 
     def decode(
         self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
     ) -> None:
-        d, p = self.data, potentials
-        exact_decode(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
-            out.log_z, labelling, d.labelling_off,
-        )  # fmt: skip
-        out.status[first:last] = np.where(np.isneginf(out.log_z[first:last]), IMPOSSIBLE, 0)
+        d, p, left = self.data, potentials, [(first, last)]
+        if self.chain is not None:
+            left = self.chain.decode(p, first, last, out.log_z, out.status, labelling)
+        for begin, end in left:
+            exact_decode(
+                begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
+                out.log_z, labelling, d.labelling_off,
+            )  # fmt: skip
+            out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,11 @@ from ..features.rows import FeatureRows
 from ..graph.bank import ShapeBank
 from ..graph.parameters import Parameters
 from ..graph.unroll import ModelGraph
+from ..kernels.packed import Packed
 from ..kernels.tables import base_tables, exponentiate_base
+from ..kernels.vectors import aligned_zeros
 from ..kernels.wiring import Bindings, Kinds, Rows, Shapes
+from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]
 
@@ -40,6 +43,8 @@ class BoundData:
     hard: Floats  # [shared cells]
     num_weights: int
     num_fixed: int  # entries of hard constraints that read what is observed; their weights are -inf
+    set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
+    packing: Packing | None = None
 
     @property
     def num_sequences(self) -> int:
@@ -55,12 +60,34 @@ class BoundData:
         """Where each sequence's states lie in flat marginals, [S+1]."""
         return self.rows.token_off * sum(self.graph.cards)
 
-    def potentials(self, weights: Floats) -> Potentials:
-        """The shared tables at `weights` [W]."""
+    def packed(self) -> BoundData:
+        """The same data set laid out for working through it again and again."""
+        packing = pack(self.kinds, self.bindings, self.rows, self.set_off)
+        if packing is None:
+            return self
+        return replace(self, rows=self.rows._replace(packed=packing.packed), packing=packing)
+
+    @property
+    def num_cells(self) -> int:
+        """Length of the gradients that kernels add to."""
+        return self.packing.num_cells if self.packing is not None else self.num_weights
+
+    def partial_gradients(self, count: int) -> Floats:
+        """Zeros [count, num_cells] for runs of sequences to add their expectations to."""
+        return aligned_zeros(count * self.num_cells).reshape(count, -1)
+
+    def cell_of_weight(self) -> NDArray[np.int64]:
+        """Where a gradient [num_cells] holds each weight, -1 for a bias that lies elsewhere, [W]."""
+        return self.packing.cell_of[: self.num_weights] if self.packing is not None else np.arange(self.num_weights)
+
+    def potentials(self, weights: Floats, cells: Floats | None = None) -> Potentials:
+        """The shared tables at `weights` [W]. `cells` of potentials that are no longer needed are used again."""
         if self.num_fixed:
             weights = np.concatenate([weights, np.full(self.num_fixed, -np.inf)])
         log_base = base_tables(weights, self.bindings, self.hard)
         base, peaks, fits = exponentiate_base(log_base, self.kinds)
+        if self.packing is not None:
+            weights = self.packing.pack(weights, cells)
         return Potentials(weights, log_base, base, peaks, fits)
 
     def chunks(self, count: int) -> list[tuple[int, int]]:
@@ -73,7 +100,10 @@ class BoundData:
 
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """Weights [W, then fixed ones] and the base tables that they give: logarithms, and linear with maxima taken out."""
+    """Weights [W, then fixed ones; or packed cells] and the base tables that they give, as logarithms and linear.
+
+    Linear tables have their maxima taken out.
+    """
 
     weights: Floats
     log_base: Floats
@@ -122,14 +152,17 @@ class Binder:
             shapes=self._shapes,
             kinds=self._kinds,
             bindings=self._bindings,
-            rows=_join_rows(rows, sentence_off, shape_of),
+            rows=_join_rows(rows, sentence_off, shape_of, unpacked(len(self._kinds.base), self._bindings.num_bias)),
             hard=self._hard,
             num_weights=self.num_weights,
             num_fixed=self._bindings.num_bias + len(self._bindings.entry) - self.num_weights,
+            set_off=(0, *np.cumsum([len(own.row_off) - 1 for own in rows]).tolist()),
         )
 
 
-def _join_rows(rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], shape_of: NDArray[np.int32]) -> Rows:
+def _join_rows(
+    rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], shape_of: NDArray[np.int32], packed: Packed
+) -> Rows:
     """Feature sets laid end to end; values are kept only if some value is not 1."""
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
@@ -148,4 +181,5 @@ def _join_rows(rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], sha
         else np.zeros(0),
         token_off=sentence_off,
         shape=shape_of,
+        packed=packed,
     )

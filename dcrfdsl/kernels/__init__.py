@@ -59,12 +59,14 @@ for _stale in _DIRECTORY.parent.glob("kernels-*"):
 with _cached_in(_DIRECTORY):
     from . import (  # noqa: F401
         beliefs,
+        chain,
         contraction,
         dense,
         gibbs,
         mean_field,
         messages,
         nbest,
+        packed,
         pairs,
         propagation,
         sampling,
@@ -73,4 +75,5 @@ with _cached_in(_DIRECTORY):
         shuffle,
         tables,
         trw,
+        viterbi,
     )  # fmt: skip

@@ -5,6 +5,9 @@ kernels call in their loops: it compiles without Numba's reference counts. With 
 each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost three times
 the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that does.
 
+`inlined` is an inner function that becomes part of its caller: a call passes every array of every NamedTuple on the
+stack, which takes half a microsecond and shows where it is done for each sequence.
+
 `fast_…` lets LLVM reorder sums, and so vectorise them; it never assumes that inf and nan do not occur.
 
 With `NUMBA_DISABLE_JIT` set nothing is compiled: then NumPy's warnings are silenced, since its numbers are to wrap
@@ -19,7 +22,7 @@ import numpy as np
 from numba import njit
 from numba.core import config
 
-__all__ = ["fast_inner", "fast_kernel", "inner", "kernel"]
+__all__ = ["fast_inner", "fast_kernel", "inlined", "inner", "kernel"]
 
 FAST = {"reassoc", "contract", "nsz"}
 
@@ -32,3 +35,4 @@ kernel: Any = interpreted if config.DISABLE_JIT else njit(**COMMON)
 fast_kernel = interpreted if config.DISABLE_JIT else njit(**COMMON, fastmath=FAST)
 inner = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED)
 fast_inner = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED, fastmath=FAST)
+inlined: Any = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED, forceinline=True)

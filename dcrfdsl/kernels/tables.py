@@ -11,6 +11,7 @@ import numpy as np
 
 from .compiling import fast_inner, inner, kernel
 from .contraction import TINY
+from .packed import add_packed, scatter_packed
 
 __all__ = ["add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient"]
 
@@ -81,7 +82,7 @@ def _row(rows, s, feature_set, anchor):
 def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
     """Log scores of the local tables of sequence s into the arena `value`."""
     g = rows.shape[s]
-    valued = len(rows.value) > 0
+    valued, packed = len(rows.value) > 0, rows.packed
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         at = shapes.fac_table[f]
         if at < shapes.local_start:
@@ -91,32 +92,35 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
         for j in range(kinds.size[k]):
             value[at + j] = log_base[base + j]
         row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
-        runs, inverse = kinds.run_base[k], kinds.inverse_off[k]
+        if packed.is_packed[k]:
+            add_packed(packed, k, packed.shift[k] + row, kinds.size[k], weights, value, at)
+            continue
+        runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], packed.entry_shift[k]
         for i in range(rows.row_off[row], rows.row_off[row + 1]):
             run = runs + rows.feature[i]
             first, last = bindings.run_off[run], bindings.run_off[run + 1]
             x = rows.value[i] if valued else 1.0
             if inverse == -1:
                 for e in range(first, last):
-                    value[at + bindings.entry[e]] += x * weights[bindings.num_bias + e]
+                    value[at + bindings.entry[e]] += x * weights[shift + e]
             elif inverse < -1:
                 lists = -2 - inverse
                 for e in range(first, last):
                     own = lists + bindings.entry[e]
                     for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
-                        value[at + kinds.inverse[c]] += x * weights[bindings.num_bias + e]
+                        value[at + kinds.inverse[c]] += x * weights[shift + e]
             else:
                 for e in range(first, last):
                     cell = kinds.inverse[inverse + bindings.entry[e]]
                     if cell >= 0:
-                        value[at + cell] += x * weights[bindings.num_bias + e]
+                        value[at + cell] += x * weights[shift + e]
 
 
 @fast_inner
 def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient):
     """Adds the expectations of sequence s to `gradient` (features) and `base_expected` (base tables of local kinds)."""
     g = rows.shape[s]
-    valued = len(rows.value) > 0
+    valued, packed = len(rows.value) > 0, rows.packed
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         at = shapes.fac_table[f]
         if at < shapes.local_start:
@@ -129,25 +133,28 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
         if kinds.fixed[k]:
             continue
         row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
-        runs, inverse = kinds.run_base[k], kinds.inverse_off[k]
+        if packed.is_packed[k]:
+            scatter_packed(packed, k, packed.shift[k] + row, kinds.size[k], belief, at, gradient)
+            continue
+        runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], packed.entry_shift[k]
         for i in range(rows.row_off[row], rows.row_off[row + 1]):
             run = runs + rows.feature[i]
             first, last = bindings.run_off[run], bindings.run_off[run + 1]
             x = rows.value[i] if valued else 1.0
             if inverse == -1:
                 for e in range(first, last):
-                    gradient[bindings.num_bias + e] += x * belief[at + bindings.entry[e]]
+                    gradient[shift + e] += x * belief[at + bindings.entry[e]]
             elif inverse < -1:
                 lists = -2 - inverse
                 for e in range(first, last):
                     own = lists + bindings.entry[e]
                     for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
-                        gradient[bindings.num_bias + e] += x * belief[at + kinds.inverse[c]]
+                        gradient[shift + e] += x * belief[at + kinds.inverse[c]]
             else:
                 for e in range(first, last):
                     cell = kinds.inverse[inverse + bindings.entry[e]]
                     if cell >= 0:
-                        gradient[bindings.num_bias + e] += x * belief[at + cell]
+                        gradient[shift + e] += x * belief[at + cell]
 
 
 @kernel

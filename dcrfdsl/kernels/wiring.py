@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .packed import Packed
+
 __all__ = ["Bindings", "Edges", "Kinds", "Patterns", "Programs", "Rows", "Schedules", "Shapes"]
 
 Ints = NDArray[np.int64]
@@ -77,6 +79,7 @@ class Rows(NamedTuple):
     value: Floats  #       [nnz] or [0]: all ones
     token_off: Ints  #     [S+1]   sequence → tokens
     shape: Small  #        [S]     sequence → graph shape
+    packed: Packed  #              the same rows packed, for training
 
 
 class Patterns(NamedTuple):

@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from ..spec.settings import LbfgsSettings
 from .objective import Iteration, Objective, Outcome, Watch
@@ -122,6 +121,8 @@ def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings,
 
 def _descend(recorder: _Recorder, settings: LbfgsSettings) -> None:
     """Runs scipy from the recorder's point until it gives up or has used the iterations."""
+    from scipy.optimize import minimize  # only here: whoever tags need not wait for it
+
     known: tuple[float, Floats] | None = recorder.latest[1:]  # scipy begins with the point that was evaluated last
 
     def evaluate(weights: Floats) -> tuple[float, Floats]:

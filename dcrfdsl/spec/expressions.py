@@ -19,9 +19,12 @@ __all__ = [
 
 
 class Frozen(BaseModel):
-    """Base of everything in a specification: immutable, and no key that is not declared."""
+    """Base of everything in a specification: immutable, and no key that is not declared.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Its validator is built when a class is first used: a command needs a few of these classes, seldom all.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 # places -----------------------------------------------------------------------------------------------------
@@ -208,7 +211,3 @@ class ValueIf(Frozen):
     value: Condition
     condition: Condition | None = None
     otherwise: Condition | None = None
-
-
-for _model in (Argument, Apply, Not, And, Or, Cross, ValueIf):
-    _model.model_rebuild()

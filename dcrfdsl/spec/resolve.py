@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import DcrfError, Diagnostic, Label, Span, data_error
+from ..errors import DcrfError, Diagnostic, Label, Span
+from ..files import read_template
 from ..syntax import ast
 from ..syntax.parse import parse_partial
 from .declare import Declarer
@@ -21,7 +22,7 @@ from .options import check_constants
 from .overrides import apply_override, read_override
 from .spans import SpanTable
 
-__all__ = ["Resolved", "load_template", "load_text", "read_template", "resolve"]
+__all__ = ["Resolved", "load_template", "load_text", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -100,30 +101,6 @@ def resolve(
     spans = SpanTable(draft.spans)
     draft.problems.extend(check_constants(spec, spans))
     return Resolved(spec, spans, tuple(_in_order(draft.problems)), draft.directories, reader.complete)
-
-
-def read_template(path: str | Path) -> str:
-    """The text of a template file, without a byte order mark; `DcrfError` if it is missing, no file or no text."""
-    name = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise data_error("no-file", f"there is no file `{name}`", file=name) from None
-    except IsADirectoryError:
-        raise data_error("no-file", f"`{name}` is a directory, expected a template file", file=name) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise data_error("no-file", f"cannot read `{name}`: {reason.lower()}", file=name) from None
-    if b"\0" in data:
-        raise data_error("no-text", f"`{name}` is a binary file, expected a template in UTF-8", file=name)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        message = f"byte {data[error.start]:#04x} is not UTF-8"
-        remedy = "save the template as UTF-8"
-        raise data_error("no-text", message, file=name, line=line, column=column, help=remedy) from None
 
 
 class _Reader:

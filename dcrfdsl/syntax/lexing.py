@@ -12,7 +12,7 @@ from functools import cache
 
 from lark import Lark, Token
 
-from .resources import resource_path
+from .resources import cache_path, resource_path
 
 __all__ = ["CLOSERS", "LAYOUT", "OPENERS", "REGEX", "STATE", "STRING", "UNEVEN", "grammar_text", "parser", "spelling"]
 
@@ -33,8 +33,13 @@ def grammar_text() -> str:
 
 @cache
 def parser() -> Lark:
-    """Built on first use: 0.06 s, which a program that parses nothing need not spend."""
-    return Lark(grammar_text(), parser="lalr", postlex=LayoutFilter(), propagate_positions=True)
+    """Built on first use (0.08 s), and kept in a file for later processes, which read it in a tenth of that.
+
+    Lark compares the file's fingerprint of the grammar, of its options and its version, and builds anew where it
+    differs, or where the file cannot be read or written.
+    """
+    kept = str(cache_path("parser"))
+    return Lark(grammar_text(), parser="lalr", postlex=LayoutFilter(), propagate_positions=True, cache=kept)
 
 
 @cache

@@ -1,0 +1,201 @@
+"""Packs a data set for training: which features become dense rows, and in which cell each weight lies.
+
+A feature with at least as many weights as its row has cache lines is dense: then the row costs no more to read than
+its weights one by one. Packing takes about as long as one evaluation of the objective, so it pays for data that is
+worked through again and again. Cliques whose features have values, whose sites may lie outside the sentence or are seen
+through views keep their lists of weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.packed import Packed, count_fires, list_rows, pack_weights
+from ..kernels.vectors import LANES, aligned_zeros, padded
+from ..kernels.wiring import Bindings, Kinds, Rows
+
+__all__ = ["Packing", "pack", "unpacked"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LINE = 8  # doubles in a cache line
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """A packed data set. `cell_of` is the cell of each weight, those that are fixed last; -1 for a bias, and where no
+    sequence reads it.
+    """
+
+    packed: Packed
+    cell_of: NDArray[np.int64]
+    num_cells: int
+
+    def pack(self, weights: Floats, cells: Floats | None = None) -> Floats:
+        """The cells at `weights`; into `cells`, if it comes from an earlier call."""
+        if cells is None:
+            cells = aligned_zeros(self.num_cells)
+        pack_weights(weights, self.cell_of, cells)
+        return cells
+
+
+def unpacked(num_kinds: int, num_bias: int) -> Packed:
+    """For a data set that is not packed: every kind reads its lists of weights."""
+    shift, width, dense_start, flat_start, flat_bits = np.zeros((5, num_kinds), np.int64)
+    return Packed(
+        np.zeros(num_kinds, np.bool_), shift, np.full(num_kinds, num_bias, np.int64), width, dense_start, flat_start,
+        flat_bits,
+        np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(1, np.int64), np.zeros(0, np.uint32),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The features of one clique, and what the data makes of them."""
+
+    run: int  # first run of its features
+    feature_set: int
+    size: int
+    run_off: Ints  #  [features + 1]
+    counts: Ints  #   [features] how often each fires
+    dense: Ints  #    features with dense rows, most frequent first
+    flat: Ints  #     the others that fire, most frequent first, those that fire once in the order of the data
+
+
+def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int]) -> Packing | None:
+    """The packing of a data set, None if no clique can be packed.
+
+    set_off [sets + 1]: where the rows of each feature set begin.
+    """
+    owners = _packable(kinds, rows, set_off)
+    if not owners:
+        return None
+    ends = np.unique(np.append(kinds.run_base[kinds.feature_set >= 0], len(bindings.run_off) - 1))
+    blocks = [_measure(k, kinds, bindings, rows, set_off, int(ends[ends > kinds.run_base[k]][0])) for k in owners]
+
+    cell_of = np.full(bindings.num_bias + len(bindings.entry), -1, np.int64)
+    entry_cell = cell_of[bindings.num_bias :]
+    places, at = [], 0
+    for block in blocks:
+        places.append(_Places.of(block, at))
+        at = places[-1].end
+    for block, place in zip(blocks, places, strict=True):
+        first, last = int(block.run_off[0]), int(block.run_off[-1])
+        feature = np.repeat(np.arange(len(block.counts)), np.diff(block.run_off))
+        row, single = place.dense_row[feature], place.flat_first[feature]
+        turn = np.arange(first, last) - block.run_off[feature]
+        dense = place.dense_start + row * place.width + bindings.entry[first:last]
+        flat = np.where(single >= 0, place.flat_start + single + turn, -1)
+        entry_cell[first:last] = np.where(row >= 0, dense, flat)
+    packed_runs = {block.run for block in blocks}
+    entry_shift = np.zeros(len(kinds.base), np.int64)
+    for run, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        if run in packed_runs:
+            continue
+        first, last = int(bindings.run_off[run]), int(bindings.run_off[end])
+        entry_cell[first:last] = at + np.arange(last - first)
+        entry_shift[(kinds.feature_set >= 0) & (kinds.run_base == run)] = at - first
+        at += last - first
+    packed = _list(kinds, bindings, rows, set_off, blocks, places, entry_shift)
+    return Packing(packed, cell_of, -(-at // LANES) * LANES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where the weights of a block lie."""
+
+    width: int
+    dense_start: int
+    flat_start: int
+    end: int
+    dense_row: Ints  #   [features] number of the dense row, or -1
+    flat_first: Ints  #  [features] number of the first single weight, or -1
+
+    @classmethod
+    def of(cls, block: _Block, at: int) -> _Places:
+        """From cell `at` on."""
+        dense_row, flat_first = np.full((2, len(block.counts)), -1, np.int64)
+        dense_row[block.dense] = np.arange(len(block.dense))
+        lengths = np.diff(block.run_off)[block.flat]
+        flat_first[block.flat] = np.cumsum(lengths) - lengths
+        width = padded(block.size)
+        flat_start = at + width * len(block.dense)
+        end = flat_start + -(-int(lengths.sum()) // LINE) * LINE
+        return cls(width, at, flat_start, end, dense_row, flat_first)
+
+
+def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> list[int]:
+    """Of each clique that can be packed, its first kind."""
+    valued = [
+        len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
+        for low, high in itertools.pairwise(set_off)
+    ]
+    found: dict[int, int] = {}
+    refused = set()
+    for k, feature_set in enumerate(kinds.feature_set.tolist()):
+        if feature_set < 0:
+            continue
+        found.setdefault(int(kinds.run_base[k]), k)
+        if kinds.inverse_off[k] != -1 or valued[feature_set]:
+            refused.add(int(kinds.run_base[k]))
+    return [k for run, k in found.items() if run not in refused]
+
+
+def _measure(k: int, kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], end: int) -> _Block:
+    run, feature_set, size = int(kinds.run_base[k]), int(kinds.feature_set[k]), int(kinds.size[k])
+    run_off = bindings.run_off[run : end + 1]
+    low, high = rows.row_off[set_off[feature_set]], rows.row_off[set_off[feature_set + 1]]
+    counts, first = count_fires(rows.feature[low:high], len(run_off) - 1)
+    lengths = np.diff(run_off)
+    fires = (counts > 0) & (lengths > 0)
+    # the weights of hard constraints are -inf, which only rows may hold: single weights are multiplied by zeros too
+    enough = 1 if kinds.fixed[k] else max(2, -(-size // LINE))
+    dense = fires & (lengths >= enough)
+    order = np.lexsort((first, -counts))
+    return _Block(run, feature_set, size, run_off, counts, order[dense[order]], order[(fires & ~dense)[order]])
+
+
+def _list(
+    kinds: Kinds,
+    bindings: Bindings,
+    rows: Rows,
+    set_off: Sequence[int],
+    blocks: Sequence[_Block],
+    places: Sequence[_Places],
+    entry_shift: Ints,
+) -> Packed:
+    """The packed rows of all blocks, laid end to end."""
+    empty = unpacked(len(kinds.base), 0)
+    bits = [max(1, (block.size - 1).bit_length()) for block in blocks]
+    singles = max((p.end - p.flat_start) << b for p, b in zip(places, bits, strict=True))
+    dense_type = _narrowest(max(len(block.dense) for block in blocks), np.uint16)
+    flat_type = _narrowest(singles, np.uint32)
+    parts: list[tuple[NDArray, ...]] = []
+    num_rows = num_dense = num_flat = 0
+    for block, place, own_bits in zip(blocks, places, bits, strict=True):
+        low, high = set_off[block.feature_set], set_off[block.feature_set + 1]
+        dense: NDArray = np.empty(int(block.counts[block.dense].sum()), dense_type)
+        flat: NDArray = np.empty(int((block.counts * np.diff(block.run_off))[block.flat].sum()), flat_type)
+        dense_off, flat_off = np.empty((2, high - low + 1), np.int64)
+        list_rows(
+            rows.row_off[low : high + 1], rows.feature, block.run_off, bindings.entry, place.dense_row,
+            place.flat_first, own_bits, dense_off, dense, flat_off, flat,
+        )  # fmt: skip
+        own = (kinds.feature_set >= 0) & (kinds.run_base == block.run)
+        empty.is_packed[own], empty.shift[own] = True, num_rows - low
+        empty.width[own], empty.flat_bits[own] = place.width, own_bits
+        empty.dense_start[own], empty.flat_start[own] = place.dense_start, place.flat_start
+        parts.append((dense_off + num_dense, dense, flat_off + num_flat, flat))
+        num_rows, num_dense, num_flat = num_rows + len(dense_off), num_dense + len(dense), num_flat + len(flat)
+    dense_off, dense, flat_off, flat = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return empty._replace(entry_shift=entry_shift, dense_off=dense_off, dense=dense, flat_off=flat_off, flat=flat)
+
+
+def _narrowest(count: int, narrow: type) -> type:
+    """An unsigned type for numbers below `count`; few types, since kernels are compiled for each."""
+    return narrow if count <= np.iinfo(narrow).max else np.uint32 if count < 2**32 else np.uint64

@@ -1,0 +1,215 @@
+"""Packed data and the chain kernels against the general path: the same numbers, sentence by sentence, weight by weight.
+
+The general path itself is held to enumeration in `test_criteria` and `test_inference`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from template_cases import CASES, Case
+
+from dcrfdsl.assembly import assemble
+from dcrfdsl.criteria import Likelihood
+from dcrfdsl.inference import METHODS, Binder, Workers
+from dcrfdsl.inference.methods import Expectations
+from dcrfdsl.kernels.sequences import score_labellings
+from dcrfdsl.spec.settings import ExactSettings, TrpSettings
+
+
+def long_sentences(states: str, count: int = 40, longest: int = 200) -> list:
+    """Sentences of 1 to 200 words, some words frequent, most rare."""
+    draw = np.random.default_rng(3)
+    lengths = [1, 1, 2, 3, longest, *draw.integers(1, longest, count).tolist()]
+    return [[(f"w{draw.zipf(1.3) % 200}", states[draw.integers(len(states))]) for _ in range(n)] for n in lengths]
+
+
+def labels(count: int) -> str:
+    return "".join(chr(ord("A") + n) for n in range(count))
+
+
+def chain(text: str, states: str = "PQR") -> Case:
+    return Case(f"data conll(word, y)\n{text}", long_sentences(states))
+
+
+CHAINS = {
+    "labels alone": chain("label y\nclique y[-1], y\n"),
+    "no moves": chain("label y\nclique y: bias, word\n"),
+    "features with few and many states": chain("label y\nclique y: bias, word, word[-1] & word\nclique y[-1], y\n"),
+    "every state of every feature": chain("label y\nclique y with states = all: word[-1..1]\nclique y[-1], y\n"),
+    "two cliques on a label": chain(
+        "label y\nclique y as one: word\nclique y as two: bias, word[1]\nclique y[-1], y\n"
+    ),
+    "moves to the right": chain("label y\nclique y: word\nclique y, y[1]: bias\n"),
+    "moves named backwards": chain("label y\nclique y: word\nclique y, y[-1]: bias\n"),
+    "two cliques on moves": chain("label y\nclique y: word\nclique y[-1], y as one\nclique y, y[1] as two\n"),
+    "borders": chain("label y\nclique y: word\nclique y[-1], y with edges = pad\n"),
+    "hard moves": chain("label y in {P, Q, R}\nclique y: word\nclique y[-1], y\nforbid y[-1] is P and y is R\n", "Q"),
+    "a hard state": chain("label y in {P, Q, R}\nclique y: word\nclique y[-1], y\nforbid y is R\n", "PQ"),
+    "what a word forbids": chain(
+        "label y in {P, Q, R}\nclique y: word\nclique y[-1], y\nforbid y is R and word is w1\n", "PQ"
+    ),
+    "moves by views": chain("label y in {P, Q, R}\nview p = y is P\nclique y: word\nclique p[-1], p\n"),
+    "one state": chain("label y\nclique y: bias, word\nclique y[-1], y\n", "P"),
+    "twenty-three states": chain("label y\nclique y: bias, word\nclique y[-1], y\n", labels(23)),
+    "forty-five states": chain("label y\nclique y: bias, word[-1..1]\nclique y[-1], y\n", labels(45)),
+    "segments": Case(
+        "data conll(word, y)\nlabel y in bio(X, Y)\nclique y: bias, word\nclique y[-1], y\n",
+        [[(word, "O") for word, _ in sentence] for sentence in long_sentences("O")],
+    ),
+}
+OTHERS = [
+    "second order", "wide offsets", "factorial", "three chains", "skip chain", "padded chain",
+    "a condition across three positions", "numbers",
+]  # fmt: skip
+
+
+class Problem:
+    """A case with its data bound plainly and packed."""
+
+    def __init__(self, case: Case, settings: ExactSettings | TrpSettings | None = None):
+        self.settings = settings or ExactSettings()
+        corpus = case.corpus()
+        known = assemble(case.resolved().require(), corpus, {}, {})
+        parameters, _ = known.learn_parameters()
+        binder = Binder(known.graph, parameters, programs=METHODS[self.settings.method].programs)
+        self.plain = binder.bind(known.rows, corpus.sentence_off, known.relations)
+        self.packed = self.plain.packed()
+        self.num_weights = parameters.num_weights
+
+    def weights(self, scale: float) -> np.ndarray:
+        return np.random.default_rng(1).normal(0, scale, self.num_weights)
+
+    def method(self, data, *, special: bool):
+        method = METHODS[self.settings.method].build(data, self.settings)
+        if not special:
+            method.chain = None
+        return method
+
+    def gradient(self, weights: np.ndarray, *, special: bool, threads: int = 1):
+        """log Z of all sentences, and its gradient."""
+        data = self.packed if special else self.plain
+        nothing = np.zeros(self.num_weights)
+        objective = Likelihood(data, self.method(data, special=special), nothing, nothing, Workers(threads))
+        value, gradient = objective.value_and_gradient(weights)
+        return value, gradient, objective.total_status
+
+    def answers(self, weights: np.ndarray, *, special: bool) -> dict:
+        """log Z, marginals, the best labelling and its score of every sentence."""
+        method, potentials = self.method(self.plain, special=special), self.plain.potentials(weights)
+        count = self.plain.num_sequences
+        out = Expectations.empty(self.plain, marginals=True)
+        method.expectations(potentials, 0, count, out, np.zeros(0), np.zeros(len(self.plain.hard)))
+        best = Expectations.empty(self.plain)
+        labelling = np.zeros(int(self.plain.labelling_off[-1]), np.int32)
+        method.decode(potentials, 0, count, best, labelling)
+        marginals = out.marginals.reshape(-1, self.plain.graph.cards[0])
+        marginals[marginals.sum(axis=1) == 0.0] = 1 / marginals.shape[1]  # the general path leaves out lone variables
+        return {
+            "log Z": out.log_z, "status": out.status, "marginals": marginals, "best score": best.log_z,
+            "score of the best labelling": self.score(potentials, labelling), "decoded": best.status,
+        }  # fmt: skip
+
+    def score(self, potentials, labelling: np.ndarray) -> np.ndarray:
+        """Σ log φ of a labelling of every sentence: of several that are best to rounding, any may be found."""
+        d, score = self.plain, np.zeros(self.plain.num_sequences)
+        score_labellings(
+            0, d.num_sequences, d.shapes, d.kinds, d.bindings, d.rows, potentials.weights, potentials.log_base,
+            labelling, d.labelling_off, score,
+        )  # fmt: skip
+        return score
+
+
+@pytest.fixture(scope="module", params=CHAINS)
+def problem(request: pytest.FixtureRequest) -> Problem:
+    return Problem(CHAINS[request.param])
+
+
+SCALES = [0.0, 1.0, 10.0]  # of weights; with the last one most marginals are 0 or 1 to the last digit
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_chain_has_the_same_gradient(problem: Problem, scale: float) -> None:
+    weights = problem.weights(scale)
+    value, gradient, status = problem.gradient(weights, special=True)
+    plain_value, plain_gradient, plain_status = problem.gradient(weights, special=False)
+    assert value == pytest.approx(plain_value, rel=1e-12)
+    np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-10, atol=1e-10)
+    assert status == plain_status
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_chain_has_the_same_answers(problem: Problem, scale: float) -> None:
+    weights = problem.weights(scale)
+    special, plain = problem.answers(weights, special=True), problem.answers(weights, special=False)
+    for name, values in plain.items():
+        np.testing.assert_allclose(special[name], values, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+def test_a_chain_is_done_by_its_kernel(problem: Problem) -> None:
+    count = problem.packed.num_sequences
+    potentials, out = problem.packed.potentials(problem.weights(1.0)), Expectations.empty(problem.packed)
+    runs = problem.method(problem.packed, special=True).chain
+    assert runs is not None
+    left = runs.expectations(
+        potentials, 0, count, out.log_z, out.status, np.zeros(0), np.zeros(problem.packed.num_cells),
+        np.zeros(len(problem.packed.hard)),
+    )  # fmt: skip
+    assert left == []
+
+
+def test_two_threads_give_the_same_bits(problem: Problem) -> None:
+    weights = problem.weights(1.0)
+    one, two = (problem.gradient(weights, special=True, threads=threads) for threads in (1, 2))
+    assert one[0] == two[0]
+    np.testing.assert_array_equal(one[1], two[1])
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("scale", [300.0, 3000.0])
+def test_what_leaves_linear_space_is_left_to_the_general_path(name: str, scale: float) -> None:
+    problem = Problem(CHAINS[name])
+    weights = problem.weights(scale)
+    value, gradient, _ = problem.gradient(weights, special=True)
+    plain_value, plain_gradient, _ = problem.gradient(weights, special=False)
+    assert value == pytest.approx(plain_value, rel=1e-10)
+    np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-8, atol=1e-8)
+
+
+def test_sentences_without_a_labelling_are_told() -> None:
+    case = CHAINS["a hard state"]
+    problem = Problem(case)
+    weights = np.zeros(problem.num_weights)
+    hard = problem.plain.hard.copy()
+    hard[1:] = -np.inf
+    object.__setattr__(problem.plain, "hard", hard)
+    special, plain = problem.answers(weights, special=True), problem.answers(weights, special=False)
+    assert np.isneginf(special["log Z"]).all()
+    np.testing.assert_array_equal(special["status"], plain["status"])
+    np.testing.assert_array_equal(special["decoded"], plain["decoded"])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_chain_goes_the_general_way(name: str) -> None:
+    problem = Problem(CASES[name])
+    runs = METHODS["exact"].build(problem.packed, ExactSettings()).chain
+    assert runs is None or not runs.scatters
+
+
+@pytest.mark.parametrize("settings", [ExactSettings(), TrpSettings()], ids=["exact", "trp"])
+@pytest.mark.parametrize("name", CASES)
+def test_packed_data_has_the_same_gradient(name: str, settings: ExactSettings | TrpSettings) -> None:
+    problem = Problem(CASES[name], settings)
+    weights = problem.weights(1.0)
+    value, gradient, _ = problem.gradient(weights, special=True)
+    plain_value, plain_gradient, _ = problem.gradient(weights, special=False)
+    assert value == pytest.approx(plain_value, rel=1e-12)
+    np.testing.assert_allclose(gradient, plain_gradient, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "numbers"])
+def test_every_clique_on_sites_in_the_sentence_is_packed(name: str) -> None:
+    problem = Problem(CASES[name])
+    kinds, packed = problem.packed.kinds, problem.packed.rows.packed
+    expected = (kinds.feature_set >= 0) & (kinds.inverse_off == -1)
+    np.testing.assert_array_equal(packed.is_packed, expected)
