@@ -19,12 +19,22 @@ from .data.labels import EncodedLabels
 from .features.extract import FeatureExtractor
 from .given import bind_clamped, gold_of, known_labels
 from .graph import ModelGraph, Parameters
+from .graph.cost import exact_cost
 from .inference import METHODS, Binder, BoundData, Expectations, RunStatus, SequenceMethod, Workers, choose_method
 from .inference.cliques import CliqueMarginal, clique_marginals
-from .inference.decoding import NBest, Samples, best_labellings, check_samples_fit, draw_samples, parts_by_width
+from .inference.decoding import (
+    NBest,
+    Samples,
+    best_labellings,
+    check_samples_fit,
+    draw_samples,
+    largest_table,
+    parts_by_width,
+)  # fmt: skip
 from .inference.summing import best_candidates, latents_first_fits, summed_best
 from .kernels.sequences import score_labellings
 from .spec.model import ModelSpec
+from .spec.settings import ExactSettings, TrpSettings
 from .spec.values import decoding, inference_settings
 
 __all__ = ["Answers", "Engine", "Labelled"]
@@ -32,7 +42,8 @@ __all__ = ["Answers", "Engine", "Labelled"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 RUNS = 16
-POOL = 5  # labellings that are proposed where latent variables cannot be summed out exactly
+POOL = 5  # labellings more than are wanted that are compared where latent variables cannot be summed out exactly …
+PAIRS = 10  # … from so many labellings with latent states for each that is wanted
 
 
 class Labelled(NamedTuple):
@@ -142,6 +153,10 @@ class Answers:
 
         def run(first: int, last: int) -> None:
             method.decode(potentials, first, last, out, labelling)
+            if not method.approximate:  # the best score is what exact decoding ends with
+                best = out.log_z[first:last]
+                scores[first:last] = np.where(np.isneginf(best), np.nan, best)
+                return
             score_labellings(
                 first, last, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights,
                 potentials.log_base, labelling, data.labelling_off, scores,
@@ -161,25 +176,37 @@ class Answers:
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.given), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
-        joint = best_labellings(parts, weights, settings, max(count, POOL), workers)
+        pool = POOL + PAIRS * count
+        joint = best_labellings(parts, weights, settings, pool, workers)
         return self._best_proposed(joint, weights, workers, count)
 
     def _best_proposed(self, joint: NBest, weights: Floats, workers: Workers, count: int) -> NBest:
         """The best of two kinds of labellings: those of `joint`, which are best together with some states of the latent
         variables, and the likeliest state of every label.
         """
-        free = _expectations(*self._bound, weights, workers, marginals=True)
-        lengths = self.corpus.lengths()
-        proposed = [np.array(joint.first(self._labels, lengths, rank)) for rank in range(max(count, POOL))]
+        data, method = self._measured(self.given)
+        free = _expectations(data, method, weights, workers, marginals=True)
         marginals = self._of_labels(self._by_variable(free.marginals))
-        proposed.append(np.array([own.argmax(axis=1) for own in marginals], np.int32))
+        likeliest = np.array([own.argmax(axis=1) for own in marginals], np.int32)
         candidates = [
-            (codes, _expectations(*self._bound_to(known_labels(codes)), weights, workers, marginals=False).log_z)
-            for codes in proposed
+            (codes, _expectations(*self._measured(known_labels(codes)), weights, workers, marginals=False).log_z)
+            for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest)
         ]
         covered = np.array([own.probability.sum() if own.exact else 0.0 for own in joint.sentences])
+        log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
         off = self.corpus.sentence_off
-        return best_candidates(candidates, free.log_z, off, self._labels, count, covered, joint.status)
+        return best_candidates(candidates, log_z, off, self._labels, count, covered, joint.status)
+
+    def _measured(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
+        """As `_bound_to`, but by exact inference where it fits, else by messages: bounds and samples do not compare."""
+        graph, settings = self.engine.graph, inference_settings(self.engine.spec)
+        name, own = choose_method(graph, settings)
+        if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
+            name, own = "exact", ExactSettings(max_table=largest_table(settings))
+        elif name not in ("auto", "bp"):
+            name, own = "trp", own if isinstance(own, TrpSettings) else TrpSettings()
+        data = self.bind(METHODS[name].programs, False, known)
+        return data, METHODS[name].build(data, own)
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""

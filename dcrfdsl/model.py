@@ -32,6 +32,7 @@ from .model_file import read_model, write_model
 from .record import TrainingRecord
 from .spec.model import ModelSpec
 from .spec.unparse import to_text
+from .spec.values import inference_settings
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
 
@@ -147,7 +148,14 @@ class TrainedModel:
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
         """Σ log p(y | x) in nats of what is known of the gold labels, the rest summed out; Bethe's approximation on
         loops. A sentence whose gold has a value that is no state, or that no labelling agrees with, is left out.
+
+        DcrfError under a method that gives no log Z.
         """
+        method = inference_settings(self.spec)
+        if not method.gives_log_z:
+            raise data_error(
+                "no-log-z", f"`{method.method}` gives no log Z, and so no likelihood", help="use `infer trp`"
+            )
         workers = Workers(threads)
         gold = encode_labels(self.spec, self.states, corpus)
         tokens = np.flatnonzero(stranger_tokens(self.spec, self.states, corpus))
@@ -190,10 +198,14 @@ class TrainedModel:
     def _scores(
         self, corpus: Corpus, prediction: Prediction, log_likelihood: Callable[[], float]
     ) -> dict[str, float | int]:
+        off, codes = corpus.sentence_off, {label: own.copy() for label, own in prediction.codes.items()}
+        for s in prediction.status.impossible:
+            for own in codes.values():
+                own[off[s] : off[s + 1]] = -1  # nothing was predicted, and nothing can be right
         return evaluate_predictions(
             self.spec,
             corpus,
-            prediction.codes,
+            codes,
             self.states,
             known_values=self.known_values.__getitem__,
             log_likelihood=log_likelihood,
@@ -221,7 +233,7 @@ class TrainedModel:
         text = functools.cache(self._feature_text)
         cliques, features, assignments = self.parameters.origins()
         names = [template.name for template in self.graph.templates[: len(self.parameters.cliques)]]
-        wanted = np.array([clique is None or fnmatchcase(name, clique) for name in names], bool)
+        wanted = np.array([clique is None or clique == name or fnmatchcase(name, clique) for name in names], bool)
         chosen = np.flatnonzero(wanted[cliques]) if len(names) else np.zeros(0, np.int64)
         found: list[tuple[str, str, tuple[str, ...], float]] = []
         for weight in chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")].tolist():

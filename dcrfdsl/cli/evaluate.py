@@ -60,7 +60,7 @@ def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
 
     if status.impossible:
         places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]
-        talk(f"warning: {contradiction_words(places)}; scored as if every label had its first state there")
+        talk(f"warning: {contradiction_words(places)}; nothing is right there")
     if not status.converged:
         talk(
             f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "

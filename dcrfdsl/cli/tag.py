@@ -254,7 +254,8 @@ class _Tagger:
         if self.tried:
             yield (
                 f"note: the n-best labellings of {_sentences(self.tried)} are the best that were tried, with their "
-                "exact probabilities: the latent variables cannot be summed out first at a bearable cost"
+                "exact probabilities, and others may lie between and behind them: the latent variables cannot be "
+                "summed out first at a bearable cost"
             )
         if self.without:
             kept = "that keeps to the given labels " if self.given else ""

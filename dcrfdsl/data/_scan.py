@@ -1,8 +1,9 @@
-"""Bytes of a column file to cells, and cells to codes: the only compiled part of reading.
+"""Bytes of a column file to cells, cells to codes, and codes back into lines: what is compiled of reading and writing.
 
 `lines_and_cells` finds the lines of a text and the cells of each line, `intern_cells` numbers the distinct cells of a
-column by an open-addressing hash table (FNV-1a, linear probing). Both see one block of a file at a time and keep
-nothing; blocks are joined by `columns`. Not here: what lines and cells mean, and whether they are right.
+column by an open-addressing hash table (FNV-1a, linear probing), `append_to_lines` writes cells at the ends of lines.
+All see one block of a file at a time and keep nothing; blocks are joined by `columns`. Not here: what lines and cells
+mean, and whether they are right.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["ANY_SPACE", "BLANK", "COMMENT", "Cells", "intern_cells", "lines_and_cells"]
+__all__ = ["ANY_SPACE", "BLANK", "COMMENT", "Cells", "append_to_lines", "intern_cells", "lines_and_cells"]
 
 Bytes = NDArray[np.uint8]
 Integers = NDArray[np.int64]
@@ -146,3 +147,47 @@ def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[n
             slot = (slot + 1) & mask
         codes[n] = code
     return codes, first[:distinct].copy()
+
+
+@njit(cache=True, nogil=True)
+def append_to_lines(
+    text: Bytes, lines: Integers, codes: Integers, cells: Bytes, cell_off: Integers, any_space: bool
+) -> Bytes:
+    """`text` with cell `codes[k]` (bytes `cell_off[code]` to `cell_off[code + 1]` of `cells`) after line `lines[k]`.
+
+    `lines` ascend. What stands before the line's end, white space (`any_space`) or a carriage return, goes; a carriage
+    return just before it comes after the cell again.
+    """
+    room = len(text)
+    for k in range(len(lines)):
+        room += cell_off[codes[k] + 1] - cell_off[codes[k]]
+    out = np.empty(room, np.uint8)
+    at = to = line = 0
+    for k in range(len(lines)):
+        while line < lines[k]:
+            out[to] = text[at]
+            line += text[at] == _NEWLINE
+            at += 1
+            to += 1
+        end = at
+        while end < len(text) and text[end] != _NEWLINE:
+            end += 1
+        body = end
+        while body > at and (text[body - 1] == _RETURN or (any_space and _is_space(text[body - 1]))):
+            body -= 1
+        while at < body:
+            out[to] = text[at]
+            at += 1
+            to += 1
+        for i in range(cell_off[codes[k]], cell_off[codes[k] + 1]):
+            out[to] = cells[i]
+            to += 1
+        if body < end and text[end - 1] == _RETURN:
+            out[to] = _RETURN
+            to += 1
+        at = end
+    while at < len(text):
+        out[to] = text[at]
+        at += 1
+        to += 1
+    return out[:to]

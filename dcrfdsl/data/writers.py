@@ -13,7 +13,9 @@ Not here: what is predicted.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,10 +51,9 @@ def tagged(chunk: Chunk, predictions: Predictions, remarks: Remarks | None = Non
     for name, said in (remarks or {}).items():
         if len(said) != num_sentences:
             raise ValueError(f"{len(said)} remarks {name!r} on {num_sentences} sentences")
-    lines = chunk.block.text.decode().split("\n")
-    if columns or remarks:
-        WRITERS[chunk.data.format](chunk, columns, remarks or {}, lines)
-    return chunk.block.bom + "\n".join(lines).encode()
+    if not columns and not remarks:
+        return chunk.block.bom + chunk.block.text
+    return chunk.block.bom + WRITERS[chunk.data.format](chunk, columns, remarks or {})
 
 
 def _at_each_token(chunk: Chunk, remarks: Remarks) -> dict[str, list[str | float | None]]:
@@ -63,22 +64,26 @@ def _at_each_token(chunk: Chunk, remarks: Remarks) -> dict[str, list[str | float
     }
 
 
-def _tag_conll(chunk: Chunk, predicted: _Columns, remarks: Remarks, lines: list[str]) -> None:
+def _tag_conll(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
+    from ._scan import append_to_lines  # numba is loaded when a file is written, not when the room is imported
+
     columns = [*predicted.values(), *_at_each_token(chunk, remarks).values()]
-    token_lines = _token_lines(chunk)
-    if not token_lines:
-        return
-    separator = conll_options(chunk.data).get("separator")
-    between = separator or ("\t" if "\t" in lines[token_lines[0]] else " ")
-    trailing = "\r" if separator else _SPACE
-    cells = [[between + text for text in _texts(values)] for values in columns]
-    for n, cells_here in zip(token_lines, map("".join, zip(*cells, strict=True)), strict=True):
-        line = lines[n]
-        body = line.rstrip(trailing)
-        lines[n] = body + cells_here if len(body) == len(line) else body + cells_here + _ending(line)
+    text, token_lines = chunk.block.text, chunk.corpus.token_line - chunk.block.first_line
+    if not len(token_lines):
+        return text
+    separator, first = conll_options(chunk.data).get("separator"), int(token_lines[0])
+    between = separator or ("\t" if b"\t" in text.split(b"\n", first + 1)[first] else " ")
+    number: defaultdict[tuple[str | float | None, ...], int] = defaultdict(count().__next__)
+    rows = zip(*columns, strict=True)
+    codes = np.fromiter(map(number.__getitem__, rows), np.int64, len(token_lines))
+    cells = ["".join(between + _text(value) for value in row).encode() for row in number]
+    cell_off = np.cumsum([0, *map(len, cells)])
+    joined, raw = np.frombuffer(b"".join(cells), np.uint8), np.frombuffer(text, np.uint8)
+    return append_to_lines(raw, token_lines, codes, joined, cell_off, separator is None).tobytes()
 
 
-def _tag_conllu(chunk: Chunk, columns: _Columns, remarks: Remarks, lines: list[str]) -> None:
+def _tag_conllu(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
+    lines = _lines(chunk)
     named = [[f"{name}={_misc_text(text)}" for text in _texts(values)] for name, values in columns.items()]
     ours = tuple(f"{name}=" for name in columns)
     for n, items in zip(_token_lines(chunk), zip(*named, strict=True), strict=True):
@@ -88,6 +93,7 @@ def _tag_conllu(chunk: Chunk, columns: _Columns, remarks: Remarks, lines: list[s
         lines[n] = "\t".join(cells) + _ending(lines[n])
     if remarks:
         _add_comments(chunk, {name: _texts(values) for name, values in remarks.items()}, lines)
+    return "\n".join(lines).encode()
 
 
 def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:
@@ -106,7 +112,8 @@ def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: lis
         lines[top:first] = [*kept, *said]
 
 
-def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks, lines: list[str]) -> None:
+def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
+    lines = _lines(chunk)
     token_lines = chunk.corpus.token_line - chunk.block.first_line
     sentence_of = np.repeat(np.arange(chunk.corpus.num_sentences), chunk.corpus.lengths())
     for n, line in enumerate(lines):
@@ -117,6 +124,7 @@ def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks, lines: list[st
         # a line without a token is no sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
         lines[n] = json.dumps(_with_predicted(json.loads(line), predicted, said), ensure_ascii=False) + _ending(line)
+    return "\n".join(lines).encode()
 
 
 def _with_predicted(
@@ -134,6 +142,10 @@ def _with_predicted(
 def _values(token: Any) -> Sequence[Any]:
     """The values of a token that is a list; a lone text is a token of one column."""
     return [token] if isinstance(token, str) else token
+
+
+def _lines(chunk: Chunk) -> list[str]:
+    return chunk.block.text.decode().split("\n")
 
 
 def _ending(line: str) -> str:
@@ -165,6 +177,6 @@ def _misc_text(text: str) -> str:
     return text.translate(_MISC_ESCAPES)
 
 
-WRITERS: Table[Callable[[Chunk, _Columns, Remarks, list[str]], None]] = Table(
+WRITERS: Table[Callable[[Chunk, _Columns, Remarks], bytes]] = Table(
     "output format", {"conll": _tag_conll, "conllu": _tag_conllu, "jsonl": _tag_jsonl}
 )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["OrderCost", "best_order", "cheapest_order", "order_cost", "slice_order"]
+__all__ = ["OrderCost", "best_order", "cheapest_order", "least_table", "order_cost", "slice_order"]
 
 Scopes = Sequence[Sequence[int]]
 Score = Callable[["nx.Graph[int]", int, Sequence[int]], float]  # quoted: networkx's classes take no index at run time
@@ -111,6 +111,18 @@ def _fill(graph: nx.Graph[int], variable: int, cards: Sequence[int]) -> float:
 
 def _table(graph: nx.Graph[int], variable: int, cards: Sequence[int]) -> float:
     return math.prod(cards[v] for v in graph[variable])
+
+
+def least_table(scopes: Scopes, cards: Sequence[int]) -> float:
+    """Entries that the largest table has in any elimination order, at least. Takes linear time.
+
+    Whatever the order, some variable is eliminated with as many neighbours as the graph's largest core has degrees.
+    """
+    import networkx as nx
+
+    graph = interaction_graph(scopes, len(cards))
+    degree = max(nx.core_number(graph).values(), default=0)
+    return math.prod(sorted(cards)[:degree])
 
 
 def best_order(scopes: Scopes, cards: Sequence[int]) -> list[int]:

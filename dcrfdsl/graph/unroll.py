@@ -22,7 +22,7 @@ from ..errors import data_error
 from ..kernels.wiring import Kinds
 from ..spec.model import ModelSpec
 from .bank import ShapeBank
-from .elimination import best_order, order_cost, slice_order
+from .elimination import best_order, least_table, order_cost, slice_order
 from .shapes import GraphShape, Run, by_position, in_order
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 
@@ -292,13 +292,14 @@ class ModelGraph:
 
 
 def _order_of_its_own(shape: GraphShape) -> list[int]:
-    order = best_order(shape.scopes, shape.cards)
-    cost = order_cost(shape.scopes, shape.cards, order)
-    if cost.largest > MOST_ENTRIES:
+    least = least_table(shape.scopes, shape.cards)
+    order = best_order(shape.scopes, shape.cards) if least <= MOST_ENTRIES else []
+    largest = order_cost(shape.scopes, shape.cards, order).largest if order else least
+    if largest > MOST_ENTRIES:
         raise data_error(
             "too-wide",
-            f"`exact` would build a table of {cost.largest:.3g} entries over {cost.width} variables on the graph of a "
-            f"sentence, {MOST_ENTRIES:,} are possible",
+            f"`exact` would build a table of {largest:.3g} entries on the graph of a sentence, "
+            f"{MOST_ENTRIES:,} are possible",
             help="use `infer trp`, or join fewer positions (`max_gap`, `link = next`, a stricter `where`)",
         )
     return order

@@ -78,6 +78,32 @@ class NBest:
             for label in labels
         ]
 
+    def distinct(self, labels: Sequence[str], lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int32]]:
+        """The labellings of all sentences rank by rank, [labels, N], each once in its sentence, `most` ranks at most.
+
+        A sentence with fewer repeats its last one.
+        """
+        ranks: list[list[int]] = []
+        for own in self.sentences:
+            first_of: dict[bytes, int] = {}
+            for rank in range(len(own)):
+                first_of.setdefault(b"".join(own.codes[label][rank].tobytes() for label in labels), rank)
+            ranks.append(list(first_of.values())[:most])
+        for n in range(max(map(len, ranks), default=0)):
+            chosen = [own[min(n, len(own) - 1)] if own else -1 for own in ranks]
+            yield np.array(
+                [
+                    np.concatenate(
+                        [
+                            own.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
+                            for own, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
+                        ]
+                    )
+                    for label in labels
+                ],
+                np.int32,
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:

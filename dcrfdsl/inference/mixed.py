@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bank import GraphShape, ShapeBank
-from ..graph.elimination import OrderCost, best_order, order_cost
+from ..graph.elimination import OrderCost, best_order, least_table, order_cost
 from ..kernels.wiring import Rows
 from .potentials import BoundData, Potentials
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # `methods` lists the class of this file
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 
 Floats = NDArray[np.float64]
+MOST_ENTRIES = 2**24  # of a table
 Part = tuple[NDArray[np.int64], BoundData]  # sequences of a data set; exact if it brings contraction programs
 PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`
 
@@ -37,6 +38,8 @@ def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]
     orders: dict[int, list[int]] = {}
     for g in np.unique(data.rows.shape).tolist():
         shape = data.bank.shapes[g]
+        if least_table(shape.scopes, shape.cards) > MOST_ENTRIES:  # an order would take long to find
+            continue
         order = best_order(shape.scopes, shape.cards)
         if fits(shape, order_cost(shape.scopes, shape.cards, order)):
             orders[g] = order

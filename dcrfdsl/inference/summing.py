@@ -27,6 +27,7 @@ __all__ = ["best_candidates", "latents_first_fits", "summed_best"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+COMPLETE = 1e-9  # of the probability may be missing from a list of all labellings
 LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
 
 
@@ -87,7 +88,9 @@ def best_candidates(
         best = sorted(distinct.values(), key=lambda one: -one[1])[:count]
         score = np.array([one[1] for one in best])
         probability = np.exp(score - log_z[s])
-        proven = len(best) == count and bool(probability[-1] >= 1.0 - covered[s])
+        proven = bool(probability.sum() > 1.0 - COMPLETE) or (
+            len(best) == count and bool(probability[-1] >= 1.0 - covered[s])
+        )
         sentences.append(
             Labellings(
                 {

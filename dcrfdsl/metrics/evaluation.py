@@ -78,7 +78,7 @@ class Evaluation:
         predicted = np.asarray(self.predicted[label], np.int64)
         mask: Mask = (np.asarray(self.gold[label]) == predicted) & ~self.unseen(label)
         several, allowed = self._allowed(label)
-        mask[several] = allowed[np.arange(len(several)), predicted[several]]
+        mask[several] = allowed[np.arange(len(several)), predicted[several]] & (predicted[several] >= 0)
         return mask
 
     def ambiguous(self, label: str) -> NDArray[np.int64]:
@@ -125,7 +125,8 @@ def evaluate_predictions(
 ) -> Values:
     """`measure` on the gold labels of `corpus` by the metrics of `spec`, and what a reader of them has to know.
 
-    `predicted[y]` [N] are codes of the model's `states[y]`; `known_values(column)` are the values that training showed.
+    `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted; `known_values(column)` are
+    the values that training showed.
     Beside the metrics: `illegal_moves(y)` where y has a scheme; where y is declared with `missing` or `ambiguous`,
     `not_scored(y)` (tokens without a gold value); with `ambiguous`, `ambiguous(y)` (tokens with several, which segments
     leave out); `not_scored(joint_accuracy)` if some label is partly known.
@@ -264,8 +265,10 @@ def _segments(evaluation: Evaluation, label: str) -> Values:
             f"`{key}`: state `{stranger}` marks no segment",
             f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`",
         )
+    states, predicted = evaluation.states[label], np.asarray(evaluation.predicted[label])
+    outside = list(states).index("O") if "O" in states else 0
     counts = segment_counts(
-        evaluation.gold[label], evaluation.predicted[label], evaluation.states[label], evaluation.sentence_off
+        evaluation.gold[label], np.where(predicted >= 0, predicted, outside), states, evaluation.sentence_off
     )
     return {f"{key}.f1": counts.f1, f"{key}.precision": counts.precision, f"{key}.recall": counts.recall}
 

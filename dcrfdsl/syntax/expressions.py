@@ -180,6 +180,12 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def cross(self, meta: Meta, *factors: ast.Condition) -> ast.Cross:
         return ast.Cross(factors=factors, span=self._span(meta))
 
+    def state_value(self, meta: Meta, token: Token) -> ast.Reference:
+        """A state that is no plain name, where a name may stand that is a state."""
+        text = self._string(token) if token.startswith('"') else str(token)
+        span = self._span(meta)
+        return ast.Reference(name=ast.Name(text=text, span=span), place=None, span=span)
+
     def value_if(
         self,
         meta: Meta,

@@ -7,12 +7,14 @@ item a line. Not here: whether the template makes sense, and where it is written
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, zip_longest
 from typing import Any
 
 from . import ast
 from .lexing import STATE
+from .vocabulary import RESERVED
 
 __all__ = ["format_template"]
 
@@ -213,6 +215,14 @@ def _state(node: ast.State) -> str:
     return node.text if STATE.fullmatch(node.text) and node.text != "not" else _quoted(node.text)
 
 
+WORD = re.compile(r"[^\W\d]\w*|[+-]?[0-9]+")
+
+
+def _word(text: str) -> str:
+    """A name, or a state that stands where a name may: quoted unless it is a name or a whole number."""
+    return text if WORD.fullmatch(text) and text not in RESERVED else _quoted(text)
+
+
 def _literal(node: ast.Literal) -> str:
     """A number that has a point or an exponent as it was spelt (`1e-3`), unless the node's value is another now."""
     if isinstance(node.value, str):
@@ -277,7 +287,7 @@ _NODES: Mapping[type[ast.Node], Callable[[Any], str]] = {
     ast.Window: lambda node: f"{node.first}..{node.last}",
     ast.Offsets: lambda node: ", ".join(map(str, node.values)),
     ast.Position: _position,
-    ast.Reference: lambda node: node.name.text + _at(node.place),
+    ast.Reference: lambda node: _word(node.name.text) + _at(node.place),
     ast.Apply: _apply,
     ast.Argument: _argument,
     ast.TypedArgument: lambda node: f"{node.name.text}: {_call(node.type)}",

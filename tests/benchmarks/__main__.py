@@ -1,0 +1,118 @@
+"""Runs benchmarks and prints them as a table; the figures go to a JSON file too.
+
+    python tests/benchmarks                 all but those that take many minutes
+    python tests/benchmarks chain tagging   by name (`--list` tells the names)
+
+Needs the package to be installed, and the extra `bench` for the peers. A peer that is not installed is skipped, and so
+is what needs data that is not there, each with its reason. With CI set everything is small and runs once, unjudged.
+Exit code 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import commands
+import passes
+import scaling
+import training
+from figures import Benchmark, Figure, Skip
+from rich.console import Console
+from rich.table import Table
+from work import SMOKE
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "chain": passes.chain_pass,
+    "pos": passes.pos_pass,
+    "objective": training.time_to_objective,
+    "factorial": passes.factorial_pass,
+    "messages": passes.messages,
+    "reading": commands.reading,
+    "tagging": commands.tagging,
+    "loading": commands.loading,
+    "start": commands.cold_start,
+    "compiling": commands.compiling,
+    "memory": training.peak_memory,
+    "tokens": scaling.tokens,
+    "labels": scaling.labels,
+    "chains": scaling.chains,
+    "long": scaling.long_sequence,
+}
+BY_NAME_ONLY: dict[str, Benchmark] = {"sutton": training.full_factorial}
+PROGRAMS = ("numpy", "numba", "scipy", "python-crfsuite", "pgmax", "pyagrum")
+
+
+def main() -> int:
+    every = BENCHMARKS | BY_NAME_ONLY
+    parser = argparse.ArgumentParser(prog="python tests/benchmarks", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all but the longest)")
+    parser.add_argument("--list", action="store_true", help="name them and stop")
+    parser.add_argument("--json", type=Path, default=Path(".benchmarks/figures.json"), metavar="FILE", dest="file")
+    asked = parser.parse_args()
+    if asked.list:
+        for name, run in every.items():
+            print(f"{name:10}  {run.__doc__}{'  (by name only)' if name in BY_NAME_ONLY else ''}")
+        return 0
+    unknown = [name for name in asked.names if name not in every]
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(every)}")
+    figures = {name: _figures(name, every[name]) for name in asked.names or BENCHMARKS}
+    _write(asked.file, figures)
+    _print([figure for own in figures.values() for figure in own])
+    print(f"\n{asked.file} written")
+    missed = any(figure.met is False for own in figures.values() for figure in own)
+    return int(missed)
+
+
+def _figures(name: str, run: Benchmark) -> list[Figure]:
+    """The figures of one benchmark, said as they come."""
+    found = []
+    print(f"{name}: {run.__doc__}", flush=True)
+    try:
+        for figure in run():
+            if SMOKE:  # too little data to judge by
+                figure = dataclasses.replace(figure, target=None)
+            print("   ", "  ".join(word for word in figure.row() if word), f"\n        {figure.work}", flush=True)
+            found.append(figure)
+    except Skip as reason:
+        print(f"    skipped: {reason}", flush=True)
+    return found
+
+
+def _print(figures: list[Figure]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("what", "ours", "peer", "ratio", "target", ""):
+        table.add_column(heading, justify="left" if heading in ("what", "") else "right", overflow="fold")
+    for figure in figures:
+        table.add_row(*figure.row())
+    print()
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _write(path: Path, figures: dict[str, list[Figure]]) -> None:
+    machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+    for program in PROGRAMS:
+        try:
+            machine[program] = version(program)
+        except PackageNotFoundError:
+            machine[program] = None
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    content = {
+        "machine": machine,
+        "load": load,
+        "short": SMOKE,
+        "figures": {name: [figure.record() for figure in own] for name, own in figures.items()},
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""Files and processes: reading and extraction, tagging from file to file, cold start, compiling, loading a model."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import peers
+from figures import Figure, Skip, at_least, at_most, seconds_of
+from work import (
+    CHUNKING,
+    FACTORIAL,
+    ROUNDS,
+    SMOKE,
+    command,
+    conll2000,
+    corpus_of,
+    repeated_file,
+    resolved_of,
+    template,
+    training_file,
+    work_folder,
+)
+
+from dcrfdsl.cli import run
+from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.data import read_corpus
+from dcrfdsl.features.extract import FeatureExtractor
+from dcrfdsl.features.lexicons import load_lexicons
+from dcrfdsl.model import TrainedModel
+
+__all__ = ["cold_start", "compiling", "loading", "reading", "tagging"]
+
+STARTS = 1 if SMOKE else 9
+
+
+def _chunker() -> Path:
+    """A model file of the chunking template, a few iterations old."""
+    path = work_folder() / "chunker.model"
+    if not path.exists():
+        command(
+            ["train", template(CHUNKING), training_file(), "-o", path, "-q", "--set",
+             "train.optimizer=lbfgs(max_iterations=15)"]
+        )  # fmt: skip
+    return path
+
+
+def _sentence() -> Path:
+    path = work_folder() / "sentence.txt"
+    path.write_text(conll2000("test").partition("\n\n")[0] + "\n\n", encoding="utf-8")
+    return path
+
+
+def reading() -> Iterator[Figure]:
+    """From a file to integer feature rows: the 19 templates of the chunking model, in training."""
+    resolved = resolved_of(CHUNKING)
+    spec, path, tokens = resolved.require(), training_file(), corpus_of(CHUNKING).num_tokens
+    data = data_statement(spec)
+    lexicons = load_lexicons(spec, resolved.directories)
+    corpus = corpus_of(CHUNKING)
+    parts = {
+        "reading": lambda: read_corpus(path, data),
+        "extraction, learning": lambda: FeatureExtractor.learn(spec, corpus, resources=lexicons),
+        "reading + extraction": lambda: FeatureExtractor.learn(spec, read_corpus(path, data), resources=lexicons),
+    }
+    for name, work in parts.items():
+        whole = name == "reading + extraction"
+        yield Figure(
+            name, tokens / seconds_of(work, ROUNDS), "tokens/s",
+            "every column interned; every key of every template counted, the alphabet locked, and all rows written",
+            at_least(3e6) if whole else None,
+        )  # fmt: skip
+
+
+def tagging() -> Iterator[Figure]:
+    """`dcrfdsl tag FILE > OUT` in a running process, against CRFsuite's tagger without extraction."""
+    model, path, out = _chunker(), repeated_file(1 if SMOKE else 4), work_folder() / "tagged.txt"
+    tokens = corpus_of(CHUNKING).num_tokens * (1 if SMOKE else 4)
+
+    def tag() -> None:
+        with open(out, "w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
+            if run(["tag", str(model), str(path), "--quiet"]):
+                raise RuntimeError("`dcrfdsl tag` failed")
+
+    try:
+        other: float | str = peers.crfsuite_tagging(CHUNKING, "chunk")
+    except Skip as reason:
+        other = str(reason)
+    yield Figure(
+        "tagging, file to file", tokens / seconds_of(tag, min(3, ROUNDS)), "tokens/s",
+        "ours: load the model, read, extract, decode, write, all cores; CRFsuite: decode alone, the features of every "
+        "token at hand as lists of texts",
+        at_least(1e6), other,
+    )  # fmt: skip
+
+
+def loading() -> Iterator[Figure]:
+    """A model of 456,468 weights from its file, checksum included."""
+    path = _chunker()
+    yield Figure(
+        "model load", seconds_of(lambda: TrainedModel.load(path), ROUNDS), "s",
+        "header, checksum over all bytes, template, tables", at_most(0.1),
+    )  # fmt: skip
+
+
+def cold_start() -> Iterator[Figure]:
+    """Commands in fresh processes, kernels and bytecode compiled before, as on the second day after an install."""
+    chunking, sentence, model = template(CHUNKING), _sentence(), _chunker()
+    starts: dict[str, tuple[list[str | Path], float]] = {
+        "--help": (["--help"], 0.4),
+        "check": (["check", chunking], 0.4),
+        "fmt": (["fmt", "--check", chunking], 0.4),
+        "tag of a sentence": (["tag", model, sentence], 1.2),
+    }
+    for words, (arguments, bound) in starts.items():
+        yield Figure(
+            f"cold start: {words}", _seconds(arguments, STARTS), "s", "a whole process, from exec to exit",
+            at_most(bound),
+        )  # fmt: skip
+
+
+def _seconds(arguments: Sequence[str | Path], rounds: int, environment: Mapping[str, str] | None = None) -> float:
+    return seconds_of(lambda: command(arguments, environment), rounds)
+
+
+def compiling() -> Iterator[Figure]:
+    """What the first use after an install waits for: to train and tag chains, alone and coupled."""
+    small = work_folder() / "small.txt"
+    small.write_text("\n\n".join(conll2000().split("\n\n")[:50]) + "\n\n", encoding="utf-8")
+    model, few = work_folder() / "small.model", "train.optimizer=lbfgs(max_iterations=2)"
+    commands: list[list[str | Path]] = []
+    models = ((CHUNKING, "exact"), (FACTORIAL, "exact"), (FACTORIAL, "trp(tolerance = 1e-3)"))
+    for name, method in models[: 1 if SMOKE else None]:
+        commands.append(["train", template(name), small, "-o", model, "-q", "--set", few, "--set", f"infer={method}"])
+        commands.append(["tag", model, small, "-q"])
+    cache = {"NUMBA_CACHE_DIR": str(work_folder() / f"numba-{os.getpid()}-{time.monotonic_ns()}")}
+
+    def all_commands() -> float:
+        start = time.perf_counter()
+        for arguments in commands:
+            command(arguments, cache)
+        return time.perf_counter() - start
+
+    cold = all_commands()
+    warm = statistics.median(all_commands() for _ in range(min(3, ROUNDS)))
+    yield Figure(
+        "compiling", cold - warm, "s",
+        f"{len(commands)} commands (exact inference, messages) with no kernel compiled, less the same with all of them",
+        at_most(20),
+    )  # fmt: skip

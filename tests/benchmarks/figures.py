@@ -1,0 +1,111 @@
+"""What a benchmark yields: figures with a unit, a peer's figure, a target, and one line on what each side does."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Benchmark", "Figure", "Skip", "Target", "at_least", "at_most", "seconds_of", "times_faster"]
+
+
+class Skip(Exception):
+    """Why a benchmark, or a peer in it, cannot run here."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """`faster`: the peer's seconds by ours are at least `bound`; else our own figure is at least or at most that."""
+
+    kind: Literal["faster", "at least", "at most"]
+    bound: float
+
+    def words(self) -> str:
+        return f"≥ {self.bound:g}×" if self.kind == "faster" else f"{_SIGNS[self.kind]} {_short(self.bound)}"
+
+
+_SIGNS = {"at least": "≥", "at most": "≤"}
+
+
+def times_faster(bound: float) -> Target:
+    return Target("faster", bound)
+
+
+def at_least(bound: float) -> Target:
+    return Target("at least", bound)
+
+
+def at_most(bound: float) -> Target:
+    return Target("at most", bound)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured value. `peer`: the other program's, in the same unit, or why it was not measured.
+
+    work: what each side does, so that a reader sees that neither leaves any of it out.
+    """
+
+    name: str
+    value: float
+    unit: str
+    work: str
+    target: Target | None = None
+    peer: float | str | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster than the peer: of rates ours by the peer's, of times and sizes the peer's by ours."""
+        if not isinstance(self.peer, float):
+            return None
+        return self.value / self.peer if self.unit.endswith("/s") else self.peer / self.value
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target holds; None if there is none, or no peer to compare with."""
+        if self.target is None:
+            return None
+        if self.target.kind == "faster":
+            return None if self.ratio is None else self.ratio >= self.target.bound
+        return self.value >= self.target.bound if self.target.kind == "at least" else self.value <= self.target.bound
+
+    def row(self) -> tuple[str, ...]:
+        peer = f"{_short(self.peer)} {self.unit}" if isinstance(self.peer, float) else self.peer or ""
+        return (
+            self.name,
+            f"{_short(self.value)} {self.unit}",
+            peer,
+            "" if self.ratio is None else f"{self.ratio:.1f}×",
+            "" if self.target is None else self.target.words(),
+            {True: "met", False: "missed", None: ""}[self.met],
+        )
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "value": self.value, "unit": self.unit, "peer": self.peer, "ratio": self.ratio,
+            "target": None if self.target is None else self.target.words(), "met": self.met, "work": self.work,
+        }  # fmt: skip
+
+
+Benchmark = Callable[[], Iterator[Figure]]
+
+
+def seconds_of(work: Callable[[], object], rounds: int) -> float:
+    """Median wall-clock seconds of `rounds` calls, after one that is not counted (it may compile)."""
+    work()
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def _short(value: float) -> str:
+    """Three significant digits, with k, M and G where they are many."""
+    for bound, size, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(value) >= bound:
+            return f"{value / size:.3g} {letter}"
+    return f"{value:,.0f}" if abs(value) >= 1e3 else f"{value:.3g}"

@@ -1,0 +1,167 @@
+"""The other programs, each driven in this process through its own interface: python-crfsuite, PGMax, pyAgrum.
+
+CRFsuite gets the features that our extractor found, as attributes, so both sides have the same weights to work on.
+A program that is not installed is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import statistics
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from figures import Skip
+from numpy.typing import NDArray
+from work import SMOKE, corpus_of, resolved_of, work_folder
+
+from dcrfdsl.data.corpus import Corpus
+from dcrfdsl.features.extract import FeatureExtractor
+from dcrfdsl.features.lexicons import load_lexicons
+
+__all__ = [
+    "Descent", "attributes", "crfsuite_descent", "crfsuite_pass", "crfsuite_tagging", "crfsuite_trainer",
+    "pgmax_updates", "pyagrum_exact",
+]  # fmt: skip
+
+C2 = 0.1  # its penalty c2·‖w‖² is that of variance 5
+
+
+def peer(module: str, package: str) -> ModuleType:
+    """A module of another program. Skip where it is not installed, or does not fit what is."""
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        raise Skip(f"{package}: {type(error).__name__}: {error}") from error
+
+
+# CRFsuite ---------------------------------------------------------------------------------------------------------
+
+
+class Descent(NamedTuple):
+    """A training run: seconds from its start and objective after each iteration."""
+
+    seconds: NDArray[np.float64]
+    objective: NDArray[np.float64]
+
+    def reaches(self, bound: float) -> float:
+        """Seconds until the objective is at most `bound`; infinite if it never is."""
+        found = np.flatnonzero(self.objective <= bound)
+        return float(self.seconds[found[0]]) if len(found) else float("inf")
+
+
+def attributes(source: str, corpus: Corpus) -> list[list[list[str]]]:
+    """The features of each token of each sentence, as CRFsuite takes them."""
+    resolved = resolved_of(source)
+    spec = resolved.require()
+    _, (rows, *_) = FeatureExtractor.learn(spec, corpus, resources=load_lexicons(spec, resolved.directories))
+    names = [str(feature) for feature in rows.feature.tolist()]
+    tokens = [names[start:end] for start, end in itertools.pairwise(rows.row_off.tolist())]
+    return [tokens[start:end] for start, end in itertools.pairwise(corpus.sentence_off.tolist())]
+
+
+def crfsuite_trainer(source: str, label: str, iterations: int) -> Any:
+    """Its trainer, with the data in it."""
+    pycrfsuite = peer("pycrfsuite", "python-crfsuite")
+    corpus = corpus_of(source)
+    column, off = corpus.text_column(label), corpus.sentence_off.tolist()
+    texts = [column.values[code] for code in column.codes.tolist()]
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for (start, end), items in zip(itertools.pairwise(off), attributes(source, corpus), strict=True):
+        trainer.append(items, texts[start:end])
+    trainer.select("lbfgs")
+    trainer.set_params({"c1": 0, "c2": C2, "max_iterations": iterations, "epsilon": 1e-12, "delta": 0})
+    return trainer
+
+
+@functools.cache
+def crfsuite_descent(source: str, label: str, iterations: int) -> Descent:
+    """Its L-BFGS; the seconds are those that it reports itself, of its iterations alone."""
+    trainer = crfsuite_trainer(source, label, iterations)
+    trainer.train(str(_model(source)))
+    steps = trainer.logparser.iterations
+    return Descent(
+        np.cumsum([float(step["time"]) for step in steps]), np.array([float(step["loss"]) for step in steps])
+    )
+
+
+def _model(source: str) -> Path:
+    return work_folder() / f"crfsuite-{hash(source) & 0xFFFFFF}.model"
+
+
+def crfsuite_pass(source: str, label: str) -> float:
+    """Seconds of one objective and gradient: the median of its iterations, which seldom take more than one."""
+    seconds = crfsuite_descent(source, label, 3 if SMOKE else 15).seconds
+    return float(statistics.median(np.diff(seconds)))
+
+
+def crfsuite_tagging(source: str, label: str) -> float:
+    """Tokens a second of its tagger, given the features of each sentence as lists of texts."""
+    pycrfsuite = peer("pycrfsuite", "python-crfsuite")
+    crfsuite_descent(source, label, 3 if SMOKE else 15)
+    corpus = corpus_of(source)
+    sentences = attributes(source, corpus)
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(_model(source)))
+    start = time.perf_counter()
+    for items in sentences:
+        tagger.tag(items)
+    return corpus.num_tokens / (time.perf_counter() - start)
+
+
+# general graphs -------------------------------------------------------------------------------------------------------
+
+
+def pgmax_updates(cards: int, scopes: list[tuple[int, int]], num_variables: int, sweeps: int) -> float:
+    """Messages a second of PGMax's sum-product on pairwise factors, JAX compiled: the difference of two runs."""
+    fgraph, fgroup = peer("pgmax.fgraph", "pgmax"), peer("pgmax.fgroup", "pgmax")
+    infer, vgroup = peer("pgmax.infer", "pgmax"), peer("pgmax.vgroup", "pgmax")
+    variables = vgroup.NDVarArray(num_states=cards, shape=(num_variables,))
+    graph = fgraph.FactorGraph(variable_groups=variables)
+    tables = np.random.default_rng(0).normal(size=(len(scopes), cards, cards))
+    pairs = [[variables[a], variables[b]] for a, b in scopes]
+    graph.add_factors(fgroup.PairwiseFactorGroup(variables_for_factors=pairs, log_potential_matrix=tables))
+    try:
+        bp = infer.build_inferer(graph.bp_state, backend="bp")
+    except AttributeError as error:  # it needs a JAX that still has `jax.lib.xla_bridge`
+        raise Skip(f"pgmax does not fit this jax: {error}") from error
+    arrays = bp.init()
+
+    def run(count: int) -> float:
+        block = importlib.import_module("jax").block_until_ready
+        call = functools.partial(bp.run, arrays, num_iters=count, damping=0.0, temperature=1.0)
+        block(call())  # compiles
+        start = time.perf_counter()
+        block(call())
+        return time.perf_counter() - start
+
+    few, many = run(sweeps), run(3 * sweeps)
+    return 2 * sweeps * 2 * len(scopes) / (many - few)
+
+
+def pyagrum_exact(length: int, first: int, second: int, rounds: int) -> float:
+    """Seconds of all exact marginals of two coupled chains by pyAgrum's junction tree, on all cores."""
+    gum = peer("pyagrum", "pyagrum")
+    model, draw = gum.MarkovRandomField(), np.random.default_rng(0).normal
+    for chain, cards in (("a", first), ("b", second)):
+        for t in range(length):
+            model.add(gum.RangeVariable(f"{chain}{t}", "", 0, cards - 1))
+    for t in range(length):
+        model.addFactor([f"a{t}", f"b{t}"]).fillWith(np.exp(draw(size=first * second)).tolist())
+        if t:
+            model.addFactor([f"a{t - 1}", f"a{t}"]).fillWith(np.exp(draw(size=first * first)).tolist())
+            model.addFactor([f"b{t - 1}", f"b{t}"]).fillWith(np.exp(draw(size=second * second)).tolist())
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        tree = gum.ShaferShenoyMRFInference(model)
+        tree.makeInference()
+        for name in model.names():
+            tree.posterior(name)
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)

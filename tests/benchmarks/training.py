@@ -1,0 +1,119 @@
+"""Training as a whole: time to an objective, the full factorial model, peak memory."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import peers
+from figures import Figure, Skip, at_most, times_faster
+from work import (
+    CHUNKING,
+    FACTORIAL,
+    SMOKE,
+    command,
+    corpus_of,
+    resolved_of,
+    template,
+    training_file,
+    work_folder,
+)
+
+from dcrfdsl.training import Iteration, fit
+
+__all__ = ["full_factorial", "peak_memory", "time_to_objective"]
+
+FOLDER = Path(__file__).parent
+OPTIMUM = 3395.5  # of the chunking model on the whole data
+BOUNDS = (3565.0, 1.001 * OPTIMUM)
+PEER_ITERATIONS = 30 if SMOKE else 220
+
+
+def time_to_objective() -> Iterator[Figure]:
+    """Chunking from file contents to an objective, against CRFsuite: 5 % and 0.1 % above the optimum."""
+    try:
+        theirs: peers.Descent | str = peers.crfsuite_descent(CHUNKING, "chunk", PEER_ITERATIONS)
+    except Skip as reason:
+        theirs = str(reason)
+    bounds = BOUNDS
+    if SMOKE:  # on a slice another optimum holds
+        bounds = (1e4, 1e3)
+    ours = _descent(min(bounds))
+    for bound, words in zip(bounds, ("objective ≤ 3565", "objective within 0.1 %"), strict=True):
+        yield Figure(
+            words, ours.reaches(bound), "s",
+            "ours: features, weights and training in `fit` on 2 threads, the corpus in memory, kernels compiled; "
+            "CRFsuite: the seconds of its iterations alone",
+            times_faster(12), theirs if isinstance(theirs, str) else theirs.reaches(bound),
+        )  # fmt: skip
+
+
+def _descent(bound: float) -> peers.Descent:
+    corpus, seconds, values = corpus_of(CHUNKING), list[float](), list[float]()
+    fit(resolved_of(CHUNKING), corpus.slice(0, 20), threads=2)  # compiles
+    start = time.perf_counter()
+
+    def note(step: Iteration) -> None:
+        seconds.append(time.perf_counter() - start)
+        values.append(step.objective)
+
+    fit(
+        resolved_of(CHUNKING), corpus, threads=2, on_iteration=note,
+        should_stop=lambda: bool(values) and values[-1] <= bound,
+    )  # fmt: skip
+    return peers.Descent(np.array(seconds), np.array(values))
+
+
+def full_factorial() -> Iterator[Figure]:
+    """The factorial model of Sutton 2004, Table 1, trained by TRP to convergence. Minutes: only by name."""
+    start = time.perf_counter()
+    model = fit(resolved_of(FACTORIAL), corpus_of(FACTORIAL), threads=2)
+    record = model.record
+    yield Figure(
+        "full factorial training", time.perf_counter() - start, "s",
+        f"features to convergence on 2 threads: {record.iterations} iterations, {record.reason}", at_most(120),
+    )  # fmt: skip
+
+
+# memory ------------------------------------------------------------------------------------------------------------
+
+PEER_MEMORY = """
+import sys
+from peers import crfsuite_trainer
+from dcrfdsl.report import peak_mb
+trainer = crfsuite_trainer(sys.argv[1], "chunk", 3)
+trainer.train(sys.argv[2])
+print(peak_mb())
+"""
+
+
+def peak_memory() -> Iterator[Figure]:
+    """Most memory that training of the chunking model takes, beside what `check --data` says."""
+    model = work_folder() / "memory.model"
+    train: list[str | Path] = ["train", template(CHUNKING), training_file(), "-o", model, "--json"]
+    command([*train, "--set", "train.optimizer=lbfgs(max_iterations=2)"])  # compiles
+    summary = json.loads(command(train).splitlines()[-1])
+    line = [sys.executable, "-c", PEER_MEMORY, CHUNKING, str(work_folder() / "memory")]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=FOLDER)
+    other = float(done.stdout) if done.returncode == 0 else (done.stderr.strip().splitlines() or ["failed"])[-1]
+    yield Figure(
+        "peak memory of training", summary["peak_mb"], "MB",
+        "ours: `dcrfdsl train` to convergence, the program included; CRFsuite: a Python process that extracts the same "
+        "features by our extractor and trains with python-crfsuite",
+        at_most(500), other,
+    )  # fmt: skip
+    printed = command(["check", template(CHUNKING), "--data", training_file()])
+    found = re.search(r"about ([\d,]+) MB", printed)
+    if found is None:
+        raise RuntimeError("`check --data` says nothing about memory")
+    predicted = float(found[1].replace(",", ""))
+    yield Figure(
+        "peak as `check --data` predicts it", predicted, "MB",
+        "the line `memory` of `check --data`; it is to be within 30 % of the peak above", None, summary["peak_mb"],
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""What the benchmarks work on: CoNLL-2000 where it lies beside the repository, templates, commands in fresh processes.
+
+With CI set everything runs on a small slice, once: enough to see that it runs, not to measure. Not here: any timing.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from figures import Skip
+from numpy.typing import NDArray
+
+from dcrfdsl.assembly import assemble
+from dcrfdsl.cli.inputs import data_statement
+from dcrfdsl.criteria import Likelihood
+from dcrfdsl.data import read_corpus
+from dcrfdsl.data.corpus import Corpus
+from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
+from dcrfdsl.spec.resolve import Resolved, load_template, load_text
+from dcrfdsl.spec.values import inference_settings
+from dcrfdsl.training import fit
+
+__all__ = [
+    "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "objective",
+    "repeated_file", "resolved_of", "template", "trained_weights", "training_file", "work_folder",
+]  # fmt: skip
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+SMOKE = bool(os.environ.get("CI"))
+ROUNDS = 1 if SMOKE else 7
+SLICE = 200  # sentences of a short run
+
+CHUNKING = "08_crfsuite_chunking"
+FACTORIAL = "02_factorial"
+POS = """
+data conll(word, pos, chunk)
+label pos
+features window:
+    word[-2..2]
+    word[-1] & word, word & word[1]
+    prefix(word, 1..4), suffix(word, 1..4)
+clique pos with states = seen: window
+clique pos[-1], pos with states = seen
+infer exact
+train likelihood: prior = gaussian(variance = 5)
+"""
+
+
+@functools.cache
+def work_folder() -> Path:
+    """Where files are made; it goes when the process ends."""
+    holder = tempfile.TemporaryDirectory(prefix="dcrfdsl-benchmarks-")
+    _HOLDERS.append(holder)
+    return Path(holder.name)
+
+
+_HOLDERS: list[tempfile.TemporaryDirectory[str]] = []  # a folder is removed with the object that made it
+
+
+# data and templates -----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def conll2000(part: str = "train") -> str:
+    """The text of CoNLL-2000's `train` or `test`."""
+    path = SHARED / "data" / "conll2000" / f"{part}.txt"
+    if not path.exists():
+        raise Skip("CoNLL-2000 is not beside the repository, at ../shared/data/conll2000")
+    sentences = path.read_text(encoding="utf-8").strip().split("\n\n")
+    return "\n\n".join(sentences[: SLICE if SMOKE else None]) + "\n\n"
+
+
+def repeated_file(times: int = 1) -> Path:
+    """The training text so many times over."""
+    path = work_folder() / f"train-{times}.txt"
+    if not path.exists():
+        path.write_text(conll2000() * times, encoding="utf-8")
+    return path
+
+
+def training_file() -> Path:
+    return repeated_file(1)
+
+
+def template(name: str) -> Path:
+    path = SHARED / "design" / "examples" / f"{name}.dcrf"
+    if not path.exists():
+        raise Skip(f"{name}.dcrf is not beside the repository, at ../shared/design/examples")
+    return path
+
+
+def resolved_of(source: str) -> Resolved:
+    """A template by its name, or given as text."""
+    return load_text(source) if "\n" in source else load_template(template(source))
+
+
+@functools.cache
+def corpus_of(source: str, times: int = 1) -> Corpus:
+    return read_corpus(repeated_file(times), data_statement(resolved_of(source).require()))
+
+
+# the engine ---------------------------------------------------------------------------------------------------------
+
+
+def objective(source: str, corpus: Corpus, *, threads: int, method: str | None = None) -> Likelihood:
+    """The training objective of a template on a corpus, bound and ready; `method` in place of the template's."""
+    resolved = resolved_of(source) if method is None else _with_method(source, method)
+    problem = assemble(resolved.require(), corpus, resolved.directories, {})
+    parameters, counts = problem.learn_parameters()
+    name, settings = choose_method(problem.graph, inference_settings(problem.spec))
+    entry = METHODS[name]
+    binder = Binder(problem.graph, parameters, programs=entry.programs)
+    data = binder.bind(problem.rows, corpus.sentence_off, problem.relations).packed()
+    precision = np.full(parameters.num_weights, 0.2)
+    return Likelihood(data, entry.build(data, settings), counts, precision, Workers(threads))
+
+
+def _with_method(source: str, method: str) -> Resolved:
+    if "\n" in source:
+        return load_text(source, overrides=[f"infer={method}"])
+    return load_template(template(source), [f"infer={method}"])
+
+
+@functools.cache
+def trained_weights(source: str, iterations: int = 10) -> NDArray[np.float64]:
+    """The weights after so many iterations: how long inference takes depends on them."""
+    overrides = ["infer=exact", f"train.optimizer=lbfgs(max_iterations={iterations})"]
+    resolved = load_text(source, overrides=overrides) if "\n" in source else load_template(template(source), overrides)
+    return fit(resolved, corpus_of(source)).weights
+
+
+# commands -------------------------------------------------------------------------------------------------------------
+
+
+def command(arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
+    """What `dcrfdsl ARGUMENTS…` prints, from a fresh process whose bytecode is compiled, as after an install."""
+    own = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    own |= {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(work_folder() / "bytecode"), **(environment or {})}
+    line = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, env=own, cwd=work_folder())
+    if done.returncode:
+        raise RuntimeError(f"dcrfdsl {' '.join(map(str, arguments))}: {done.stderr.strip()[-500:]}")
+    return done.stdout

@@ -1,0 +1,66 @@
+"""What a fresh process need not wait for: a parser that was built before, libraries that a command does not use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dcrfdsl.syntax import lexing, parse
+
+TEXT = "data conll(word, y)\nlabel y\nclique y: bias, word[-1..1]\nclique y[-1], y\n"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that keeps the parser, in an empty folder."""
+    path = tmp_path / "parser.cache"
+    monkeypatch.setattr(lexing, "cache_path", lambda stem: path)
+    return path
+
+
+def parsed_anew() -> object:
+    """The tree by a parser that this process has not made yet."""
+    lexing.parser.cache_clear()
+    try:
+        return parse(TEXT)
+    finally:
+        lexing.parser.cache_clear()
+
+
+def test_a_kept_parser_reads_as_the_one_that_was_built(kept: Path) -> None:
+    built = parsed_anew()
+    assert kept.stat().st_size > 0
+    written = kept.stat().st_mtime_ns
+    assert parsed_anew() == built
+    assert kept.stat().st_mtime_ns == written  # it was read, not built again
+
+
+@pytest.mark.parametrize("content", [b"", b"not a parser\n", b"0" * 64 + b"\n\x80"], ids=["empty", "text", "other"])
+def test_a_damaged_file_is_built_anew(kept: Path, content: bytes) -> None:
+    expected = parse(TEXT)
+    kept.write_bytes(content)
+    assert parsed_anew() == expected
+    assert kept.stat().st_size > len(content)
+
+
+def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexing, "cache_path", lambda stem: tmp_path / "no" / "such" / "folder")
+    assert parsed_anew() == parse(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("module", "unloaded"),
+    [
+        ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark"}),
+        ("dcrfdsl.cli.fmt, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
+        ("dcrfdsl.spec.check, dcrfdsl.spec.resolve", {"numba", "scipy", "networkx"}),
+        ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
+    ],
+)
+def test_modules_that_a_command_does_not_need_stay_out(module: str, unloaded: set[str]) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert unloaded.isdisjoint(done.stdout.split())
