@@ -34,7 +34,7 @@ from .inference.decoding import (
 from .inference.summing import best_candidates, latents_first_fits, summed_best
 from .kernels.sequences import score_labellings
 from .spec.model import ModelSpec
-from .spec.settings import ExactSettings, TrpSettings
+from .spec.settings import AutoSettings, ExactSettings, TrpSettings
 from .spec.values import decoding, inference_settings
 
 __all__ = ["Answers", "Engine", "Labelled"]
@@ -203,8 +203,8 @@ class Answers:
         name, own = choose_method(graph, settings)
         if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
             name, own = "exact", ExactSettings(max_table=largest_table(settings))
-        elif name not in ("auto", "bp"):
-            name, own = "trp", own if isinstance(own, TrpSettings) else TrpSettings()
+        elif name not in ("exact", "auto", "bp", "trp"):
+            name, own = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
         data = self.bind(METHODS[name].programs, False, known)
         return data, METHODS[name].build(data, own)
 

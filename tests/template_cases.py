@@ -142,7 +142,7 @@ CASES = {
     ),
     "wide offsets": Case(
         "data conll(word, y, z)\nlabel y\nlabel z\nclique y: word\nclique z: word\n"
-        "clique y[-2], z[1]: bias, word\nclique y, z\n",
+        "clique y[-3], z: bias, word\nclique y, z\n",
         sentences("PQ", "RS", longest=4),
     ),
     "factorial": Case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
@@ -76,6 +77,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The console script."""
+    # Before NumPy is loaded: its BLAS would spread the optimizer's dot products over threads that then spin, which on a
+    # busy machine takes many times as long as the products. Threads are for sentences.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")

@@ -164,6 +164,11 @@ _MEANING: dict[str, tuple[str, str]] = {
         "A clique with `where` is about two positions, and each of its sites stands at one of them.",
         "Name two positions, as in `clique y[i], y[j] where word[i] = word[j]`.",
     ),
+    "no-equality": (
+        "Positions are joined on values that are equal, which takes time in proportion to the pairs found. Without an "
+        "equality all pairs of a sentence are tried: on one of 3,000 tokens nine million.",
+        "Add an equality, as in `word[i] = word[j] and …`, or bound the distance: `with max_gap = 50`.",
+    ),
     "place-in-relation": (
         "A clique that joins two positions has no anchor at which a bare name could be read.",
         "Say at which position it is read, as in `word[i]` or `word[j-1]`.",

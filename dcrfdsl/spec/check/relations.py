@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..expressions import Apply, Named, Reference
+from ..expressions import And, Apply, Equals, Named, Reference
 from ..functions import FUNCTIONS
 from ..model import CliqueSpec, plain
 from ..spans import Path
@@ -96,9 +96,31 @@ def gaps_and_edges(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("idle-setting", message, (*path, "edges"), "has no effect", severity="warning")
 
 
+def no_equality(context: Context) -> Iterator[Diagnostic]:
+    """Positions are joined on equal values; without an equality every pair of a sentence has to be tried."""
+    for path, clique in _relational(context):
+        if clique.where is None or len(clique.positions) != 2 or clique.max_gap is not None:
+            continue
+        parts = clique.where.parts if isinstance(clique.where, And) else (clique.where,)
+        if any(isinstance(part, Equals) and not part.negated and len(_positions_of(part)) == 2 for part in parts):
+            continue
+        first, second = clique.positions
+        message = f"no equality joins `{first}` and `{second}`: every pair of positions of a sentence is tried"
+        remedy = f"add one with `and`, as in `word[{first}] = word[{second}]`, or bound the distance by `max_gap`"
+        yield context.complaint(
+            "no-equality", message, (*path, "where"), "joins by trying", help=remedy, severity="warning"
+        )
+
+
+def _positions_of(part: Node) -> set[str]:
+    """The named positions that a condition reads."""
+    places = [node.place for _, node in nodes(part, ()) if isinstance(node, Reference | Apply)]
+    return {place.position for place in places if isinstance(place, Named)}
+
+
 def _number(context: Context, value: int | Reference | None) -> int | None:
     found = plain(context.spec.settled(value)) if isinstance(value, Reference) else value
     return found if isinstance(found, int) else None
 
 
-RULES: tuple[Rule, ...] = (two_positions, place_of_each_term, gaps_and_edges)
+RULES: tuple[Rule, ...] = (two_positions, place_of_each_term, no_equality, gaps_and_edges)
