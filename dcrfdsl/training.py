@@ -25,7 +25,6 @@ from .inference import METHODS, Binder, MixedMethod, Workers, choose_method
 from .model import TrainedModel
 from .optimizers import OPTIMIZERS, Iteration, Outcome
 from .record import TrainingRecord
-from .spec.check import check_or_raise
 from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
 from .spec.settings import MethodSettings, TrainSettings
@@ -56,10 +55,8 @@ def fit(
     on_iteration: called after each iteration.   should_stop: polled then; True ends training with the weights at hand.
 
     Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
-    with every mistake of a resolved template, and where the data does not fit the model.
+    where the data does not fit the model.
     """
-    if isinstance(model, Resolved):
-        check_or_raise(model, stage=stage, registered=tuple(registered or ()))
     spec = model.require() if isinstance(model, Resolved) else model
     directories: Mapping[str, Path] = model.directories if isinstance(model, Resolved) else {}
     if corpus.num_tokens == 0:

@@ -93,7 +93,7 @@ def training_file() -> Path:
 def template(name: str) -> Path:
     path = SHARED / "design" / "examples" / f"{name}.dcrf"
     if not path.exists():
-        raise Skip(f"{name}.dcrf is not beside the repository, at ../shared/design/examples")
+        raise Skip(f"{name}.dcrf is not beside the repository")
     return path
 
 
