@@ -20,7 +20,10 @@ PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """How the weights came about. `before` are the records of earlier stages."""
+    """How the weights came about. `before` are the records of earlier stages.
+
+    gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
+    """
 
     stage: str = ""
     objective: float = float("nan")
@@ -37,6 +40,8 @@ class TrainingRecord:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     before: tuple[Mapping[str, Any], ...] = ()
+    gradient_norm: float = float("nan")
+    gap: float | None = None
 
     @classmethod
     def of(
@@ -67,7 +72,16 @@ class TrainingRecord:
             tuple(notes),
             {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
             before,
+            outcome.gradient_norm,
+            outcome.gap,
         )
+
+    @property
+    def end(self) -> str:
+        """The objective, and how near its least value is, in words."""
+        if self.gap is not None:
+            return f"objective {self.objective:.4f} (at most {self.gap:.2g} above the least)"
+        return f"objective {self.objective:.4f} (gradient norm {self.gradient_norm:.2g})"
 
 
 def _settings_record(settings: TrainSettings) -> dict[str, Any]:

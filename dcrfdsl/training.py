@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,7 @@ def fit(
             weight_precisions(settings, spec.cliques, parameters),
             workers,
             clamped,
+            gold.codes.T.ravel(),
         )
         raise_if_any(no_labelling(corpus, objective.contradictions()))
         outcome = _best_of_starts(
@@ -191,9 +193,17 @@ def _run_stage(
     minimise = OPTIMIZERS[settings.optimizer.method]
     outcome = minimise(objective, start.copy(), settings.optimizer, watch)
     if settings.patience is not None and best is not None and best[1] < outcome.iterations and not outcome.converged:
-        value, _ = objective.value_and_gradient(best[2])
+        value, gradient = objective.value_and_gradient(best[2])
         reason = f"no better dev score for {settings.patience} iterations; weights of iteration {best[1]} kept"
-        outcome = Outcome(best[2], value, outcome.iterations, outcome.evaluations + 1, False, outcome.seconds, reason)
+        outcome = replace(
+            outcome,
+            weights=best[2],
+            objective=value,
+            evaluations=outcome.evaluations + 1,
+            reason=reason,
+            gradient_norm=float(np.linalg.norm(gradient)),
+            gap=objective.gap(gradient),
+        )
     return outcome
 
 

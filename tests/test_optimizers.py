@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dcrfdsl.optimizers import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.memory import PairMemory
 from dcrfdsl.spec.settings import LbfgsSettings
 
 Floats = NDArray[np.float64]
@@ -70,3 +71,71 @@ def test_an_objective_that_stays_inexact_is_said_to_stop_the_search() -> None:
     assert not outcome.converged
     assert outcome.stalled
     assert "line search" in outcome.reason
+
+
+class Valley:
+    """Rosenbrock's function in pairs of weights: a curved valley with its floor at (1, 1); infinite far from it."""
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        if np.abs(weights).max() > 3.0:
+            return np.inf, np.full_like(weights, np.nan)
+        x, y = weights[::2], weights[1::2]
+        bend = y - x**2
+        gradient = np.empty_like(weights)
+        gradient[::2], gradient[1::2] = -400.0 * bend * x - 2.0 * (1.0 - x), 200.0 * bend
+        return float(np.sum(100.0 * bend**2 + (1.0 - x) ** 2)), gradient
+
+    def sharpen(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("name", list(OPTIMIZERS))
+def test_a_curved_valley_is_followed_although_long_steps_leave_the_domain(name: str) -> None:
+    start = np.tile([-1.2, 1.0], 10)
+    outcome = OPTIMIZERS[name](Valley(), start, LbfgsSettings(tolerance=1e-9), watch)
+    assert outcome.converged
+    assert outcome.weights == pytest.approx(1.0, abs=1e-5)
+
+
+def textbook_direction(gradient: Floats, moves: list[Floats], changes: list[Floats], metric: Floats | None) -> Floats:
+    """The two loops of Nocedal & Wright, algorithm 7.4, from the mean of both first guesses where there are two."""
+    q, alphas = gradient.copy(), []
+    for s, y in zip(reversed(moves), reversed(changes), strict=True):
+        alphas.append((s @ q) / (s @ y))
+        q = q - alphas[-1] * y
+    if moves:
+        s, y = moves[-1], changes[-1]
+        plain = (s @ y) / (y @ y)
+        r = plain * q if metric is None else 0.5 * (plain * q + (s @ y) / (y @ (metric * y)) * metric * q)
+    else:
+        r = q if metric is None else metric * q
+    for s, y, alpha in zip(moves, changes, reversed(alphas), strict=True):
+        r = r + (alpha - (y @ r) / (s @ y)) * s
+    return -r
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["plain", "with curvature"])
+@pytest.mark.parametrize("pairs", [0, 1, 3, 4, 7, 11])
+def test_directions_are_those_of_the_two_loops_over_the_newest_pairs(pairs: int, known: bool) -> None:
+    size, num_weights = 4, 2000
+    generator = np.random.default_rng(pairs)
+    curvature = generator.uniform(0.5, 50.0, num_weights)
+    memory = PairMemory(Quadratic(0.0, 0.0), num_weights, size, curvature if known else None)
+    point, gradient = generator.normal(size=(2, num_weights))
+    moves: list[Floats] = []
+    changes: list[Floats] = []
+    for _ in range(pairs):
+        memory.direction(gradient)
+        move = generator.normal(size=num_weights).astype(np.float32).astype(float)  # as they are remembered
+        change = (curvature * move).astype(np.float32).astype(float)
+        memory.add(point + move, point, gradient + change, gradient)
+        point, gradient = point + move, gradient + change
+        moves, changes = [*moves, move][-size:], [*changes, change][-size:]
+    expected = textbook_direction(gradient, moves, changes, 1.0 / curvature if known else None)
+    np.testing.assert_allclose(memory.direction(gradient), expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_pair_without_curvature_is_not_remembered() -> None:
+    memory = PairMemory(Quadratic(0.0, 0.0), 3, 4, None)
+    memory.add(np.array([1.0, 0.0, 0.0]), np.zeros(3), np.array([-1.0, 0.0, 0.0]), np.zeros(3))
+    assert not memory.pairs

@@ -138,7 +138,7 @@ def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, t
     how = f"converged ({record.reason})" if record.converged else f"not converged ({record.reason})"
     talk(
         f"{how} after {record.iterations} iterations in {duration(record.seconds)}: "
-        f"objective {record.objective:.4f}, {model.num_weights:,} weights"
+        f"{record.end}, {model.num_weights:,} weights"
     )
     talk()
     return model

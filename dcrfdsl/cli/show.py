@@ -62,7 +62,7 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         talk(line)
     record = trained.record
     talk(
-        f"{trained.num_weights:,} weights; stage `{record.stage}`: objective {record.objective:.4f} after "
+        f"{trained.num_weights:,} weights; stage `{record.stage}`: {record.end} after "
         f"{record.iterations} iterations, {'converged' if record.converged else 'not converged'}"
     )
     talk()

@@ -121,7 +121,7 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
     how = "converged" if record.converged else f"not converged ({record.reason})"
     talk(
         f"{how} after {record.iterations} iterations in {report.duration(record.seconds)}: "
-        f"objective {record.objective:.4f}, {model.num_weights:,} weights"
+        f"{record.end}, {model.num_weights:,} weights"
     )
     name = shlex.quote(str(output))
     talk(f"{output} written ({report.file_size(output)}); next:")

@@ -11,8 +11,9 @@ Under message passing log Z is Bethe's approximation and E the pseudo-marginals.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,16 @@ from ..inference.potentials import BoundData
 from ..inference.status import RunStatus
 from ..kernels.packed import collect_gradient
 from ..kernels.tables import add_bias_gradient
+from .batches import LikelihoodBatches
 
 __all__ = ["Clamped", "Likelihood"]
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
 MOST_RUNS, FEWEST_RUNS = 16, 2
 SLICES = 8  # of the weights, for threads
+FEWEST_SENTENCES = 256  # that are trained in batches: with fewer, L-BFGS alone is as fast
 
 
 def gradient_runs(num_cells: int, num_firing: int) -> int:
@@ -65,7 +69,8 @@ class Likelihood:
 
     `total_status` sums how inference ended over all evaluations.
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
-    any.   precision: 1/v of each weight's gaussian prior [W], 0 for none.
+    any.   precision: 1/v of each weight's gaussian prior [W], 0 for none.   labelling: the known states of all
+    variables, see `BoundData.labelling_off`; needed for batches only.
     """
 
     def __init__(
@@ -76,8 +81,9 @@ class Likelihood:
         precision: Floats,
         workers: Workers,
         clamped: Clamped | None = None,
+        labelling: NDArray[np.int32] | None = None,
     ):
-        self.data, self.method, self.clamped = data, method, clamped
+        self.data, self.method, self.clamped, self.labelling = data, method, clamped, labelling
         method.remember()
         if clamped is not None:
             clamped.method.remember()
@@ -167,6 +173,25 @@ class Likelihood:
         for begin, end in self.clamped.runs(0, self.data.num_sequences):
             self.clamped.method.expectations(potentials, begin, end, out, nothing, cells)
         return out.summary().impossible
+
+    def batches(self) -> LikelihoodBatches | None:
+        """The likelihood in batches, if every label is known and there are enough sentences. Made anew at each call."""
+        if self.clamped is not None or self.labelling is None or self.data.num_sequences < FEWEST_SENTENCES:
+            return None
+        return LikelihoodBatches(self.data, self.method, self.precision, self.labelling, self.workers, self._partial)
+
+    def gap(self, gradient: Floats) -> float | None:
+        """Bound on L(λ) − min L by the penalty alone, which curves L by 1/v in each weight: ½ Σ_k v_k (∂L/∂λ_k)².
+
+        None where a weight has no penalty, inference is approximate, or labels are summed out (L is not convex then).
+        """
+        if self.clamped is not None or self.method.approximate or not self.precision.all():
+            return None
+        return float(0.5 * np.sum(gradient**2 / self.precision))
+
+    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
+        """`task(first, last)` for stretches that make up all weights, by the threads there are."""
+        return self.workers.map(task, self._slices)
 
     def sharpen(self) -> bool:
         """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""

@@ -58,10 +58,13 @@ for _stale in _DIRECTORY.parent.glob("kernels-*"):
 
 with _cached_in(_DIRECTORY):
     from . import (  # noqa: F401
+        batches,
         beliefs,
+        blocks,
         chain,
         contraction,
         dense,
+        descent,
         gibbs,
         mean_field,
         messages,
@@ -73,7 +76,9 @@ with _cached_in(_DIRECTORY):
         search,
         sequences,
         shuffle,
+        summing,
         tables,
         trw,
+        trw_beliefs,
         viterbi,
     )  # fmt: skip

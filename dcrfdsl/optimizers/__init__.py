@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import Table
+from .auto import minimise_auto
 from .lbfgs import minimise_lbfgs
-from .objective import Iteration, Objective, Outcome, Watch
+from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
 
-__all__ = ["OPTIMIZERS", "Iteration", "Objective", "Outcome", "Watch"]
+__all__ = ["OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "Watch"]
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(
-    "optimizer", {"lbfgs": minimise_lbfgs, "auto": minimise_lbfgs}
+    "optimizer", {"lbfgs": minimise_lbfgs, "auto": minimise_auto}
 )

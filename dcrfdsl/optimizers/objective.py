@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Iteration", "Objective", "Outcome", "Watch"]
+__all__ = ["Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "Watch"]
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
 
 class Objective(Protocol):
@@ -22,6 +23,39 @@ class Objective(Protocol):
 
     def sharpen(self) -> bool:
         """Computes values more exactly from now on; False if they are as exact as they get."""
+
+
+class Batches(Protocol):
+    """An objective as a sum over `count` batches and a penalty ½ Σ precision λ²."""
+
+    precision: Floats  # [W]
+    share: Floats  # [W] of the precision, for each batch that touches the weight
+
+    @property
+    def count(self) -> int: ...
+
+    def begin(self, weights: Floats) -> None:
+        """Gradients are taken at `weights` [W] from now on; the caller changes them in place and says so by `moved`."""
+
+    def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
+        """Value of a batch without penalty, the weights that it touches, and its gradient in them."""
+
+    def moved(self, number: int) -> None:
+        """The weights that batch `number` touches were changed."""
+
+
+@runtime_checkable
+class PartedObjective(Objective, Protocol):
+    """An objective that comes in batches, that lends its threads, and that knows how far the optimum may be."""
+
+    def batches(self) -> Batches | None:
+        """None where steps on batches would not help."""
+
+    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
+        """`task(first, last)` for stretches that make up all weights, in order; the cut depends on the model only."""
+
+    def gap(self, gradient: Floats) -> float | None:
+        """How far the value is above the least one, at most, where the gradient [W] is this; None where unknown."""
 
 
 class Iteration(NamedTuple):
@@ -43,7 +77,10 @@ Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found."""
+    """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found.
+
+    gap: how far the objective is above the least one, at most; None where that is not known.
+    """
 
     weights: Floats
     objective: float
@@ -53,3 +90,5 @@ class Outcome:
     seconds: float
     reason: str
     stalled: bool = False
+    gradient_norm: float = float("nan")
+    gap: float | None = None

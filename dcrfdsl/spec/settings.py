@@ -185,10 +185,17 @@ class IisSettings(_Planned):
 
 
 class AutoOptimizer(LbfgsSettings):
-    """The optimizer that fits the criterion and the prior; today always L-BFGS, with more memory than `lbfgs` has."""
+    """The optimizer that fits the criterion: L-BFGS, where it helps after a start by AdaGrad on batches of sentences.
+
+    `epochs`: passes of the start over the data, `rate`: about how far a weight moves in its first step, `seed`: of the
+    order of batches.
+    """
 
     method = "auto"
     memory: int = Field(default=20, ge=1, le=100)
+    epochs: int = Field(default=3, ge=0)
+    rate: float = Field(default=0.5, gt=0)
+    seed: int = Field(default=0, ge=0)
 
 
 # criteria -------------------------------------------------------------------------------------------------------

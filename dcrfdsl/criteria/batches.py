@@ -1,0 +1,126 @@
+"""The likelihood as a sum over batches, runs of whole sequences that are cut once: each gradient costs part of a pass.
+
+A batch touches few of the weights: those of the features that fire in it, and the biases. Its gradient is zero
+elsewhere, and neither inference nor a step on it looks at the rest. The penalty of a weight is shared out evenly among
+the batches that touch it. Not here: steps (`optimizers.start`), the exact objective (`likelihood`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inference.methods import Expectations, SequenceMethod, Workers
+from ..inference.potentials import BoundData, Potentials
+from ..kernels.batches import collect_touched, count_labelling, firing_runs, move_cells
+from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
+
+__all__ = ["LikelihoodBatches"]
+
+Floats = NDArray[np.float64]
+MOST_BATCHES = 64  # between 32 and 256 the number of passes that follow hardly changes
+SENTENCES = 16  # that a batch has at least; with fewer, what comes with each call of inference would take the time
+PARTS = 2  # of a batch, for threads
+
+
+class _Batch(NamedTuple):
+    """A run of sequences. Of the weights that it touches, the few that its labels count are stored with the counts."""
+
+    first: int
+    last: int
+    touched: NDArray[np.int32]  # in the order of their cells, biases first
+    counted: NDArray[np.int32]  # places in `touched`
+    counts: Floats
+
+
+class LikelihoodBatches:
+    """Batches of a data set of which every label is known. The same floats for any number of threads.
+
+    partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: as in `Likelihood`.
+    labelling: the known states, see `BoundData.labelling_off`.
+    """
+
+    def __init__(
+        self,
+        data: BoundData,
+        method: SequenceMethod,
+        precision: Floats,
+        labelling: NDArray[np.int32],
+        workers: Workers,
+        partial: Floats,
+    ):
+        self.data, self.method, self.workers = data, method, workers
+        self.precision = precision
+        self._cell_of = data.cell_of_weight()
+        self._partial = partial[:PARTS]
+        self._partial.fill(0.0)
+        self._expected = np.zeros((len(self._partial), len(data.hard)))
+        self._out = Expectations.empty(data, approximate=method.approximate)
+        self._batches = self._cut(labelling)
+        times = np.zeros(data.num_weights, np.int32)
+        for batch in self._batches:
+            times[batch.touched] += 1
+        self.share = precision / np.maximum(times, 1)
+        self.begin(np.zeros(data.num_weights))
+
+    @property
+    def count(self) -> int:
+        return len(self._batches)
+
+    def _cut(self, labelling: NDArray[np.int32]) -> list[_Batch]:
+        d, cell_of, gradient = self.data, self._cell_of, self._partial
+        bindings, num_bias = d.bindings, d.bindings.num_bias
+        lengths = np.diff(bindings.run_off)
+        seen = np.zeros(len(lengths), np.bool_)
+        belief = np.zeros(int(d.shapes.local_end.max(initial=0)))
+        nothing = np.zeros(0, np.int32), np.zeros(0)
+        batches = []
+        for first, last in d.chunks(min(MOST_BATCHES, d.num_sequences // SENTENCES)):
+            fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
+            start, many = bindings.run_off[fires], lengths[fires]
+            entry = np.repeat(start - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+            entry = entry[np.argsort(cell_of[num_bias + entry], kind="stable")]
+            touched = np.concatenate([np.arange(num_bias), num_bias + entry]).astype(np.int32)
+            expected, counts = np.zeros(len(d.hard)), np.empty(len(touched))
+            count_labelling(
+                first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
+                gradient[0],
+            )  # fmt: skip
+            collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
+            add_bias_gradient(bindings, expected, counts)  # biases come first in every list
+            counted = np.flatnonzero(counts).astype(np.int32)
+            batches.append(_Batch(first, last, touched, counted, counts[counted]))
+        return batches
+
+    def begin(self, weights: Floats) -> None:
+        """Gradients are taken at `weights` [W] from now on, which the caller changes in place; see `moved`."""
+        self._weights = weights
+        self._cells = self.data.potentials(weights).weights
+
+    def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
+        """Value of a batch without its penalty, the weights that it touches, and its gradient in them."""
+        d, batch = self.data, self._batches[number]
+        log_base = base_tables(self._weights, d.bindings, d.hard)
+        potentials = Potentials(self._cells, log_base, *exponentiate_base(log_base, d.kinds))
+        cuts = np.unique(np.linspace(batch.first, batch.last, len(self._partial) + 1).astype(int)).tolist()
+        number_of = {begin: part for part, begin in enumerate(cuts)}
+
+        def run(begin: int, end: int) -> None:
+            part = number_of[begin]
+            self.method.expectations(potentials, begin, end, self._out, self._partial[part], self._expected[part])
+
+        self._expected.fill(0.0)
+        self.workers.map(run, list(itertools.pairwise(cuts)))
+        gradient = np.empty(len(batch.touched))
+        score = collect_touched(
+            batch.touched, self._cell_of, self._partial, batch.counted, batch.counts, self._weights, gradient
+        )
+        add_bias_gradient(d.bindings, self._expected.sum(axis=0), gradient)
+        return float(self._out.log_z[batch.first : batch.last].sum()) - score, batch.touched, gradient
+
+    def moved(self, number: int) -> None:
+        """Says that the weights which a batch touches were changed."""
+        move_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)

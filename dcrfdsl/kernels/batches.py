@@ -1,0 +1,94 @@
+"""A data set in batches: the weights that a run of sequences touches, the counts of its labels, its gradient.
+
+Not here: the cut into batches (`criteria.batches`), steps (`descent`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiling import kernel
+from .tables import scatter_gradient
+
+__all__ = ["collect_touched", "count_labelling", "firing_runs", "move_cells"]
+
+
+@kernel
+def firing_runs(first, last, shapes, kinds, rows, seen):
+    """The features that fire in the sequences `first` to `last`, each once, as their numbers in `Bindings.run_off`.
+
+    seen [features of all cliques]: all False, and left so.
+    """
+    found = np.empty(len(seen), np.int64)
+    n = 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            k = shapes.fac_kind[f]
+            if shapes.fac_table[f] < shapes.local_start or kinds.fixed[k]:
+                continue
+            row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
+            for i in range(rows.row_off[row], rows.row_off[row + 1]):
+                run = kinds.run_base[k] + rows.feature[i]
+                if not seen[run]:
+                    seen[run] = True
+                    found[n] = run
+                    n += 1
+    for i in range(n):
+        seen[found[i]] = False
+    return found[:n].copy()
+
+
+@kernel
+def count_labelling(first, last, shapes, kinds, bindings, rows, labelling, off, belief, expected, gradient):
+    """Adds the counts of the features at a labelling: the expectations of a distribution that is all on it.
+
+    labelling: sequence s has its states from off[s] on.   belief: zeros up to the end of the longest sequence's local
+    tables, and left so.   expected [shared cells], gradient: as inference adds to them.
+    """
+    for s in range(first, last):
+        g = rows.shape[s]
+        v0 = shapes.var_off[g]
+        for mass in (1.0, 0.0):  # the mass is put on the labelling, and taken away after it was counted
+            for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+                at = 0
+                for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
+                    v = shapes.scope[e]
+                    at = at * shapes.card[v0 + v] + labelling[off[s] + v]
+                at += shapes.fac_table[f]
+                if at >= shapes.local_start:
+                    belief[at] = mass
+                else:
+                    expected[at] += mass
+            if mass > 0.0:
+                scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+
+
+@kernel
+def collect_touched(touched, cell_of, partial, counted, counts, weights, out):
+    """out[i] = Σ_r partial[r, cell of touched[i]], less counts[j] at i = counted[j]; the cells are zero afterwards.
+
+    Returns Σ counts λ.
+    """
+    for i in range(len(touched)):
+        total = 0.0
+        cell = cell_of[touched[i]]
+        if cell >= 0:
+            for r in range(len(partial)):
+                total += partial[r, cell]
+                partial[r, cell] = 0.0
+        out[i] = total
+    score = 0.0
+    for j in range(len(counted)):
+        out[counted[j]] -= counts[j]
+        score += counts[j] * weights[touched[counted[j]]]
+    return score
+
+
+@kernel
+def move_cells(touched, cell_of, weights, cells):
+    """Copies the touched weights to their cells."""
+    for i in range(len(touched)):
+        cell = cell_of[touched[i]]
+        if cell >= 0:
+            cells[cell] = weights[touched[i]]

@@ -1,0 +1,58 @@
+"""The optimizer that is taken where none is named: a start on batches, then L-BFGS with what it found.
+
+It stops by the same rule as L-BFGS, at the same optimum. Where the objective has no batches (few sentences; labels that
+are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spec.settings import AutoOptimizer
+from .lbfgs import Progress, descend
+from .objective import Objective, Outcome, PartedObjective, Watch
+from .start import start_on_batches
+
+__all__ = ["minimise_auto"]
+
+Floats = NDArray[np.float64]
+
+
+def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+    """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
+    progress = Progress(objective, start, settings, watch)
+    curvature = None
+    if isinstance(objective, PartedObjective) and settings.epochs > 0 and progress.norm > 0.0:
+        curvature = _start(progress, objective, settings)
+        if progress.reason:
+            return progress.outcome()
+    descend(progress, curvature)
+    return progress.outcome()
+
+
+def _start(progress: Progress, objective: PartedObjective, settings: AutoOptimizer) -> Floats | None:
+    """Moves `progress` to where batches lead, if there are any and that is lower; returns the curvature there."""
+    batches = objective.batches()
+    if batches is None:
+        return None
+    origin, value, gradient = progress.weights, progress.value, progress.gradient
+    stopped = False
+
+    def after_pass(seen: float, norm: float, weights: Floats) -> bool:
+        nonlocal stopped
+        progress.evaluations += 1
+        stopped = progress.report(seen, norm, weights)
+        return stopped or progress.iterations >= progress.settings.max_iterations
+
+    weights = origin.copy()
+    curvature = start_on_batches(batches, weights, settings.epochs, settings.rate, settings.seed, after_pass)
+    progress.weights = weights
+    progress.evaluate_again()
+    if not progress.value < value:
+        progress.weights, progress.value, progress.gradient = origin, value, gradient
+        progress.norm = progress.start_norm
+        curvature = None
+    if stopped:
+        progress.reason = "stopped on request"
+    return curvature

@@ -1,0 +1,144 @@
+"""The likelihood in batches: what steps on it rest upon, and where training that begins on batches ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from template_cases import CASES, Case
+
+from dcrfdsl.assembly import assemble
+from dcrfdsl.criteria import CRITERIA
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.inference import METHODS, Binder, Workers
+from dcrfdsl.optimizers import OPTIMIZERS, Iteration
+from dcrfdsl.spec.settings import AutoOptimizer, BpSettings, ExactSettings, LbfgsSettings, MethodSettings
+
+Floats = NDArray[np.float64]
+MANY = 300  # sentences at least, by repetition: enough for batches
+PRECISION = 0.5
+
+
+class Problem(NamedTuple):
+    objective: Likelihood
+    precision: Floats
+
+
+def problem(
+    case: Case, settings: MethodSettings | None = None, threads: int = 1, packed: bool = True, sentences: int = MANY
+) -> Problem:
+    settings = settings or ExactSettings()
+    many = replace(case, sentences=case.sentences * -(-sentences // len(case.sentences)))
+    resolved, corpus = many.resolved(), many.corpus()
+    parts = assemble(resolved.require(), corpus, resolved.directories, {})
+    parameters, counts = parts.learn_parameters()
+    entry = METHODS[settings.method]
+    binder = Binder(parts.graph, parameters, programs=entry.programs)
+    data = binder.bind(parts.rows, corpus.sentence_off, parts.relations)
+    data = data.packed() if packed else data
+    precision = np.full(parameters.num_weights, PRECISION)
+    labelling = parts.gold.codes.T.ravel()
+    objective = CRITERIA["likelihood"](
+        data, entry.build(data, settings), counts, precision, Workers(threads), None, labelling
+    )
+    return Problem(objective, precision)
+
+
+def watch(step: Iteration, weights: Floats) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["packed", "plain"])
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_batches_add_up_to_that_of_all(name: str, packed: bool) -> None:
+    objective, precision = problem(CASES[name], packed=packed)
+    weights = np.random.default_rng(1).normal(0.0, 0.7, objective.num_weights)
+    value, gradient = objective.value_and_gradient(weights)
+    batches = objective.batches()
+    assert batches is not None and batches.count > 1
+    batches.begin(weights)
+    total, summed, share = 0.0, np.zeros_like(weights), np.zeros_like(weights)
+    for number in range(batches.count):
+        own, touched, part = batches.gradient(number)
+        assert len(np.unique(touched)) == len(touched)
+        total += own
+        summed[touched] += part
+        share[touched] += batches.share[touched]
+    fires = share > 0.0
+    np.testing.assert_allclose(share[fires], precision[fires], rtol=1e-12)
+    np.testing.assert_allclose(summed + precision * weights, gradient, atol=1e-9)
+    assert total + 0.5 * float(precision @ weights**2) == pytest.approx(value, rel=1e-12)
+
+
+def test_a_batch_sees_the_weights_that_were_moved() -> None:
+    objective, _ = problem(CASES["chain"])
+    batches = objective.batches()
+    assert batches is not None
+    weights = np.zeros(objective.num_weights)
+    batches.begin(weights)
+    _, touched, before = batches.gradient(1)
+    weights[touched] += 0.3
+    batches.moved(1)
+    _, _, after = batches.gradient(1)
+    fresh = objective.batches()
+    assert fresh is not None
+    fresh.begin(weights)
+    _, _, expected = fresh.gradient(1)
+    assert np.abs(after - before).max() > 1e-3
+    np.testing.assert_allclose(after, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [ExactSettings(), BpSettings()], ids=lambda s: s.method)
+@pytest.mark.parametrize("name", ["chain", "factorial"])
+def test_training_gives_the_same_floats_for_any_number_of_threads(name: str, settings: MethodSettings) -> None:
+    ends = []
+    for threads in (1, 2, 3):
+        objective, _ = problem(CASES[name], settings, threads)
+        start = np.zeros(objective.num_weights)
+        ends.append(OPTIMIZERS["auto"](objective, start, AutoOptimizer(max_iterations=12), watch).weights)
+    assert np.array_equal(ends[0], ends[1])
+    assert np.array_equal(ends[0], ends[2])
+
+
+@pytest.mark.parametrize("optimizer", [AutoOptimizer(tolerance=1e-8), LbfgsSettings(tolerance=1e-8)])
+@pytest.mark.parametrize("name", CASES)
+def test_every_optimizer_ends_where_another_library_does(name: str, optimizer: LbfgsSettings) -> None:
+    objective, _ = problem(CASES[name])
+    start = np.zeros(objective.num_weights)
+    outcome = OPTIMIZERS[optimizer.method](objective, start, optimizer, watch)
+    other = minimize(
+        objective.value_and_gradient, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-7, "ftol": 0}
+    )
+    assert outcome.converged
+    assert outcome.objective == pytest.approx(other.fun, rel=1e-9)
+    # the penalty curves by PRECISION at least, so points are as close as gradients are small
+    assert np.abs(outcome.weights - other.x).max() < 1e-3
+
+
+@pytest.mark.parametrize("iterations", [1, 5, 20])
+def test_the_gap_bounds_how_far_the_optimum_is(iterations: int) -> None:
+    objective, _ = problem(CASES["factorial"])
+    start = np.zeros(objective.num_weights)
+    best = OPTIMIZERS["lbfgs"](objective, start, LbfgsSettings(tolerance=1e-9), watch)
+    stopped = OPTIMIZERS["lbfgs"](objective, start, LbfgsSettings(max_iterations=iterations), watch)
+    assert best.gap is not None and stopped.gap is not None
+    assert 0.0 < stopped.objective - best.objective <= stopped.gap
+    assert best.gap < 1e-6
+
+
+def test_there_is_no_bound_where_inference_is_approximate_or_a_weight_has_no_penalty() -> None:
+    approximate, _ = problem(CASES["factorial"], BpSettings())
+    free, precision = problem(CASES["factorial"])
+    precision[0] = 0.0
+    for objective in (approximate, free):
+        _, gradient = objective.value_and_gradient(np.zeros(objective.num_weights))
+        assert objective.gap(gradient) is None
+
+
+def test_few_sentences_are_not_cut() -> None:
+    objective, _ = problem(CASES["chain"], sentences=20)
+    assert objective.batches() is None
