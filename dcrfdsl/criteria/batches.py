@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..inference.methods import Expectations, SequenceMethod, Workers
 from ..inference.potentials import BoundData, Potentials
-from ..kernels.batches import collect_touched, count_labelling, firing_runs, move_cells
+from ..kernels.batches import collect_touched, count_labelling, firing_runs, list_touched, move_cells
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
 
 __all__ = ["LikelihoodBatches"]
@@ -80,10 +80,9 @@ class LikelihoodBatches:
         batches = []
         for first, last in d.chunks(min(MOST_BATCHES, d.num_sequences // SENTENCES)):
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
-            start, many = bindings.run_off[fires], lengths[fires]
-            entry = np.repeat(start - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
-            entry = entry[np.argsort(cell_of[num_bias + entry], kind="stable")]
-            touched = np.concatenate([np.arange(num_bias), num_bias + entry]).astype(np.int32)
+            fires = fires[lengths[fires] > 0]
+            fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")]
+            touched = list_touched(num_bias, fires, bindings.run_off)
             expected, counts = np.zeros(len(d.hard)), np.empty(len(touched))
             count_labelling(
                 first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,

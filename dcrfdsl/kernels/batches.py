@@ -10,7 +10,7 @@ import numpy as np
 from .compiling import kernel
 from .tables import scatter_gradient
 
-__all__ = ["collect_touched", "count_labelling", "firing_runs", "move_cells"]
+__all__ = ["collect_touched", "count_labelling", "firing_runs", "list_touched", "move_cells"]
 
 
 @kernel
@@ -37,6 +37,23 @@ def firing_runs(first, last, shapes, kinds, rows, seen):
     for i in range(n):
         seen[found[i]] = False
     return found[:n].copy()
+
+
+@kernel
+def list_touched(num_bias, runs, run_off):
+    """The biases, then the weights of the features `runs` one after another, as [weights] int32."""
+    total = num_bias
+    for r in runs:
+        total += run_off[r + 1] - run_off[r]
+    out = np.empty(total, np.int32)
+    for w in range(num_bias):
+        out[w] = w
+    at = num_bias
+    for r in runs:
+        for e in range(run_off[r], run_off[r + 1]):
+            out[at] = num_bias + e
+            at += 1
+    return out
 
 
 @kernel
