@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .answers import Engine, Labelled
+from .answers import Answers, Engine, Labelled
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels, encode_labels, stranger_tokens
 from .errors import data_error
@@ -99,22 +99,28 @@ class TrainedModel:
 
     # Every method that asks about labellings takes `given`: labels known beforehand, to which all answers then keep.
 
+    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Answers:
+        """A corpus with its features, which the methods below take in its place: extracted once for several of them."""
+        return self._engine.on(corpus, given)
+
     def predict(
         self,
-        corpus: Corpus,
+        corpus: Corpus | Answers,
         *,
         threads: int | None = None,
         decode: str | None = None,
         given: EncodedLabels | None = None,
     ) -> Prediction:
         """Labels every token. `decode`: `joint` or `marginal`, by default what the template says."""
-        return self._prediction(self._engine.on(corpus, given).best(self.weights, Workers(threads), decode))
+        answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
+        return self._prediction(answers.best(self.weights, Workers(threads), decode))
 
     def marginals(
-        self, corpus: Corpus, *, threads: int | None = None, given: EncodedLabels | None = None
+        self, corpus: Corpus | Answers, *, threads: int | None = None, given: EncodedLabels | None = None
     ) -> tuple[dict[str, Floats], RunStatus]:
         """p(y_t = state | x) of every variable, [N, states], and how inference ended."""
-        found, status = self._engine.on(corpus, given).marginals(self.weights, Workers(threads))
+        answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
+        found, status = answers.marginals(self.weights, Workers(threads))
         return dict(zip(self.states, found, strict=True)), status
 
     def clique_marginals(
@@ -124,14 +130,15 @@ class TrainedModel:
         return self._engine.on(corpus, given).clique_marginals(self.weights)
 
     def nbest(
-        self, corpus: Corpus, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
+        self, corpus: Corpus | Answers, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
     ) -> NBest:
         """The `count` best labellings of each sentence: exact, with probabilities, wherever exact inference fits.
 
         Latent variables are summed out; where that and the search do not go together exactly, the best of those that
         other methods propose.
         """
-        return self._engine.on(corpus, given).nbest(self.weights, Workers(threads), count)
+        answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
+        return answers.nbest(self.weights, Workers(threads), count)
 
     def sample(
         self,

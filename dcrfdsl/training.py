@@ -78,7 +78,8 @@ def fit(
     for label, settings in chain:
         method_name, method_settings = choose_method(graph, settings.infer or inference_settings(spec))
         entry = METHODS[method_name]
-        data = Binder(graph, parameters, programs=entry.programs).bind(problem.rows, off, problem.relations).packed()
+        data = Binder(graph, parameters, programs=entry.programs).bind(problem.rows, off, problem.relations)
+        data = data.packed(bundled=True)
         clamped = None
         partly = ~gold.complete_sentences(off)
         if partly.any():

@@ -29,7 +29,11 @@ class Problem(NamedTuple):
 
 
 def problem(
-    case: Case, settings: MethodSettings | None = None, threads: int = 1, packed: bool = True, sentences: int = MANY
+    case: Case,
+    settings: MethodSettings | None = None,
+    threads: int = 1,
+    packing: str = "bundled",
+    sentences: int = MANY,
 ) -> Problem:
     settings = settings or ExactSettings()
     many = replace(case, sentences=case.sentences * -(-sentences // len(case.sentences)))
@@ -39,7 +43,7 @@ def problem(
     entry = METHODS[settings.method]
     binder = Binder(parts.graph, parameters, programs=entry.programs)
     data = binder.bind(parts.rows, corpus.sentence_off, parts.relations)
-    data = data.packed() if packed else data
+    data = {"plain": lambda: data, "packed": data.packed, "bundled": lambda: data.packed(bundled=True)}[packing]()
     precision = np.full(parameters.num_weights, PRECISION)
     labelling = parts.gold.codes.T.ravel()
     objective = CRITERIA["likelihood"](
@@ -52,10 +56,10 @@ def watch(step: Iteration, weights: Floats) -> bool:
     return False
 
 
-@pytest.mark.parametrize("packed", [True, False], ids=["packed", "plain"])
+@pytest.mark.parametrize("packing", ["plain", "packed", "bundled"])
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_of_batches_add_up_to_that_of_all(name: str, packed: bool) -> None:
-    objective, precision = problem(CASES[name], packed=packed)
+def test_gradients_of_batches_add_up_to_that_of_all(name: str, packing: str) -> None:
+    objective, precision = problem(CASES[name], packing=packing)
     weights = np.random.default_rng(1).normal(0.0, 0.7, objective.num_weights)
     value, gradient = objective.value_and_gradient(weights)
     batches = objective.batches()

@@ -393,6 +393,32 @@ def test_tag_appends_a_column(trained: Path, capsysbinary: pytest.CaptureFixture
         assert line == (f"{before} {before.split()[-1]}" if before else "")
 
 
+@pytest.mark.parametrize("more", [[], ["--marginals"], ["--nbest", "2"], ["--json"], ["--given"]], ids=" ".join)
+def test_tag_writes_the_same_bytes_with_any_number_of_threads(
+    trained: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    """One chunk after the other, or the next one read while this one is tagged."""
+    monkeypatch.setattr("dcrfdsl.cli.tag._TOKENS_AT_ONCE", 1)
+    found = []
+    for threads in ("1", "2"):
+        asked = ["tag", str(trained / "chunk.model"), str(trained / "train.txt"), "--threads", threads, *more]
+        assert run(asked) == 0
+        found.append(capsysbinary.readouterr().out)
+    assert found[0] == found[1] != b""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_tag_writes_what_comes_before_a_line_that_it_cannot_read(
+    trained: Path, here: Path, capsysbinary: pytest.CaptureFixture[bytes], threads: str
+) -> None:
+    (here / "good.txt").write_text("Growth NN\n\n")
+    (here / "bad.txt").write_text("Growth NN B-NP and more\n\n")
+    assert run(["tag", str(trained / "chunk.model"), "good.txt", "bad.txt", "--threads", threads]) == 1
+    out, err = capsysbinary.readouterr()
+    assert out == b"Growth NN B-NP\n\n"
+    assert b"bad.txt" in err and b"column-count" in err
+
+
 def test_tag_takes_data_without_labels(trained: Path, here: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     (here / "bare.txt").write_text("The DT\ndeficit NN\n")
     (here / "one.txt").write_text("Growth NN\n")

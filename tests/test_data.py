@@ -30,6 +30,7 @@ from dcrfdsl.data import (
     tagged,
 )
 from dcrfdsl.data._scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
+from dcrfdsl.data.conll import cut_at_blank_line
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.spec.expressions import Argument, Text
 from dcrfdsl.spec.model import Column, ColumnType, DataSpec
@@ -343,6 +344,22 @@ def test_sentences_of_any_length_cross_the_blocks_of_a_file(tmp_path: Path) -> N
     assert len(corpus.text_column("word").values) == 1000
     assert corpus.text_column("word").text(8 + 199_999) == "w999"
     assert corpus.token_line[-1] == text.count("\n")
+
+
+def test_a_block_of_many_distinct_cells_reads_back(tmp_path: Path) -> None:
+    """More of them than a table of numbers begins with, the first and the last once more at the end."""
+    words = [f"w{n}" for n in range(10_000)] + ["w0", "w9999"]
+    corpus = read("".join(f"{word} T\n" for word in words), WORD_POS, tmp_path)
+    assert [corpus.text_column("word").text(n) for n in range(len(words))] == words
+    assert len(corpus.text_column("word").values) == 10_000
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("length", [1, 30_000])
+def test_a_block_is_cut_after_its_last_blank_line(ending: str, length: int) -> None:
+    """Also where the sentence after it is longer than the part of the block that is looked through first."""
+    head, tail = f"a T{ending}{ending}b T{ending}{ending}", f"c T{ending}" * length
+    assert cut_at_blank_line((head + tail).encode()) == len(head)
 
 
 def test_a_stream_holds_a_bounded_part_of_the_file() -> None:

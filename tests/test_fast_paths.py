@@ -1,4 +1,5 @@
 """Packed data and the chain kernels against the general path: the same numbers, sentence by sentence, weight by weight.
+And the same bits from any number of threads.
 
 The general path itself is held to enumeration in `test_criteria` and `test_inference`.
 """
@@ -14,7 +15,15 @@ from dcrfdsl.criteria import Likelihood
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.inference.methods import Expectations
 from dcrfdsl.kernels.sequences import score_labellings
-from dcrfdsl.spec.settings import ExactSettings, TrpSettings
+from dcrfdsl.spec.settings import (
+    AutoSettings,
+    BpSettings,
+    ExactSettings,
+    MeanFieldSettings,
+    MethodSettings,
+    TrpSettings,
+    TrwSettings,
+)
 
 
 def long_sentences(states: str, count: int = 40, longest: int = 200) -> list:
@@ -67,7 +76,7 @@ OTHERS = [
 class Problem:
     """A case with its data bound plainly and packed."""
 
-    def __init__(self, case: Case, settings: ExactSettings | TrpSettings | None = None):
+    def __init__(self, case: Case, settings: MethodSettings | None = None):
         self.settings = settings or ExactSettings()
         corpus = case.corpus()
         known = assemble(case.resolved().require(), corpus, {}, {})
@@ -213,3 +222,83 @@ def test_every_clique_on_sites_in_the_sentence_is_packed(name: str) -> None:
     kinds, packed = problem.packed.kinds, problem.packed.rows.packed
     expected = (kinds.feature_set >= 0) & (kinds.inverse_off == -1)
     np.testing.assert_array_equal(packed.is_packed, expected)
+
+
+# features that fire together ----------------------------------------------------------------------------------------
+
+OVERLAPPING = chain(
+    "label y\nclique y: bias, word, word[-1], word[-1] & word, prefix(word, 1..2), suffix(word, 1)\nclique y[-1], y\n",
+    labels(23),
+)
+
+
+def gradient_of(data, settings: MethodSettings, weights: np.ndarray) -> np.ndarray:
+    """Expected counts of the features, weight by weight."""
+    method, potentials = METHODS[settings.method].build(data, settings), data.potentials(weights)
+    out = Expectations.empty(data)
+    cells = np.zeros(data.num_cells)
+    method.expectations(potentials, 0, data.num_sequences, out, cells, np.zeros(len(data.hard)))
+    data.pass_on(cells)
+    cell_of = data.cell_of_weight()
+    return np.where(cell_of >= 0, cells[cell_of], 0.0)
+
+
+@pytest.mark.parametrize("settings", [ExactSettings(), TrpSettings()], ids=["exact", "trp"])
+def test_bundled_features_have_the_same_gradient(settings: MethodSettings) -> None:
+    problem = Problem(OVERLAPPING, settings)
+    weights = problem.weights(1.0)
+    single, bundled = (problem.plain.packed(bundled=flag) for flag in (False, True))
+    assert len(bundled.rows.packed.bundle_row) > 10
+    assert len(bundled.rows.packed.dense) < 0.8 * len(single.rows.packed.dense)
+    expected = gradient_of(single, settings, weights)
+    np.testing.assert_allclose(gradient_of(bundled, settings, weights), expected, rtol=1e-10, atol=1e-10)
+
+
+def test_sums_of_bundles_follow_weights_that_change() -> None:
+    problem = Problem(OVERLAPPING)
+    before, after = problem.weights(1.0), problem.weights(0.5)
+    data = problem.plain.packed(bundled=True)
+    cells, cell_of = data.potentials(before).weights, data.cell_of_weight()
+    cells[cell_of[cell_of >= 0]] = after[cell_of >= 0]
+    data.sum_up(cells)
+    np.testing.assert_array_equal(cells, data.potentials(after).weights)
+
+
+# threads --------------------------------------------------------------------------------------------------------------
+
+EVERY_METHOD = [  # that training can use
+    ExactSettings(), TrpSettings(), AutoSettings(), BpSettings(schedule="random"), BpSettings(schedule="flood"),
+    BpSettings(schedule="residual"), MeanFieldSettings(), TrwSettings(),
+]  # fmt: skip
+TWO_LABELS = Case(
+    "data conll(word, x, y)\nlabel x\nlabel y\nclique x: word\nclique y: word\nclique x, y\nclique x[-1], x\n"
+    "clique y[-1], y\n",
+    [[(word, state, "UV"[len(word) % 2]) for word, state in sentence[:12]] for sentence in long_sentences("PQR")],
+)
+
+
+def everything(problem: Problem, weights: np.ndarray, threads: int) -> list:
+    """Objective, gradient, log Z, marginals and labelling by so many threads."""
+    settings, data, workers = problem.settings, problem.packed, Workers(threads)
+    nothing, build = np.zeros(problem.num_weights), METHODS[settings.method].build
+    value, gradient = Likelihood(data, build(data, settings), nothing, nothing, workers).value_and_gradient(weights)
+    method, potentials = build(data, settings), data.potentials(weights)
+    out, best = Expectations.empty(data, marginals=True), Expectations.empty(data)
+    labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+
+    def infer(first: int, last: int) -> None:
+        method.expectations(potentials, first, last, out, np.zeros(0), np.zeros(len(data.hard)))
+        method.decode(potentials, first, last, best, labelling)
+
+    workers.map(infer, data.chunks(5))
+    return [value, gradient, out.log_z, out.marginals, labelling]
+
+
+@pytest.mark.parametrize("settings", EVERY_METHOD, ids=lambda own: f"{own.method} {getattr(own, 'schedule', '')}")
+def test_any_number_of_threads_gives_the_same_bits(settings: MethodSettings) -> None:
+    problem = Problem(TWO_LABELS, settings)
+    weights = problem.weights(0.5)
+    one = everything(problem, weights, 1)
+    for threads in (2, 3):
+        for own, other in zip(one, everything(problem, weights, threads), strict=True):
+            np.testing.assert_array_equal(own, other)

@@ -199,6 +199,14 @@ def test_min_count_counts_positions_of_the_expanded_indicator():
     assert [set(row) for row in described(extractor, rows)] == [{"word[1]=b"}, {"word=b", "word[1]=⟨+1⟩"}] * 2
 
 
+def test_ids_go_by_count_ties_by_first_appearance() -> None:
+    """Also of counts beyond 16 bits, which are sorted by more than one pass."""
+    words = ["c", "b", *["a"] * 70_000, *["d"] * 200_000, *["e"] * 70_000, "b"]
+    extractor, _ = learn(spec_of(ref("word")), [sentence(" ".join(words), " ".join("N" for _ in words))])
+    order = [extractor.describe(0, feature) for feature in range(extractor.sets[0].num_features)]
+    assert order == ["word=d", "word=a", "word=e", "word=b", "word=c"]
+
+
 def test_ids_begin_with_the_most_frequent_feature():
     extractor, (rows,) = learn(spec_of(ref("word")), [sentence("c a b a b a")])
     assert [extractor.describe(0, f) for f in range(3)] == ["word=a", "word=b", "word=c"]

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 
+from dcrfdsl.cli.compiling import announce_compiling
+from dcrfdsl.cli.console import Talk
+from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.inference import methods
+from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.syntax import lexing, parse
+from dcrfdsl.training import fit
 
 TEXT = "data conll(word, y)\nlabel y\nclique y: bias, word[-1..1]\nclique y[-1], y\n"
 
@@ -49,6 +58,50 @@ def test_a_damaged_file_is_built_anew(kept: Path, content: bytes) -> None:
 def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexing, "cache_path", lambda stem: tmp_path / "no" / "such" / "folder")
     assert parsed_anew() == parse(TEXT)
+
+
+def test_compiling_is_announced_once_and_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        announce_compiling(Talk(quiet=False))
+        for step in (1, 2):
+            numba.njit(lambda x, step=step: x + step)(1)
+        assert capsys.readouterr().err.count("compiling kernels") == int(terminal)
+
+
+LOOP = "clique y[-2], y\n"
+
+
+@pytest.mark.parametrize(
+    ("infer", "more", "kernels"),
+    [
+        ("exact", LOOP, {"exact_expectations", "exact_decode"}),
+        ("trp", LOOP, {"message_expectations", "message_decode"}),
+    ],
+)
+def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
+    infer: str, more: str, kernels: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those for long sentences, for logarithms and for a search: here any call of them would be one too many."""
+    called: set[str] = set()
+
+    def noting(name: str) -> Callable[..., None]:
+        kernel = getattr(methods, name)
+
+        def call(*given: Any) -> None:
+            called.add(f"{name} again" if given[-1] is True else name)
+            kernel(*given)
+
+        return call
+
+    for name in (*kernels, "blocked_expectations", "blocked_decode"):
+        monkeypatch.setattr(methods, name, noting(name))
+    resolved = load_text(TEXT + more + f"infer {infer}\ntrain likelihood: optimizer = lbfgs(max_iterations = 2)\n")
+    corpus = corpus_from_rows([[("a", "A"), ("b", "B"), ("a", "A")]] * 3, resolved.require().data)
+    fit(resolved, corpus).predict(corpus)
+    assert called == kernels
 
 
 @pytest.mark.parametrize(

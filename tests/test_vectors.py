@@ -78,10 +78,10 @@ def reductions(registers, x):
 
 
 @kernel
-def parts(values, at, count, out):
-    own = load_part(values, at, count)
+def parts(registers, values, at, count, out):
+    own = load_part(registers, values, at, count)
     store(out, 0, own)
-    store_part(out, LANES, count, add(own, own))
+    store_part(out, len(registers) * LANES, count, add(own, own))
 
 
 @kernel
@@ -120,12 +120,14 @@ def test_reductions(count: int, first: float) -> None:
         np.testing.assert_allclose(reductions((0,) * count, own), (own.sum(), own.max(), own.min()), rtol=1e-13)
 
 
-@pytest.mark.parametrize("count", range(LANES + 3))
-def test_parts_leave_the_rest_alone(count: int) -> None:
-    values, out = np.arange(1.0, 3 * LANES), np.full(2 * LANES, -1.0)
-    parts(values, 2, count, out)
-    inside = np.arange(LANES) < count
-    own = values[2 : 2 + LANES]
+@pytest.mark.parametrize("registers", [1, 2])
+@pytest.mark.parametrize("count", range(2 * LANES + 3))
+def test_parts_leave_the_rest_alone(count: int, registers: int) -> None:
+    lanes = registers * LANES
+    values, out = np.arange(1.0, 3 * lanes), np.full(2 * lanes, -1.0)
+    parts((0,) * registers, values, 2, count, out)
+    inside = np.arange(lanes) < count
+    own = values[2 : 2 + lanes]
     np.testing.assert_array_equal(out, np.concatenate([np.where(inside, own, 0), np.where(inside, 2 * own, -1)]))
 
 

@@ -114,7 +114,7 @@ def trained_costs(
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
     from ..assembly import assemble
     from ..criteria.likelihood import gradient_runs
-    from ..graph.cost import training_cost
+    from ..graph.cost import EVALUATIONS, training_cost
     from ..inference import Binder, choose_method, mixed_method
     from ..spec.settings import LbfgsSettings
     from ..spec.values import inference_settings, stage_chain, stage_settings
@@ -126,7 +126,10 @@ def trained_costs(
     parameters, _ = problem.learn_parameters()
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
     runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
-    history = 2 * settings.optimizer.memory if isinstance(settings.optimizer, LbfgsSettings) else 0
+    optimizer, most = settings.optimizer, EVALUATIONS
+    history = 0
+    if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
+        history, most = optimizer.memory, optimizer.max_iterations
     cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
     asked = settings.infer or inference_settings(spec)
     method, method_settings = choose_method(graph, asked)
@@ -144,7 +147,7 @@ def trained_costs(
     ]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
     exact = method == "exact" and not cost.joined
-    seconds = cost.seconds(exact=exact, cores=cores)
+    seconds = settings.restarts * cost.seconds(exact=exact, cores=cores, most=most)
     # the program and the data are here already, as they will be in training
     memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"

@@ -6,7 +6,10 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -16,6 +19,7 @@ from .inputs import STDIN, data_statement, read_features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..answers import Answers
     from ..data import Chunk, Corpus
     from ..data.labels import EncodedLabels
     from ..inference.cliques import CliqueMarginal
@@ -27,6 +31,7 @@ __all__ = ["tag"]
 _TOKENS_AT_ONCE = 50_000
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _NO_LABEL = "_"
+_Item = TypeVar("_Item")
 
 
 def tag(
@@ -75,6 +80,7 @@ def tag(
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
     from ..inference.status import RunStatus
     from ..model import TrainedModel
+    from .compiling import announce_compiling
 
     trained = TrainedModel.load(model, registered=read_features(features))
     talk, status, tagger = (
@@ -82,8 +88,10 @@ def tag(
         RunStatus(),
         _Tagger(trained, threads, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
     )
-    for chunk in _chunks(files or [STDIN], trained, given):
-        status += tagger.best(chunk) if nbest is None else tagger.several(chunk, nbest)
+    announce_compiling(talk)
+    prepared = map(tagger.prepared, _chunks(files or [STDIN], trained, given))
+    for work in prepared if threads == 1 else _ahead(prepared):
+        status += tagger.best(work) if nbest is None else tagger.several(work, nbest)
     sys.stdout.buffer.flush()
     if not status.converged:
         talk(
@@ -104,6 +112,33 @@ def _chunks(files: list[str], trained: TrainedModel, given: bool) -> Iterator[Ch
         yield from stream_corpus(file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional)
 
 
+def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+    """The same items, each made by another thread while the one before it is worked on."""
+    made: Queue[_Item | BaseException | None] = Queue(maxsize=1)
+    left = Event()
+
+    def make() -> None:
+        try:
+            for item in items:
+                made.put(item)
+                if left.is_set():
+                    return
+            made.put(None)
+        except BaseException as error:  # raised where the item would have come
+            made.put(error)
+
+    Thread(target=make, daemon=True).start()
+    try:
+        while (item := made.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        left.set()
+        with suppress(Empty):
+            made.get_nowait()  # lets the other thread go on, and so end
+
+
 def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
     off = corpus.sentence_off.tolist()
     return [token for s in sentences for token in range(off[s], off[s + 1])]
@@ -111,6 +146,14 @@ def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
 
 def _sentences(count: int) -> str:
     return f"{count} sentence{'' if count == 1 else 's'}"
+
+
+class _Work(NamedTuple):
+    """A chunk, the labels that it gives, and its features; None where nothing is given, or there is no token."""
+
+    chunk: Chunk
+    known: EncodedLabels | None
+    answers: Answers | None
 
 
 class _Tagger:
@@ -135,15 +178,20 @@ class _Tagger:
         self.surely = True  # whether they have none, and not only none was found
         self.ranked = False
 
-    def best(self, chunk: Chunk) -> Any:
+    def prepared(self, chunk: Chunk) -> _Work:
+        """What can be done before the chunk's turn comes."""
+        known = self._known(chunk.corpus)
+        return _Work(chunk, known, self.trained.on(chunk.corpus, known) if chunk.corpus.num_tokens else None)
+
+    def best(self, work: _Work) -> Any:
         """The one best labelling of each sentence; `_` in a sentence without any. Returns how inference ended."""
         from ..data import tagged
         from ..inference.status import RunStatus
 
-        status, columns, corpus = RunStatus(), dict[str, list[str]](), chunk.corpus
-        known = self._known(corpus)
-        if corpus.num_tokens:
-            prediction = self.trained.predict(corpus, threads=self.threads, given=known)
+        (chunk, known, answers), status, columns = work, RunStatus(), dict[str, list[str]]()
+        corpus = chunk.corpus
+        if answers is not None:
+            prediction = self.trained.predict(answers, threads=self.threads)
             status = prediction.status
             scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
             if status.approximate and scores:
@@ -154,29 +202,29 @@ class _Tagger:
             for token in _tokens_of(status.impossible, corpus):
                 for texts in columns.values():
                     texts[token] = _NO_LABEL
-        tables = self._tables(corpus, known)
+        tables = self._tables(corpus, answers)
         if self.as_json:
             self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known)
         else:
             sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
         return status
 
-    def several(self, chunk: Chunk, count: int) -> Any:
+    def several(self, work: _Work, count: int) -> Any:
         """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
         from ..data import repeated, tagged
         from ..inference.status import RunStatus
 
+        chunk, known, answers = work
         self.ranked, corpus = True, chunk.corpus
-        if not corpus.num_tokens:
+        if answers is None:
             if not self.as_json:
                 sys.stdout.buffer.write(tagged(chunk, {}))
             return RunStatus()
-        known = self._known(corpus)
-        found = self.trained.nbest(corpus, count, threads=self.threads, given=known)
+        found = self.trained.nbest(answers, count, threads=self.threads)
         self._note(found, corpus)
         copies = [max(1, len(own)) for own in found.sentences]
         columns, remarks = self._ranked(found, corpus)
-        tables = self._tables(corpus, known)
+        tables = self._tables(corpus, answers)
         if self.as_json:
             self._print_json(corpus, copies, remarks, columns, tables, known)
         else:
@@ -267,11 +315,11 @@ class _Tagger:
                 f"written with {rank}`{_NO_LABEL}` for each label"
             )
 
-    def _tables(self, corpus: Corpus, known: EncodedLabels | None) -> Mapping[str, NDArray[Any]]:
+    def _tables(self, corpus: Corpus, answers: Answers | None) -> Mapping[str, NDArray[Any]]:
         """Marginals of each label, [N, states]; not-a-number in a sentence without any labelling."""
-        if not self.marginals or not corpus.num_tokens:
+        if not self.marginals or answers is None:
             return {}
-        tables, status = self.trained.marginals(corpus, threads=self.threads, given=known)
+        tables, status = self.trained.marginals(answers, threads=self.threads)
         own = {label: tables[label] for label in self.trained.labels}
         for table in own.values():
             table[_tokens_of(status.impossible, corpus)] = math.nan

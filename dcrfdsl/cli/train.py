@@ -55,6 +55,9 @@ def train(
     resolved = resolved_template(template, set_, stage)
     spec = resolved.spec
     check_or_raise(resolved, stage=stage, registered=registered)  # before anything is read
+    from .compiling import announce_compiling  # loads Numba, as reading does
+
+    announce_compiling(talk)
     corpus = read_gold(data, spec, talk)
     remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)
     if not quiet:

@@ -22,7 +22,7 @@ __all__ = ["LikelihoodBatches"]
 
 Floats = NDArray[np.float64]
 MOST_BATCHES = 64  # between 32 and 256 the number of passes that follow hardly changes
-SENTENCES = 16  # that a batch has at least; with fewer, what comes with each call of inference would take the time
+SENTENCES = 8  # that a batch has at least; with fewer, what comes with each call of inference would take the time
 PARTS = 2  # of a batch, for threads
 
 
@@ -88,6 +88,7 @@ class LikelihoodBatches:
                 first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
                 gradient[0],
             )  # fmt: skip
+            d.pass_on(gradient[0])
             collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
             add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
@@ -110,6 +111,7 @@ class LikelihoodBatches:
         def run(begin: int, end: int) -> None:
             part = number_of[begin]
             self.method.expectations(potentials, begin, end, self._out, self._partial[part], self._expected[part])
+            d.pass_on(self._partial[part])
 
         self._expected.fill(0.0)
         self.workers.map(run, list(itertools.pairwise(cuts)))
@@ -123,3 +125,4 @@ class LikelihoodBatches:
     def moved(self, number: int) -> None:
         """Says that the weights which a batch touches were changed."""
         move_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)
+        self.data.sum_up(self._cells)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..inference.methods import Expectations, SequenceMethod, Workers
 from ..inference.potentials import BoundData
 from ..inference.status import RunStatus
-from ..kernels.packed import collect_gradient
+from ..kernels.packed import add_runs, collect_gradient
 from ..kernels.tables import add_bias_gradient
 from .batches import LikelihoodBatches
 
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
 MOST_RUNS, FEWEST_RUNS = 16, 2
 SLICES = 8  # of the weights, for threads
-FEWEST_SENTENCES = 256  # that are trained in batches: with fewer, L-BFGS alone is as fast
+FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast
 
 
 def gradient_runs(num_cells: int, num_firing: int) -> int:
@@ -41,7 +41,8 @@ def gradient_runs(num_cells: int, num_firing: int) -> int:
     Few, where features fire hardly more often (`num_firing`) than that: then adding up would take the time.
     """
     cells = max(1, num_cells)
-    return int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
+    runs = int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
+    return 1 << (runs.bit_length() - 1)  # two threads would share three runs as two and one
 
 
 def _slices(num_weights: int) -> list[tuple[int, int]]:
@@ -92,7 +93,7 @@ class Likelihood:
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
         self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)))
         self._partial = data.partial_gradients(len(self.runs))
-        self._slices = _slices(data.num_weights)
+        self._slices, self._cell_slices = _slices(data.num_weights), _slices(data.num_cells)
         self._cell_of = data.cell_of_weight()
         self._cells: Floats | None = None  # of the weights at the last evaluation
         self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
@@ -121,11 +122,13 @@ class Likelihood:
 
         self.workers.map(run, self.runs)
         self.total_status = self.total_status + out.summary()
-        gradient = np.empty(self.num_weights)
+        gradient, partial = np.empty(self.num_weights), self._partial
+        self.workers.map(lambda first, last: add_runs(first, last, partial), self._cell_slices)
+        self.data.pass_on(partial[0])
 
         def collect(first: int, last: int) -> tuple[float, float]:
             penalty, score = collect_gradient(
-                first, last, self._partial, self._cell_of, weights, self.precision, self.counts, gradient
+                first, last, partial[:1], self._cell_of, weights, self.precision, self.counts, gradient
             )
             return penalty, score
 

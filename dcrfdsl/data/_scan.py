@@ -115,14 +115,21 @@ def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[n
     `start`, `end` int64 [n]. Returns codes int32 [n] and first int64 [V], the first cell of each distinct value.
     """
     num_cells = len(start)
-    size = 16
-    while size < 2 * num_cells:
-        size *= 2
+    size = 1024  # grows with the distinct cells: a table for all cells falls out of the cache
     mask = size - 1
     slot_code = np.full(size, -1, np.int32)
-    codes, first = np.empty(num_cells, np.int32), np.empty(num_cells, np.int64)
+    codes, first, hashed = np.empty(num_cells, np.int32), np.empty(num_cells, np.int64), np.empty(num_cells, np.int64)
     distinct = 0
     for n in range(num_cells):
+        if 2 * distinct >= size:
+            size *= 4
+            mask = size - 1
+            slot_code = np.full(size, -1, np.int32)
+            for code in range(distinct):
+                slot = (hashed[code] ^ (hashed[code] >> 16)) & mask
+                while slot_code[slot] >= 0:
+                    slot = (slot + 1) & mask
+                slot_code[slot] = code
         length = end[n] - start[n]
         key = _FNV_OFFSET
         for at in range(start[n], end[n]):
@@ -134,10 +141,11 @@ def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[n
                 code = distinct
                 slot_code[slot] = code
                 first[code] = n
+                hashed[code] = key
                 distinct += 1
                 break
             other = first[code]
-            same = end[other] - start[other] == length
+            same = hashed[code] == key and end[other] - start[other] == length
             k = 0
             while same and k < length:
                 same = text[start[other] + k] == text[start[n] + k]

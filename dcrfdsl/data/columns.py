@@ -88,16 +88,23 @@ class _ColumnParts(Protocol):
 
 class _TextParts:
     def __init__(self, column_type: ColumnType):
+        self._values: Sequence[str] = ()  # of the first block, which keeps its codes
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
         self._parts: list[NDArray[np.int32]] = []
 
     def add(self, block: InternedColumn) -> None:
         _check_encodable(block.values)
+        if not self._parts:
+            self._values = block.values
+            self._parts.append(block.codes)
+            return
+        if not self._code:
+            self._code = defaultdict(count(len(self._values)).__next__, zip(self._values, count(), strict=False))
         renumbered = np.fromiter(map(self._code.__getitem__, block.values), np.int32, len(block.values))
         self._parts.append(renumbered[block.codes])
 
     def column(self) -> InternedColumn:
-        return InternedColumn(np.concatenate(self._parts), list(self._code))
+        return InternedColumn(np.concatenate(self._parts), list(self._code or self._values))
 
 
 class _NumberParts:

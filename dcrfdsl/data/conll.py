@@ -25,13 +25,15 @@ from .formats import Wanted, absent_columns
 __all__ = ["ConllReader", "LineTable", "conll_options", "cut_at_blank_line"]
 
 _BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
+_TAIL = 1 << 14  # bytes in which a sentence mostly ends
 
 
 def cut_at_blank_line(text: bytes) -> int:
     """End of the last blank line of `text`, 0 if it has none (the first line is not asked)."""
-    unix, windows = text.rfind(b"\n\n"), text.rfind(b"\n\r\n")
-    if max(unix, windows) >= 0:
-        return max(unix + 2 if unix >= 0 else 0, windows + 3 if windows >= 0 else 0)
+    for start in (max(0, len(text) - _TAIL), 0):  # one of the two is in no file, and would be sought in all of it
+        unix, windows = text.rfind(b"\n\n", start), text.rfind(b"\n\r\n", start)
+        if max(unix, windows) >= 0:
+            return max(unix + 2 if unix >= 0 else 0, windows + 3 if windows >= 0 else 0)
     return max((match.end() for match in _BLANK_LINE.finditer(text)), default=0)
 
 
@@ -75,9 +77,8 @@ class LineTable:
             start, end = start[kept], end[kept]
         start, end = np.ascontiguousarray(start), np.ascontiguousarray(end)
         codes, first = self._intern(self._bytes, start, end)
-        text = self.block.text
-        spans = zip(start[first].tolist(), end[first].tolist(), strict=True)
-        return InternedColumn(codes, [text[a:b].decode() for a, b in spans])
+        cells = map(self.block.text.__getitem__, map(slice, start[first].tolist(), end[first].tolist()))
+        return InternedColumn(codes, b"\n".join(cells).decode().split("\n") if len(first) else [])
 
     def first_empty_cell(self) -> int | None:
         """Number of the first cell of the block without a character, counted over all rows."""

@@ -13,9 +13,7 @@ Not here: what is predicted.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -73,12 +71,16 @@ def _tag_conll(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
         return text
     separator, first = conll_options(chunk.data).get("separator"), int(token_lines[0])
     between = separator or ("\t" if b"\t" in text.split(b"\n", first + 1)[first] else " ")
-    number: defaultdict[tuple[str | float | None, ...], int] = defaultdict(count().__next__)
-    rows = zip(*columns, strict=True)
-    codes = np.fromiter(map(number.__getitem__, rows), np.int64, len(token_lines))
-    cells = ["".join(between + _text(value) for value in row).encode() for row in number]
-    cell_off = np.cumsum([0, *map(len, cells)])
-    joined, raw = np.frombuffer(b"".join(cells), np.uint8), np.frombuffer(text, np.uint8)
+    codes, cells = np.zeros(len(token_lines), np.int64), [""]
+    for values in columns:
+        index = {value: number for number, value in enumerate(dict.fromkeys(values))}
+        own = np.fromiter(map(index.__getitem__, values), np.int64, len(token_lines))
+        ends = [between + _text(value) for value in index]
+        used, codes = np.unique(codes * len(ends) + own, return_inverse=True)
+        cells = [cells[pair // len(ends)] + ends[pair % len(ends)] for pair in used.tolist()]
+    encoded = [cell.encode() for cell in cells]
+    cell_off = np.cumsum([0, *map(len, encoded)])
+    joined, raw = np.frombuffer(b"".join(encoded), np.uint8), np.frombuffer(text, np.uint8)
     return append_to_lines(raw, token_lines, codes, joined, cell_off, separator is None).tobytes()
 
 

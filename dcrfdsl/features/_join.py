@@ -156,7 +156,7 @@ def find(keys: Keys, slot_key: Keys, slot_id: Codes) -> Codes:
 
 
 @njit(cache=True, nogil=True)
-def find_direct(keys: Keys, table: Codes) -> Codes:
+def find_direct(keys: Keys | Codes, table: Codes) -> Codes:
     """`table[key]`; -1 for the key -1."""
     out = np.empty(len(keys), np.int32)
     for r in range(len(keys)):

@@ -99,11 +99,12 @@ class _Counter:
     def direct(self) -> bool:
         return self.span <= DIRECT
 
-    def add(self, keys: NDArray[np.int64]) -> None:
-        if self.direct:
-            count_keys(keys, self.counts)
-        else:
-            self.number(keys)
+    def add(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Count keys. Returns a number of each, by which `lock` tells its id: where keys are few the key itself."""
+        if not self.direct:
+            return self.number(keys)
+        count_keys(keys, self.counts)
+        return keys.astype(np.int32)
 
     def number(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
         """Count keys, and number them in order of first appearance."""
@@ -142,11 +143,18 @@ class TemplateCounter:
     def compact(self, place: int, keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
         return self._stages[place].number(keys) if place in self._stages else None
 
-    def add(self, keys: NDArray[np.int64]) -> None:
-        self._last.add(keys)
+    def add(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        return self._last.add(keys)
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return self._last.result()
+
+    def ids_of_numbers(self, frequent: NDArray[np.bool_], ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The id of each number that `add` gave, -1 for none; `ids` are those of the `frequent` ones of `result`."""
+        keys, _ = self.result()
+        out = np.full(self.span if self._last.direct else len(keys), -1, np.int32)
+        out[keys[frequent] if self._last.direct else frequent] = ids
+        return out
 
     def stage_tables(self) -> dict[int, KeyTable]:
         found = {}
@@ -197,19 +205,32 @@ class Alphabet:
         return template, key
 
 
-def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> Alphabet:
-    """The alphabet of the keys that came at least `min_counts[template]` times."""
-    kept = []
-    for counter, min_count in zip(counters, min_counts, strict=True):
-        keys, counts = counter.result()
-        frequent = counts >= min_count
-        kept.append((keys[frequent], counts[frequent]))
-    all_counts = np.concatenate([counts for _, counts in kept] or [np.empty(0, np.int64)])
-    ids = np.empty(len(all_counts), np.int32)
-    ids[np.argsort(-all_counts, kind="stable")] = np.arange(len(all_counts), dtype=np.int32)
-    templates, start = [], 0
-    for counter, (keys, _) in zip(counters, kept, strict=True):
-        table = KeyTable.of(keys, ids[start : start + len(keys)], counter.span)
+def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tuple[Alphabet, list[NDArray[np.int32]]]:
+    """The alphabet of the keys that came at least `min_counts[template]` times.
+
+    And for each template the ids of the numbers that its counter gave, so that rows need not look up keys again.
+    """
+    counted = [counter.result() for counter in counters]
+    frequent = [counts >= least for (_, counts), least in zip(counted, min_counts, strict=True)]
+    kept = [counts[own] for (_, counts), own in zip(counted, frequent, strict=True)]
+    order = _falling(np.concatenate(kept or [np.empty(0, np.int64)]))
+    ids = np.empty(len(order), np.int32)
+    ids[order] = np.arange(len(order), dtype=np.int32)
+    templates, of_numbers, start = [], [], 0
+    for counter, (keys, _), own in zip(counters, counted, frequent, strict=True):
+        keys = keys[own]
+        mine = ids[start : start + len(keys)]
+        of_numbers.append(counter.ids_of_numbers(own, mine))
+        table = KeyTable.of(keys, mine, counter.span)
         templates.append(TemplateTables(counter.sizes, counter.stage_tables(), table))
         start += len(keys)
-    return Alphabet(tuple(templates), len(all_counts))
+    return Alphabet(tuple(templates), len(order)), of_numbers
+
+
+def _falling(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order from the largest count to the smallest, ties as they stand; 16 bits a time, which takes linear time."""
+    below = counts.max(initial=0) - counts
+    order = np.argsort(below.astype(np.uint16), kind="stable")
+    for bits in range(16, int(below.max(initial=0)).bit_length(), 16):
+        order = order[np.argsort((below[order] >> bits).astype(np.uint16), kind="stable")]
+    return order

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -119,17 +120,19 @@ class CorpusAtoms:
 
     def _coded(self, name: str, codes: NDArray[np.int32], texts: list[tuple[str, ...]]) -> _Atom:
         vocabulary = self.vocabularies.setdefault(name, {})
-        coded: list[list[int]]
+        flat = list(chain.from_iterable(texts))
         if self.learning:
-            coded = [[vocabulary.setdefault(text, len(vocabulary)) for text in several] for several in texts]
-        else:
-            coded = [[vocabulary[text] for text in several if text in vocabulary] for several in texts]
-        size = len(vocabulary)
-        if max(map(len, coded), default=0) <= 1:
-            return _One(codes, np.array([one[0] if one else -1 for one in coded], np.int32), size, test=False)
-        list_off = np.zeros(len(coded) + 1, np.int64)
-        np.cumsum([len(one) for one in coded], out=list_off[1:])
-        return _Several(codes, list_off, np.array([code for one in coded for code in one], np.int32), size)
+            unknown = [text for text in dict.fromkeys(flat) if text not in vocabulary]
+            vocabulary.update(zip(unknown, range(len(vocabulary), len(vocabulary) + len(unknown)), strict=True))
+        found = np.fromiter(map(vocabulary.get, flat, repeat(-1)), np.int32, len(flat))
+        counts, known = np.fromiter(map(len, texts), np.int64, len(texts)), found >= 0
+        counts = np.bincount(np.repeat(np.arange(len(texts)), counts)[known], minlength=len(texts))
+        found, size = found[known], len(vocabulary)
+        if counts.max(initial=0) <= 1:
+            lut = np.full(len(texts), -1, np.int32)
+            lut[counts == 1] = found
+            return _One(codes, lut, size, test=False)
+        return _Several(codes, np.concatenate(([0], np.cumsum(counts))), found, size)
 
 
 # rows -----------------------------------------------------------------------------------------------------------

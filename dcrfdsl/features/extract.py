@@ -8,7 +8,8 @@ One template at a time over blocks of sentences, no Python a token. Not here: ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from ..data.corpus import Corpus
 from ..errors import DcrfError, Diagnostic
 from ..spec.constraints import Observed
 from ..spec.model import ModelSpec
-from ._join import count_rows, count_rows_ragged, place_rows, place_rows_ragged
+from ._join import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from .alphabet import Alphabet, TemplateCounter, lock
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
 from .block import Block, PairBlock, cut
@@ -88,23 +89,24 @@ class FeatureExtractor:
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
-        alphabets = [_learned(plan, atoms) for plan in expansion.sets]
+        learned = [_learned(plan, atoms) for plan in expansion.sets]
         extractor = cls(
             spec,
             expansion,
-            alphabets=alphabets,
+            alphabets=[alphabet for alphabet, _ in learned],
             vocabularies=Vocabularies(atoms.vocabularies),
             lexicons=resources,
             registered=registered or {},
             kinds=values.kinds,
         )
-        return extractor, extractor._all_rows(atoms)
+        return extractor, tuple(rows for _, rows in learned)
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
         """The rows of other data: what training did not see, or saw too seldom, has no feature."""
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
-        return self._all_rows(atoms)
+        pairs = zip(self._plans, self._alphabets, strict=True)
+        return tuple(_extracted(plan, alphabet, atoms) for plan, alphabet in pairs)
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
@@ -123,10 +125,6 @@ class FeatureExtractor:
         return tuple(
             FeatureRows(row_off, code.astype(np.int32), np.empty(0)) for code in self.observed_codes(corpus, tables)
         )
-
-    def _all_rows(self, atoms: CorpusAtoms) -> tuple[FeatureRows, ...]:
-        pairs = zip(self._plans, self._alphabets, strict=True)
-        return tuple(_rows(plan, alphabet, atoms) for plan, alphabet in pairs)
 
     @cached_property
     def sets(self) -> tuple[FeatureSetInfo, ...]:
@@ -215,39 +213,68 @@ class FeatureExtractor:
         )
 
 
-def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> Alphabet:
-    """Count every key of every template over a corpus, and lock what is frequent enough."""
-    counters = [
-        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
-        for feature in plan.features
-    ]
-    for block in _blocks(plan, atoms)[0]:
-        reader = BlockReader(atoms, block)
-        for feature, counter in zip(plan.features, counters, strict=True):
-            counter.add(reader.keys(feature, counter.sizes, counter.compact).keys)
-    return lock(counters, [feature.min_count for feature in plan.features])
-
-
 class _Fired(NamedTuple):
-    """What one template gives on a block: one id a row (-1 for none), or several where `off` is not None."""
+    """What one template gives on a block: one id a row (-1 for none), or several where `off` is not None.
+
+    While learning, numbers that stand for ids.
+    """
 
     ids: NDArray[np.int32]
     off: NDArray[np.int64] | None
     weight: NDArray[np.float64]
 
 
-def _rows(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
-    """The rows of a corpus."""
+def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, FeatureRows]:
+    """Count every key of every template over a corpus, lock what is frequent enough, and lay out the rows."""
+    counters = [
+        TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
+        for feature in plan.features
+    ]
+    blocks, pair_off = _blocks(plan, atoms)
+    numbered: deque[tuple[int, list[_Fired]]] = deque()
+    for block in blocks:
+        reader, found = BlockReader(atoms, block), []
+        for feature, counter in zip(plan.features, counters, strict=True):
+            keys = reader.keys(feature, counter.sizes, counter.compact)
+            found.append(_Fired(counter.add(keys.keys), keys.off, keys.weight))
+        numbered.append((block.num_rows, found))
+    alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features])
+
+    def fired() -> Iterator[tuple[int, list[_Fired]]]:
+        while numbered:  # each block goes as its rows come
+            num_rows, found = numbered.popleft()
+            pairs = zip(found, of_numbers, strict=True)
+            yield num_rows, [own._replace(ids=find_direct(own.ids, ids)) for own, ids in pairs]
+
+    return alphabet, _rows(plan, alphabet, fired(), pair_off)
+
+
+def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
+    """The rows of a corpus by an alphabet that is locked."""
+    blocks, pair_off = _blocks(plan, atoms)
+
+    def fired() -> Iterator[tuple[int, list[_Fired]]]:
+        for block in blocks:
+            reader, found = BlockReader(atoms, block), []
+            for feature, tables in zip(plan.features, alphabet.templates, strict=True):
+                keys = reader.keys(feature, tables.sizes, tables.compact)
+                found.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
+            yield block.num_rows, found
+
+    return _rows(plan, alphabet, fired(), pair_off)
+
+
+def _rows(
+    plan: FeatureSetPlan,
+    alphabet: Alphabet,
+    blocks: Iterable[tuple[int, Sequence[_Fired]]],
+    pair_off: NDArray[np.int64] | None,
+) -> FeatureRows:
+    """The rows of blocks, each with its number of rows and what each template gives."""
     numeric = any(0 in tables.sizes for tables in alphabet.templates)
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
-    blocks, pair_off = _blocks(plan, atoms)
-    for block in blocks:
-        reader = BlockReader(atoms, block)
-        fired = []
-        for feature, tables in zip(plan.features, alphabet.templates, strict=True):
-            keys = reader.keys(feature, tables.sizes, tables.compact)
-            fired.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
-        of_rows, ids, weights = _assembled(fired, block.num_rows, numeric)
+    for num_rows, fired in blocks:
+        of_rows, ids, weights = _assembled(fired, num_rows, numeric)
         counts.append(of_rows)
         features.append(ids)
         values.append(weights)

@@ -185,11 +185,11 @@ class CorpusValues:
             return Texts([tuple(dict.fromkeys(value.split())) for value in source.values])
         if any(isinstance(value, float) for value in source.values[:1]):
             return Numbers(np.array(source.values, np.float64))
-        return Texts([(value,) for value in source.values])
+        return Texts(list(zip(source.values)))
 
     def _of(self, term: Apply, source: Source) -> Values:
         if term.function == "span":
-            return Texts([(value,) for value in source.values])
+            return Texts(list(zip(source.values)))
         subject = term.arguments[0].value
         assert isinstance(subject, Reference | Apply)  # `expand` lets nothing else through
         inner = self._term(subject, source)

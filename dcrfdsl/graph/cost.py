@@ -21,17 +21,20 @@ from .parameters import Parameters
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
-__all__ = ["CHEAP", "TrainingCost", "exact_cost", "exact_pays", "sweep_cost", "sweep_messages", "training_cost"]
+__all__ = [
+    "CHEAP", "EVALUATIONS", "TrainingCost", "exact_cost", "exact_pays", "sweep_cost", "sweep_messages",
+    "training_cost",
+]  # fmt: skip
 
 # Read off runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of two or so there
-EVALUATIONS = 350  # of the objective, until L-BFGS has converged
+EVALUATIONS = 180  # of the objective, until training has converged
 SWEEPS = 6  # an evaluation by messages takes about so many
 PASSES = 3  # through the tables of exact inference: up, down, and the expected counts
 RATE = 3e9  # multiply-adds a second and core, in the matrix products of exact inference …
 MESSAGE_RATE = 8e9  # … in messages, whose tables stay in the cache …
-FEATURE_RATE = 4e8  # … and over features, which are scattered in memory
+FEATURE_RATE = 2e9  # … and over features, which are scattered in memory
 MESSAGE_SECONDS = 1.5e-7  # to send one message, besides its multiply-adds
-TOKEN_SECONDS = 1e-6  # for what every token takes in every evaluation
+TOKEN_SECONDS = 3e-7  # for what every token takes in every evaluation
 SHARING = 0.8  # of each further core is gained
 VECTORS = 12  # of weights, that training keeps beside the optimizer's history
 PACKED_BYTES = 12  # for each feature that fires, to lay it out for training
@@ -112,11 +115,11 @@ class TrainingCost:
     message_memory: float
     joined: tuple[Joined, ...] = ()
 
-    def seconds(self, *, exact: bool, cores: int) -> float:
-        """Roughly how long training takes."""
+    def seconds(self, *, exact: bool, cores: int, most: int = EVALUATIONS) -> float:
+        """Roughly how long training takes, with `most` evaluations at most."""
         inference = exact_seconds(self.exact.work) if exact else message_seconds(self.sweep, self.messages)
         token = inference + self.features / FEATURE_RATE + TOKEN_SECONDS
-        return token * self.tokens * EVALUATIONS / (1 + SHARING * (cores - 1))
+        return token * self.tokens * min(most, EVALUATIONS) / (1 + SHARING * (cores - 1))
 
 
 def training_cost(

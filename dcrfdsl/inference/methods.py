@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -26,9 +27,11 @@ from ..graph.cost import exact_cost, exact_pays, sweep_cost, sweep_messages
 from ..graph.elimination import OrderCost
 from ..graph.forests import bank_pools, pool_arrays
 from ..graph.unroll import ModelGraph
-from ..kernels.contraction import IMPOSSIBLE
+from ..kernels.blocks import blocked_decode, blocked_expectations
+from ..kernels.contraction import IMPOSSIBLE, UNDERFLOW
 from ..kernels.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL
-from ..kernels.sequences import exact_decode, exact_expectations, message_decode, message_expectations
+from ..kernels.sequences import BROKEN, exact_decode, exact_expectations, message_decode, message_expectations
+from ..kernels.wiring import Patterns, Programs
 from ..registry import Table
 from ..spec.settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from .chains import ChainRuns, chain_of
@@ -41,6 +44,7 @@ __all__ = ["METHODS", "Expectations", "MixedMethod", "SequenceMethod", "Workers"
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
+Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
 SHARPEST = 1e-6  # the Bethe sum is off by about the square of what messages still move by
 REMEMBERED_BYTES = 2**28
@@ -121,11 +125,24 @@ class ExactMethod:
     approximate: bool = False
 
     def __post_init__(self) -> None:
-        self.programs = self.data.bank.program_arrays()
-        self.patterns = self.data.bank.patterns.arrays()
         chain = chain_of(self.data.graph, self.data.kinds)
         self.chain = ChainRuns(self.data, chain) if chain is not None else None
         self._own = threading.local()
+
+    # A chain needs none of these but where its kernel gives up.
+
+    @cached_property
+    def programs(self) -> Programs:
+        return self.data.bank.program_arrays()
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        return self.data.bank.patterns.arrays()
+
+    @cached_property
+    def in_blocks(self) -> NDArray[np.bool_]:
+        """Which sequences are so long that they are computed in blocks, [S]."""
+        return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
 
     def _room(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
@@ -135,6 +152,11 @@ class ExactMethod:
             self._own.room = np.empty(size), np.empty(size)
         room: tuple[Floats, Floats] = self._own.room
         return room
+
+    def _kernels(self, begin: int, end: int, whole: Kernel, in_blocks: Kernel) -> list[Kernel]:
+        """What a run of sequences needs of the two; a kernel that is never called need not be compiled."""
+        blocked = self.in_blocks[begin:end]
+        return [kernel for kernel, needed in ((whole, not blocked.all()), (in_blocks, blocked.any())) if needed]
 
     def remember(self) -> None:
         pass
@@ -150,11 +172,12 @@ class ExactMethod:
             left = self.chain.expectations(p, first, last, out.log_z, out.status, out.marginals, gradient, expected)
         for begin, end in left:
             value, adjoint = self._room()
-            exact_expectations(
-                begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
-                p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone, out.marginals,
-                d.marginal_off, value, adjoint,
-            )  # fmt: skip
+            for run in self._kernels(begin, end, exact_expectations, blocked_expectations):
+                run(
+                    begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
+                    p.log_base, p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone,
+                    out.marginals, d.marginal_off, value, adjoint,
+                )  # fmt: skip
 
     def decode(
         self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
@@ -163,10 +186,11 @@ class ExactMethod:
         if self.chain is not None:
             left = self.chain.decode(p, first, last, out.log_z, out.status, labelling)
         for begin, end in left:
-            exact_decode(
-                begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights, p.log_base,
-                out.log_z, labelling, d.labelling_off,
-            )  # fmt: skip
+            for run in self._kernels(begin, end, exact_decode, blocked_decode):
+                run(
+                    begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
+                    p.log_base, out.log_z, labelling, d.labelling_off,
+                )  # fmt: skip
             out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)
 
 
@@ -186,6 +210,7 @@ class MessageMethod:
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
         self.schedules = pool_arrays(self.pools)
+        self.residual_too = True if self.schedule == RESIDUAL else None
         self.tolerance = self.settings.tolerance
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
@@ -206,22 +231,27 @@ class MessageMethod:
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         d, p, s = self.data, potentials, self.settings
-        message_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
-            p.base, p.peaks, p.fits, self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, gradient,
-            expected, out.log_z, out.status, out.redone, out.damped, out.iterations, out.residual, out.marginals,
-            d.marginal_off, self.kept, self.kept_off, self.is_kept,
-        )  # fmt: skip
+        for again in (None, True):  # in log space only where that is needed
+            if again is None or (out.status[first:last] == UNDERFLOW).any():
+                message_expectations(
+                    first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights,
+                    p.log_base, p.base, p.peaks, p.fits, self.schedule, self.tolerance, s.max_iterations, s.damping,
+                    s.seed, gradient, expected, out.log_z, out.status, out.redone, out.damped, out.iterations,
+                    out.residual, out.marginals, d.marginal_off, self.kept, self.kept_off, self.is_kept,
+                    self.residual_too, again,
+                )  # fmt: skip
 
     def decode(
         self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
     ) -> None:
         d, p, s = self.data, potentials, self.settings
-        message_decode(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights, p.log_base,
-            self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, out.status, out.damped, out.iterations,
-            out.residual, labelling, d.labelling_off,
-        )  # fmt: skip
+        for again in (None, True):  # with a search only where that is needed
+            if again is None or (out.status[first:last] == BROKEN).any():
+                message_decode(
+                    first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights,
+                    p.log_base, self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, out.status,
+                    out.damped, out.iterations, out.residual, labelling, d.labelling_off, self.residual_too, again,
+                )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..features.rows import FeatureRows
 from ..graph.bank import ShapeBank
 from ..graph.parameters import Parameters
 from ..graph.unroll import ModelGraph
-from ..kernels.packed import Packed
+from ..kernels.packed import Packed, open_bundles, sum_bundles
 from ..kernels.tables import base_tables, exponentiate_base
 from ..kernels.vectors import aligned_zeros
 from ..kernels.wiring import Bindings, Kinds, Rows, Shapes
@@ -60,9 +60,13 @@ class BoundData:
         """Where each sequence's states lie in flat marginals, [S+1]."""
         return self.rows.token_off * sum(self.graph.cards)
 
-    def packed(self) -> BoundData:
-        """The same data set laid out for working through it again and again."""
-        packing = pack(self.kinds, self.bindings, self.rows, self.set_off)
+    def packed(self, *, bundled: bool = False) -> BoundData:
+        """The same data set laid out for working through it again and again.
+
+        bundled: with rows for features that fire together. Then `pass_on` must follow where gradients were added to,
+        and `sum_up` where cells were changed.
+        """
+        packing = pack(self.kinds, self.bindings, self.rows, self.set_off, bundled=bundled)
         if packing is None:
             return self
         return replace(self, rows=self.rows._replace(packed=packing.packed), packing=packing)
@@ -75,6 +79,16 @@ class BoundData:
     def partial_gradients(self, count: int) -> Floats:
         """Zeros [count, num_cells] for runs of sequences to add their expectations to."""
         return aligned_zeros(count * self.num_cells).reshape(count, -1)
+
+    def pass_on(self, gradient: Floats) -> None:
+        """Passes what bundles of features got on to single weights, in a gradient [num_cells]."""
+        if self.packing is not None:
+            open_bundles(self.packing.packed, gradient)
+
+    def sum_up(self, cells: Floats) -> None:
+        """Brings the sums that bundles of features hold up to date, where single weights of `cells` were changed."""
+        if self.packing is not None:
+            sum_bundles(self.packing.packed, cells)
 
     def cell_of_weight(self) -> NDArray[np.int64]:
         """Where a gradient [num_cells] holds each weight, -1 for a bias that lies elsewhere, [W]."""

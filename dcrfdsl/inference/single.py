@@ -134,7 +134,7 @@ def _message_passing(
     shapes, edges, schedules = bank.shape_arrays(), bank.edge_arrays(), pool_arrays(pools)
     node, message = np.empty(sum(shape.cards)), np.empty(int(edges.messages[0]))
     logs = table_arena(graph, int(shapes.local_end[0]))
-    maximise = task == "map"
+    maximise, too = task == "map", True if kind == RESIDUAL else None
     value, log_space, shift, status = logs, True, 0.0, UNDERFLOW
     run = (settings.tolerance, settings.max_iterations, settings.damping, settings.seed)
     converged, iterations, residual, damped, taken = False, 0, np.inf, False, 0.0
@@ -147,7 +147,7 @@ def _message_passing(
             taken, status = node_potentials(0, shapes, value, log_space, node)
             if status == OK:
                 converged, iterations, residual, status, damped = propagate(
-                    0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False
+                    0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False, too
                 )
     redone = status == UNDERFLOW
     if redone:
@@ -155,7 +155,7 @@ def _message_passing(
         taken, status = node_potentials(0, shapes, value, log_space, node)
         if status == OK:
             converged, iterations, residual, status, damped = propagate(
-                0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False
+                0, shapes, edges, schedules, value, node, message, kind, *run, log_space, maximise, False, too
             )
     assignment = np.zeros(len(graph.cards), np.int64)
     if maximise and status == OK:

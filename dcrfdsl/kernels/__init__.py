@@ -61,6 +61,7 @@ with _cached_in(_DIRECTORY):
         batches,
         beliefs,
         blocks,
+        bundles,
         chain,
         contraction,
         dense,

@@ -158,7 +158,7 @@ def read_labelling(g, shapes, edges, value, node, message, assignment):
             for s in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
                 decided |= shapes.scope[s] < v - v0
             if decided:
-                outgoing(g, e, shapes, edges, value, node, message, True, True, q, new)
+                outgoing(g, np.int64(e), shapes, edges, value, node, message, True, True, q, new)
                 for x in range(states):
                     total[x] += new[x]
             else:

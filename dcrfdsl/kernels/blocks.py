@@ -4,7 +4,8 @@ The sweep up keeps only the results that later blocks read. The sweep down takes
 first, computes the tables and results of each anew from what was kept, and goes through it as through a sequence of
 its own (Griewank 1992 calls it checkpointing; with one level the work grows by one sweep up). Every block is moved to
 the front of the arena: what runs it is the kernel that runs whole sequences, on a copy of its wiring with the
-addresses moved. Not here: where blocks are cut (`graph.blocks`).
+addresses moved. These kernels are called only where a sequence has blocks, and so compiled only for data that needs
+them. Not here: where blocks are cut (`graph.blocks`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from .contraction import (
     forward_max,
     trace_back,
 )
-from .tables import exponentiate, fill_tables, scatter_gradient
+from .dense import add_run, copy_run
+from .tables import exponentiate, fill_tables, scatter_gradient, shared_peaks
 from .wiring import Programs, Shapes
 
-__all__ = ["LINEAR", "LOG", "blocked_decode", "blocked_expectations"]
+__all__ = ["blocked_decode", "blocked_expectations"]
 
 LINEAR, LOG, MAX = 0, 1, 2  # what the arena holds: numbers, logarithms that are summed, or of which the best is taken
 FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, FIRST_FACTOR, LAST_FACTOR = range(9)
@@ -94,12 +96,12 @@ def _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights
         shift, fits = exponentiate(rows.shape[s], factors, value)
         if not fits:
             return 0.0, UNDERFLOW
-        total, state = forward_linear(0, count, steps, patterns, value, scale)
+        total, state = forward_linear(np.int64(0), count, steps, patterns, value, scale)
         return total + shift, state
     if space == LOG:
-        total = forward_log(0, count, steps, patterns, value)
+        total = forward_log(np.int64(0), count, steps, patterns, value)
     else:
-        total = forward_max(0, count, steps, patterns, value)
+        total = forward_max(np.int64(0), count, steps, patterns, value)
     return total, OK if total > -np.inf else IMPOSSIBLE
 
 
@@ -117,7 +119,7 @@ def _first_sweep(
     for block in range(first, last):
         n = block - first
         at = _first_result(block, shapes, programs)
-        value[at : at + kept_off[n + 1] - kept_off[n]] = kept[kept_off[n] : kept_off[n + 1]]
+        copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], value[at:])
         factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
         part, state = _sweep_up(
             s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale
@@ -127,7 +129,7 @@ def _first_sweep(
         total += part
         if block + 1 < last:
             a, b = _passed_on(block, shapes, programs)
-            kept[kept_off[n + 1] : kept_off[n + 2]] = value[a:b]
+            copy_run(value, a, b - a, kept[kept_off[n + 1] :])
     return total, OK
 
 
@@ -143,7 +145,7 @@ def _room_between(g, programs):
 
 
 @kernel
-def blocked_expectations(
+def _expectations(
     s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected, out, value,
     adjoint,
 ):  # fmt: skip
@@ -171,16 +173,16 @@ def blocked_expectations(
         end = at + programs.block[block, LAST_RESULT] - programs.block[block, REACH]
         adjoint[shared:end] = 0.0
         if block + 1 < last:
-            value[at : at + own] = kept[kept_off[n] : kept_off[n + 1]]
+            copy_run(kept, kept_off[n], own, value[at:])
             _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale)
             a, b = _passed_on(block, shapes, programs)
-            adjoint[a:b] = pulled
+            copy_run(pulled, 0, b - a, adjoint[a:])
         if space == LINEAR:
-            backward_linear(0, count, steps, patterns, value, scale, adjoint, state_off, out)
+            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out)
             for j in range(shared, at):
                 adjoint[j] *= value[j]
         else:
-            backward_log(0, count, steps, patterns, value, adjoint, state_off, out)
+            backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out)
         if len(gradient) > 0:
             scatter_gradient(s, factors, kinds, bindings, rows, adjoint, expected, gradient)
         pulled = adjoint[at : at + own].copy()
@@ -188,7 +190,7 @@ def blocked_expectations(
 
 
 @kernel
-def blocked_decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own):
+def _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own):
     """The best labelling of sequence s into `own`, which holds 0. Returns its score, -inf if there is none.
 
     The shared cells of `logs` hold the base tables.
@@ -197,8 +199,9 @@ def blocked_decode(s, shapes, kinds, bindings, rows, programs, patterns, weights
     first, last = programs.block_off[g], programs.block_off[g + 1]
     kept_off, _ = _room_between(g, programs)
     kept, scale = np.empty(kept_off[-1]), np.empty(0)
+    space = np.int64(MAX)
     score, state = _first_sweep(
-        s, MAX, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, scale, kept, kept_off
+        s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, scale, kept, kept_off
     )
     if state != OK:
         return -np.inf
@@ -206,7 +209,75 @@ def blocked_decode(s, shapes, kinds, bindings, rows, programs, patterns, weights
         n, at = block - first, _first_result(block, shapes, programs)
         factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
         if block + 1 < last:
-            logs[at : at + kept_off[n + 1] - kept_off[n]] = kept[kept_off[n] : kept_off[n + 1]]
-            _sweep_up(s, MAX, factors, steps, kinds, bindings, rows, patterns, weights, log_base, logs, scale)
-        trace_back(0, len(steps.step), steps, logs, own)
+            copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], logs[at:])
+            _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, logs, scale)
+        trace_back(np.int64(0), len(steps.step), steps, logs, own)
     return score
+
+
+@kernel
+def blocked_expectations(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint,
+):  # fmt: skip
+    """As `sequences.exact_expectations`, for the sequences of the run that are computed in blocks and for no other."""
+    shared = shapes.local_start
+    room = max(shared, 1)
+    for s in range(first, last):
+        if programs.block_off[rows.shape[s]] < programs.block_off[rows.shape[s] + 1]:
+            room = max(room, programs.room[rows.shape[s]])
+    logs, log_adjoint, kept = np.empty(room), np.zeros(shared), np.empty(shared)
+    copy_run(base, 0, shared, value)
+    copy_run(log_base, 0, shared, logs)
+    logs[0] = 0.0
+    adjoint[:shared] = 0.0
+    nothing = np.empty(0)
+    for s in range(first, last):
+        g = rows.shape[s]
+        if programs.block_off[g] == programs.block_off[g + 1]:
+            continue
+        out = marginals[marginal_off[s] : marginal_off[s + 1]] if len(marginals) > 0 else nothing
+        state, total = UNDERFLOW, 0.0
+        if base_fits:
+            total, state = _expectations(
+                s, np.int64(LINEAR), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
+                expected, out, value, adjoint,
+            )  # fmt: skip
+            total += shared_peaks(g, shapes, peaks)
+        if state == UNDERFLOW:
+            redone[s] = True
+            copy_run(adjoint, 0, shared, kept)
+            adjoint[:shared] = 0.0
+            total, state = _expectations(
+                s, np.int64(LOG), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
+                expected, out, logs, adjoint,
+            )  # fmt: skip
+            add_run(adjoint, 0, shared, log_adjoint)
+            copy_run(kept, 0, shared, adjoint)
+        status[s] = state
+        log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
+    for j in range(shared):
+        expected[j] += adjoint[j] * base[j] + log_adjoint[j]
+
+
+@kernel
+def blocked_decode(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
+):
+    """As `sequences.exact_decode`, for the sequences of the run that are computed in blocks and for no other."""
+    room = max(shapes.local_start, 1)
+    for s in range(first, last):
+        if programs.block_off[rows.shape[s]] < programs.block_off[rows.shape[s] + 1]:
+            room = max(room, programs.room[rows.shape[s]])
+    logs = np.empty(room)
+    copy_run(log_base, 0, shapes.local_start, logs)
+    logs[0] = 0.0
+    for s in range(first, last):
+        g = rows.shape[s]
+        if programs.block_off[g] == programs.block_off[g + 1]:
+            continue
+        own = labelling[off[s] : off[s + 1]]
+        own[:] = 0
+        score[s] = _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own)
+        if score[s] == -np.inf:
+            own[:] = -1

@@ -22,7 +22,9 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import fast_inner, inner
-from .dense import scale_run
+from .dense import NARROW, WIDE, scale_run
+from .steps import contract_rows, highest, pull_rows, scale_positive
+from .vectors import LANES
 
 __all__ = [
     "IMPOSSIBLE",
@@ -63,17 +65,11 @@ def forward_linear(first, last, programs, patterns, value, scale):
             scale[i] = 1.0
         else:
             _contract(pattern, dims, start, index, value, a, b, c)
-            result = value[c : c + size]
-            peak = 0.0
-            for j in range(size):
-                peak = max(peak, result[j])
+            peak = highest(value, c, size)
             if not peak > 0.0:
                 return 0.0, IMPOSSIBLE
             factor = 1.0 / peak
-            for j in range(size):
-                v = result[j] * factor
-                result[j] = v
-                smallest_bad |= (v > 0.0) & (v < TINY)
+            smallest_bad = scale_positive(value, c, size, factor) < TINY
             scale[i] = factor
             product *= peak
             if product < 1e-140 or product > 1e140:
@@ -93,30 +89,29 @@ def _contract(pattern, dims, start, index, value, a, b, c):
     contiguous = dims[pattern, 4] == 1
     out = c
     for ib in range(num_b):
-        for il in range(num_l):
-            a0 = a + index[a_b + ib] + index[a_l + il]
-            b0 = b + index[b_b + ib]
-            if num_r == 1:
-                total = 0.0
-                for k in range(num_k):
-                    total += value[a0 + index[a_k + k]] * value[b0 + index[b_k + k]]
-                value[out] = total
-            else:
-                result = value[out : out + num_r]
-                result[:] = 0.0
-                if contiguous:
-                    for k in range(num_k):
-                        x = value[a0 + index[a_k + k]]
-                        row = b0 + index[b_k + k]
-                        right = value[row : row + num_r]
-                        for r in range(num_r):
-                            result[r] += x * right[r]
+        a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
+        if contiguous and num_r > 1:
+            for il in range(0, num_l, 2):
+                left, other = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
+                if num_r <= LANES:
+                    contract_rows(NARROW, value, left, other, b0, index, a_k, b_k, num_k, num_r, out)
                 else:
-                    for k in range(num_k):
-                        x = value[a0 + index[a_k + k]]
-                        row = b0 + index[b_k + k]
-                        for r in range(num_r):
-                            value[out + r] += x * value[row + index[b_r + r]]
+                    contract_rows(WIDE, value, left, other, b0, index, a_k, b_k, num_k, num_r, out)
+                out += num_r * min(2, num_l - il)
+            continue
+        for il in range(num_l):
+            left = a0 + index[a_l + il]
+            if num_r == 1:
+                mass = 0.0
+                for k in range(num_k):
+                    mass += value[left + index[a_k + k]] * value[b0 + index[b_k + k]]
+                value[out] = mass
+            else:
+                value[out : out + num_r] = 0.0
+                for k in range(num_k):
+                    x, row = value[left + index[a_k + k]], b0 + index[b_k + k]
+                    for r in range(num_r):
+                        value[out + r] += x * value[row + index[b_r + r]]
             out += num_r
 
 
@@ -147,9 +142,24 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
         b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
         contiguous = dims[pattern, 4] == 1
         counted = wanted and programs.variable[i] >= 0
-        states = state_off[programs.variable[i]] if counted else 0
+        states = state_off[programs.variable[i]] if counted else -1
         out = c
         for ib in range(num_b):
+            if contiguous and num_r > 1:
+                a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
+                for il in range(0, num_l, 2):
+                    left, other = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
+                    if num_r <= LANES:
+                        pull_rows(
+                            NARROW, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal,
+                            states,
+                        )  # fmt: skip
+                    else:
+                        pull_rows(
+                            WIDE, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal, states
+                        )  # fmt: skip
+                    out += num_r * min(2, num_l - il)
+                continue
             for il in range(num_l):
                 a0 = a + index[a_b + ib] + index[a_l + il]
                 b0 = b + index[b_b + ib]
@@ -161,31 +171,17 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
                         adjoint[row] += pull * value[x]
                         if counted:
                             marginal[states + k] += pull * value[x] * value[row]
-                elif contiguous:
-                    # slices let LLVM see that no index is negative, and so vectorise
-                    pull_r = adjoint[out : out + num_r]
-                    for k in range(num_k):
-                        x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                        weight, total = value[x], 0.0
-                        right, right_adjoint = value[row : row + num_r], adjoint[row : row + num_r]
-                        for r in range(num_r):
-                            total += pull_r[r] * right[r]
-                        for r in range(num_r):
-                            right_adjoint[r] += weight * pull_r[r]
-                        adjoint[x] += total
-                        if counted:
-                            marginal[states + k] += weight * total
                 else:
                     for k in range(num_k):
                         x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                        weight, total = value[x], 0.0
+                        weight, mass = value[x], 0.0
                         for r in range(num_r):
                             at = row + index[b_r + r]
-                            total += adjoint[out + r] * value[at]
+                            mass += adjoint[out + r] * value[at]
                             adjoint[at] += weight * adjoint[out + r]
-                        adjoint[x] += total
+                        adjoint[x] += mass
                         if counted:
-                            marginal[states + k] += weight * total
+                            marginal[states + k] += weight * mass
                 out += num_r
 
 

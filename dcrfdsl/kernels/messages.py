@@ -18,11 +18,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import fast_inner, inner
+from .compiling import fast_inner, inlined, inner
 from .contraction import IMPOSSIBLE, OK, UNDERFLOW
-from .dense import add_run, copy_run, matrix_times, multiply_run, times_matrix
+from .dense import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
+from .vectors import (
+    LANES,
+    add,
+    broadcast,
+    largest,
+    least_positive,
+    lowest,
+    maximum,
+    multiply,
+    subtract,
+    total,
+)
 
-__all__ = ["incoming", "node_potentials", "outgoing", "recall", "remember", "send"]
+__all__ = ["incoming", "node_potentials", "outgoing", "recall", "remember", "send", "send_pair"]
 
 LEAST_RECALLED = 1e-30
 
@@ -65,24 +77,31 @@ def node_potentials(g, shapes, value, log_space, node):
     return total, OK
 
 
-@fast_inner
+@inlined
+def _incoming_block(registers, g, e, shapes, edges, node, message, log_space, at, out):
+    """One block of `incoming`, from state `at` on."""
+    e0 = edges.edge_off[g]
+    v = shapes.var_off[g] + edges.edge_var[e0 + e]
+    factor, left = edges.edge_factor[e0 + e], shapes.card[v] - at
+    own = load_some(registers, node, shapes.state_off[v] + at, left)
+    for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+        other = e0 + edges.var_edge[j]
+        if edges.edge_factor[other] == factor:
+            continue
+        told = load_some(registers, message, edges.message_off[other] + at, left)
+        own = add(own, told) if log_space else multiply(own, told)
+    store_some(out, at, left, len(registers) * LANES, own)
+
+
+@inner
 def incoming(g, e, shapes, edges, node, message, log_space, out):
     """q_{u→f} for edge e = (f, u): the variable's own potential times its messages from other factors."""
-    e0 = edges.edge_off[g]
-    u = edges.edge_var[e0 + e]
-    v = shapes.var_off[g] + u
-    at, states = shapes.state_off[v], shapes.card[v]
-    copy_run(node, at, states, out)
-    factor = edges.edge_factor[e0 + e]
-    for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
-        other = edges.var_edge[j]
-        if edges.edge_factor[e0 + other] == factor:
-            continue
-        m = edges.message_off[e0 + other]
-        if log_space:
-            add_run(message, m, states, out)
-        else:
-            multiply_run(message, m, states, out)
+    states = shapes.card[shapes.var_off[g] + edges.edge_var[edges.edge_off[g] + e]]
+    if states <= LANES:
+        _incoming_block(NARROW, g, e, shapes, edges, node, message, log_space, 0, out)
+        return
+    for at in range(0, states, 3 * LANES):
+        _incoming_block(WIDE, g, e, shapes, edges, node, message, log_space, at, out)
 
 
 @fast_inner
@@ -164,15 +183,15 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
 
 
 @fast_inner
-def _store_linear(new, states, message, target, m, damping, floor):
-    """Normalises and damps `new` into `target` from m on; returns (change against `message`, status)."""
+def _store_damped(new, states, message, target, m, damping, floor):
+    """Normalises `new` into `target` from m on, mixed with what `message` has; returns (change, status)."""
     sent, before, after = new[:states], message[m : m + states], target[m : m + states]
-    total = 0.0
+    mass = 0.0
     for x in range(states):
-        total += sent[x]
-    if not total > 0.0:
+        mass += sent[x]
+    if not mass > 0.0:
         return 0.0, IMPOSSIBLE
-    scale, kept_share, change, low = 1.0 / total, 1.0 - damping, 0.0, 0
+    scale, kept_share, change, low = 1.0 / mass, 1.0 - damping, 0.0, 0
     for x in range(states):
         fresh, old = sent[x] * scale, before[x]
         moved = abs(fresh - old)
@@ -182,6 +201,36 @@ def _store_linear(new, states, message, target, m, damping, floor):
         low += 1 if (kept > 0.0) & (kept < floor) else 0
         after[x] = kept
     return change, UNDERFLOW if low > 0 else OK
+
+
+@inlined
+def _store_blocks(registers, new, states, message, target, m, floor):
+    """`_store_undamped` by blocks of so many registers."""
+    block = len(registers) * LANES
+    zero = broadcast(registers, 0.0)
+    mass, moved, least = zero, zero, broadcast(registers, 1.0)
+    for at in range(0, states, block):
+        mass = add(mass, load_some(registers, new, at, states - at))
+    sum_of_all = total(mass)
+    if not sum_of_all > 0.0:
+        return 0.0, IMPOSSIBLE
+    scale = broadcast(registers, 1.0 / sum_of_all)
+    for at in range(0, states, block):
+        left = states - at
+        fresh = multiply(load_some(registers, new, at, left), scale)
+        old = load_some(registers, message, m + at, left)
+        moved = maximum(moved, maximum(subtract(fresh, old), subtract(old, fresh)))
+        least = least_positive(least, fresh)
+        store_some(target, m + at, left, block, fresh)
+    return largest(moved), UNDERFLOW if lowest(least) < floor else OK
+
+
+@inlined
+def _store_undamped(new, states, message, target, m, floor):
+    """`_store_damped` without damping."""
+    if states <= LANES:
+        return _store_blocks(NARROW, new, states, message, target, m, floor)
+    return _store_blocks(WIDE, new, states, message, target, m, floor)
 
 
 @fast_inner
@@ -196,7 +245,7 @@ def send(g, e, shapes, edges, value, node, message, target, log_space, maximise,
     states = shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
     change = 0.0
     if not log_space:
-        return _store_linear(new, states, message, target, m, damping, floor)
+        return _store_damped(new, states, message, target, m, damping, floor)
     peak = -np.inf
     for x in range(states):
         peak = max(peak, new[x])
@@ -210,6 +259,23 @@ def send(g, e, shapes, edges, value, node, message, target, log_space, maximise,
             fresh = (1.0 - damping) * fresh + damping * old
         target[m + x] = fresh
     return change, OK
+
+
+@inlined
+def send_pair(g, e, shapes, edges, value, node, message, target, floor, q, new):
+    """`send` from a factor on two variables, in linear space and undamped: what most messages are."""
+    e0, v0 = edges.edge_off[g], shapes.var_off[g]
+    table = shapes.fac_table[shapes.fac_off[g] + edges.edge_factor[e0 + e]]
+    axis = edges.edge_axis[e0 + e]
+    other, told = edges.first_edge[shapes.fac_off[g] + edges.edge_factor[e0 + e]] + 1 - axis, q[0]
+    states, others = shapes.card[v0 + edges.edge_var[e0 + e]], shapes.card[v0 + edges.edge_var[e0 + other]]
+    for at in range(0, others, 3 * LANES):
+        _incoming_block(WIDE, g, other, shapes, edges, node, message, False, at, told)
+    if axis == 1:
+        times_matrix(told, others, value, table, states, new)
+    else:
+        matrix_times(value, table, states, told, others, new)
+    return _store_undamped(new, states, message, target, edges.message_off[e0 + e], floor)
 
 
 @inner

@@ -254,7 +254,7 @@ def _max_product(
         i = bound[i, 3]
     converged, rounds, left, state, _ = propagate(
         g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed, True,
-        True, False,
+        True, False, True,
     )  # fmt: skip
     if state != OK:
         return 0, left, state

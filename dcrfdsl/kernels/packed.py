@@ -4,8 +4,9 @@ Training reads every feature of every position hundreds of times. For that the w
 *packed cells*: a feature with many weights becomes a dense row, one cell for each entry of the clique's table and
 filled up to whole vectors, which is added to a table without looking at entries; the rows of frequent features come
 first and so stay in the cache. Features with few weights stay lists of (cell, entry of the table); those that fire once
-lie in the order in which the data comes by them. Gradients have the same layout. What the cells hold besides weights is
-0, and in gradients is never read.
+lie in the order in which the data comes by them. Features that fire together have one more dense row that holds the sum
+of theirs (`bundles`); it is read in place of them. Gradients have the same layout; what the row of a bundle gets is
+passed on to the features in it. What the cells hold besides weights is 0, and in gradients is never read.
 
 Not here: which cliques are packed (`inference.packing`).
 """
@@ -21,8 +22,8 @@ from .compiling import fast_kernel, inlined, kernel
 from .vectors import LANES, add, load, load_part, store, store_part
 
 __all__ = [
-    "Packed", "add_packed", "add_single", "collect_gradient", "count_fires", "list_rows", "pack_weights",
-    "scatter_packed", "scatter_single",
+    "Packed", "add_packed", "add_runs", "add_single", "collect_gradient", "count_fires", "list_rows", "open_bundles",
+    "pack_weights", "scatter_packed", "scatter_single", "sum_bundles",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -43,6 +44,9 @@ class Packed(NamedTuple):
     dense: Counts  #     [..]     number of a dense row
     flat_off: Ints  #    [rows + 1]
     flat: Counts  #      [..]     number of a single weight, and in the lowest bits the entry that it is added to
+    bundle_kind: Ints  # [bundles] a kind that reads it, in the order in which bundles are made of one another
+    bundle_row: Ints  #  [bundles] the packed row that lists what it is made of
+    bundle_cell: Ints  # [bundles] cell of its dense row
 
 
 # a data set is packed -------------------------------------------------------------------------------------------------
@@ -61,25 +65,49 @@ def count_fires(feature, num_features):
 
 
 @kernel
-def list_rows(row_off, feature, run_off, entry, dense_row, flat_first, bits, dense_off, dense, flat_off, flat):
-    """The packed rows of the feature rows `row_off` [R+1] of one clique, into arrays that are just large enough.
+def list_rows(
+    row_off, feature, run_off, entry, dense_row, flat_first, bits, cover_off, cover, member_off, member, bundle_row,
+    dense_type, flat_type,
+):  # fmt: skip
+    """The packed rows of the feature rows `row_off` [R+1] of one clique: dense_off, dense, flat_off, flat.
 
     run_off [features + 1]: entries of a feature.   dense_row, flat_first [features]: the number of its dense row, or of
-    its first single weight, else -1.
+    its first single weight, else -1.   cover_off [R+1], cover: the bundles that a row reads.   member_off, member,
+    bundle_row: the features of each bundle and the number of its dense row.   dense_type, flat_type: arrays of the
+    lists' types.
     """
-    num_dense, num_flat = 0, 0
-    for r in range(len(row_off) - 1):
-        dense_off[r], flat_off[r] = num_dense, num_flat
-        for i in range(row_off[r], row_off[r + 1]):
-            f = feature[i]
-            if dense_row[f] >= 0:
-                dense[num_dense] = dense_row[f]
+    num_rows = len(row_off) - 1
+    dense_off, flat_off = np.zeros(num_rows + 1, np.int64), np.zeros(num_rows + 1, np.int64)
+    dense, flat = np.empty(0, dense_type.dtype), np.empty(0, flat_type.dtype)
+    covered = np.full(len(run_off) - 1, -1, np.int64)  # the last row in which a bundle has brought a feature
+    for filling in range(2):  # counts, then writes
+        num_dense, num_flat = 0, 0
+        for r in range(num_rows):
+            mark = 2 * r + filling
+            for i in range(cover_off[r], cover_off[r + 1]):
+                b = cover[i]
+                if filling:
+                    dense[num_dense] = bundle_row[b]
                 num_dense += 1
-            else:
-                for e in range(run_off[f], run_off[f + 1]):
-                    flat[num_flat] = (flat_first[f] + e - run_off[f] << bits) | entry[e]
-                    num_flat += 1
-    dense_off[-1], flat_off[-1] = num_dense, num_flat
+                for j in range(member_off[b], member_off[b + 1]):
+                    covered[member[j]] = mark
+            for i in range(row_off[r], row_off[r + 1]):
+                f = feature[i]
+                if covered[f] == mark:
+                    continue
+                if dense_row[f] >= 0:
+                    if filling:
+                        dense[num_dense] = dense_row[f]
+                    num_dense += 1
+                else:
+                    for e in range(run_off[f], run_off[f + 1]):
+                        if filling:
+                            flat[num_flat] = (flat_first[f] + e - run_off[f] << bits) | entry[e]
+                        num_flat += 1
+            dense_off[r + 1], flat_off[r + 1] = num_dense, num_flat
+        if not filling:
+            dense, flat = np.empty(num_dense, dense_type.dtype), np.empty(num_flat, flat_type.dtype)
+    return dense_off, dense, flat_off, flat
 
 
 # weights and gradients ----------------------------------------------------------------------------------------------
@@ -91,6 +119,16 @@ def pack_weights(weights, cell_of, cells):
     for w in range(len(cell_of)):
         if cell_of[w] >= 0:
             cells[cell_of[w]] = weights[w]
+
+
+@fast_kernel
+def add_runs(first, last, partial):
+    """partial[0, first:last] becomes the sum over all runs, added in their order."""
+    total = partial[0, first:last]
+    for r in range(1, len(partial)):
+        own = partial[r, first:last]
+        for c in range(len(own)):
+            total[c] += own[c]
 
 
 @fast_kernel
@@ -147,7 +185,7 @@ def add_packed(packed, k, row, size, cells, value, at):
         store(value, at + j, four)
         j += 4 * LANES
     while j < size:
-        one = load_part(value, at + j, size - j)
+        one = load_part((0,), value, at + j, size - j)
         for q in range(first, last):
             one = add(one, load((0,), cells, start + packed.dense[q] * width + j))
         store_part(value, at + j, size - j, one)
@@ -168,8 +206,28 @@ def scatter_packed(packed, k, row, size, belief, at, gradient):
             store(gradient, cell, add(four, load((0, 0, 0, 0), gradient, cell)))
         j += 4 * LANES
     while j < size:
-        one = load_part(belief, at + j, size - j)
+        one = load_part((0,), belief, at + j, size - j)
         for q in range(first, last):
             cell = start + packed.dense[q] * width + j
             store(gradient, cell, add(one, load((0,), gradient, cell)))
         j += LANES
+
+
+@kernel
+def sum_bundles(packed, cells):
+    """Fills the dense rows of all bundles with the sums of what they are made of."""
+    for b in range(len(packed.bundle_row)):
+        k, at = packed.bundle_kind[b], packed.bundle_cell[b]
+        width = packed.width[k]
+        cells[at : at + width] = 0.0
+        add_packed(packed, k, packed.bundle_row[b], width, cells, cells, at)
+
+
+@kernel
+def open_bundles(packed, gradient):
+    """Passes the gradient of all bundles on to what they are made of; their own cells are zero afterwards."""
+    for b in range(len(packed.bundle_row) - 1, -1, -1):
+        k, at = packed.bundle_kind[b], packed.bundle_cell[b]
+        width = packed.width[k]
+        scatter_packed(packed, k, packed.bundle_row[b], width, gradient, at, gradient)
+        gradient[at : at + width] = 0.0

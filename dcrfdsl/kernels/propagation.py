@@ -14,7 +14,8 @@ import numpy as np
 
 from .compiling import inner, kernel
 from .contraction import IMPOSSIBLE, OK
-from .messages import send
+from .dense import copy_run
+from .messages import send, send_pair
 from .shuffle import direct_edges, shuffle
 
 __all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
@@ -29,6 +30,31 @@ MOST_DAMPING = 0.95
 def _dampened(damping):
     """The next stronger damping: half of what is still let through, at most `MOST_DAMPING` (or what was asked for)."""
     return max(damping, min(MOST_DAMPING, 0.5 * (1.0 + damping)))
+
+
+@inner
+def _send_all(
+    g, first, last, kind, iteration, shapes, edges, schedules, order, value, node, message, pending, log_space,
+    maximise, damping, tolerance, floor, q, new, updated, recent,
+):  # fmt: skip
+    """Sends the messages `first` to `last` of an iteration into `pending`; says in `updated` and `recent` which edges
+    those were and how they changed. Returns (whether one moved by the tolerance or more, status).
+    """
+    moved = False
+    for i in range(first, last):
+        e = schedules.send[i] if kind == ORDERED else (order[i] if kind == RANDOM else i)
+        f = shapes.fac_off[g] + edges.edge_factor[edges.edge_off[g] + e]
+        if not log_space and damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
+            change, status = send_pair(g, e, shapes, edges, value, node, message, pending, floor, q, new)
+        else:
+            change, status = send(
+                g, e, shapes, edges, value, node, message, pending, log_space, maximise, damping, floor, q, new
+            )
+        if status != OK:
+            return moved, status
+        updated[e], recent[e] = iteration, change
+        moved |= not change < tolerance
+    return moved, OK
 
 
 @kernel
@@ -48,11 +74,13 @@ def propagate(
     log_space,
     maximise,
     warm,
+    residual_too,
 ):
     """Sends messages by the schedule `kind` until they rest.
 
     Returns (converged, iterations, residual, status, whether it was damped more than by `damping`).
 
+    residual_too: None promises that `kind` is not RESIDUAL, whose code is then not compiled.
     `message` is filled here with uniform messages first, unless `warm` says that it holds some. An iteration is a pass
     of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
     as there are edges (RESIDUAL).
@@ -73,23 +101,11 @@ def propagate(
     # products of `degree` messages, a potential and a table entry must stay normal doubles
     floor = 10.0 ** (-180.0 / (degree * (arity - 1) + 1))
     q, new = np.empty((arity + 1, largest)), np.empty(largest)
-    if kind == RESIDUAL:
+    if residual_too is not None and kind == RESIDUAL:
         return _propagate_residual(
-            g,
-            shapes,
-            edges,
-            value,
-            node,
-            message,
-            tolerance,
-            max_iterations,
-            damping,
-            log_space,
-            maximise,
-            floor,
-            q,
+            g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q,
             new,
-        )
+        )  # fmt: skip
     order = np.empty(count, np.int64)
     half = 0
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
@@ -110,18 +126,16 @@ def propagate(
         elif kind == RANDOM:
             state = shuffle(order[:half], half, state)
             state = shuffle(order[half:], count - half, state)
-        for i in range(first, last):
-            e = schedules.send[i] if kind == ORDERED else (order[i] if kind == RANDOM else i)
-            change, status = send(
-                g, e, shapes, edges, value, node, message, pending, log_space, maximise, damping, floor, q, new
-            )
-            if status != OK:
-                return False, iteration + 1, np.inf, status, damping > asked
-            updated[e], recent[e] = iteration, change
-            if not change < tolerance:
-                last_moved = iteration
+        moved, status = _send_all(
+            g, first, last, kind, iteration, shapes, edges, schedules, order, value, node, message, pending, log_space,
+            maximise, damping, tolerance, floor, q, new, updated, recent,
+        )  # fmt: skip
+        if status != OK:
+            return False, iteration + 1, np.inf, status, damping > asked
+        if moved:
+            last_moved = iteration
         if kind == FLOOD:
-            message[:] = pending
+            copy_run(pending, 0, len(message), message)
         oldest, residual = iteration, 0.0
         for e in range(count):
             oldest, residual = min(oldest, updated[e]), max(residual, recent[e])

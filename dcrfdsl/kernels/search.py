@@ -16,6 +16,7 @@ import numpy as np
 from .beliefs import read_labelling, score_labelling
 from .compiling import fast_inner, inner, kernel
 from .contraction import IMPOSSIBLE, OK
+from .dense import copy_run
 from .messages import node_potentials
 from .propagation import ORDERED, propagate
 from .tables import fill_tables
@@ -234,7 +235,8 @@ def message_labelling(g, shapes, edges, logs, node, message, labelling):
     found = np.empty_like(labelling)
     state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), found)
     if state != GAVE_UP:
-        labelling[:] = found
+        for v in range(len(found)):  # as a slice it would cost two seconds of compiling
+            labelling[v] = found[v]
     return state
 
 
@@ -248,7 +250,7 @@ def start_labelling(g, shapes, edges, logs, node, hard, labelling):
         send[e], send[2 * count - 1 - e] = e, e
     both_ways = Schedules(passes, np.array([0, 2 * count]), send)
     _, _, _, state, _ = propagate(
-        g, shapes, edges, both_ways, logs, node, messages, ORDERED, ROUGH, ROUNDS, 0.0, 0, True, True, False
+        g, shapes, edges, both_ways, logs, node, messages, ORDERED, ROUGH, ROUNDS, 0.0, 0, True, True, False, None
     )
     if state == IMPOSSIBLE:
         labelling[:] = -1
@@ -270,7 +272,7 @@ def round_marginals(
     arena, states: the most cells and states that a sequence has. Sequences whose status is not OK are passed over.
     """
     logs, node = np.empty(arena), np.empty(states)
-    logs[: shapes.local_start] = log_base
+    copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
         g, own = rows.shape[s], labelling[off[s] : off[s + 1]]
         own[:] = -1

@@ -5,15 +5,14 @@ yields is written at its own index (log Z, status) or added to the caller's buff
 computed by different threads into different buffers. Nothing is allocated a sequence.
 
 A sequence that leaves the range of linear space is computed again in log space (`REDONE`); one that no labelling
-satisfies gets log Z = -inf.
+satisfies gets log Z = -inf. Sequences that are computed in blocks are passed over: `blocks` answers for them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .beliefs import read_beliefs, score_labelling
-from .blocks import LINEAR, LOG, blocked_decode, blocked_expectations
+from .beliefs import read_beliefs, read_labelling, score_labelling
 from .compiling import inner, kernel
 from .contraction import (
     IMPOSSIBLE,
@@ -26,12 +25,15 @@ from .contraction import (
     forward_max,
     trace_back,
 )
+from .dense import add_run, copy_run
 from .messages import node_potentials, recall, remember
 from .propagation import propagate
 from .search import GAVE_UP, message_labelling
-from .tables import exponentiate, fill_tables, scatter_gradient
+from .tables import exponentiate, fill_tables, scatter_gradient, shared_peaks
 
-__all__ = ["exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
+__all__ = ["BROKEN", "exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
+
+BROKEN = 4  # the status of a labelling of probability zero, beside those of `contraction` and `search`
 
 
 @inner
@@ -50,25 +52,15 @@ def _largest(shapes, rows, first, last):
 
 
 @inner
-def _room(programs, rows, first, last):
-    """Arena cells, and steps up to the last one, that the sequences of a run need at once."""
-    arena, steps = 1, 0
+def _room(shapes, programs, rows, first, last):
+    """Arena cells, and steps up to the last one, that the sequences of a run need at once, but for those in blocks."""
+    arena, steps = max(shapes.local_start, 1), 0
     for s in range(first, last):
         g = rows.shape[s]
-        arena = max(arena, programs.room[g])
         if programs.block_off[g] == programs.block_off[g + 1]:
+            arena = max(arena, programs.room[g])
             steps = max(steps, programs.step_off[g + 1])
     return arena, steps
-
-
-@inner
-def _shared_peaks(g, shapes, peaks):
-    """Sum of the maxima that were taken out of the shared tables of a graph."""
-    total = 0.0
-    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-        if shapes.fac_table[f] < shapes.local_start:
-            total += peaks[shapes.fac_kind[f]]
-    return total
 
 
 @kernel
@@ -82,49 +74,30 @@ def exact_expectations(
     wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order, or empty.
     value, adjoint: room for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
     """
-    arena, steps = _room(programs, rows, first, last)
+    arena, steps = _room(shapes, programs, rows, first, last)
     logs, scale = np.empty(arena), np.empty(steps)
     shared = shapes.local_start
-    value[:shared] = base
+    copy_run(base, 0, shared, value)
     adjoint[:shared] = 0.0
-    logs[:shared] = log_base
+    copy_run(log_base, 0, shared, logs)
     log_adjoint = np.zeros(shared)  # expectations of shared tables from sequences computed in log space
     wanted = len(marginals) > 0
     nothing = np.empty(0)
     for s in range(first, last):
         g = rows.shape[s]
+        if programs.block_off[g] < programs.block_off[g + 1]:
+            continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
         out = marginals[marginal_off[s] : marginal_off[s + 1]] if wanted else nothing
         state, total = UNDERFLOW, 0.0
-        if programs.block_off[g] < programs.block_off[g + 1]:
-            if base_fits:
-                total, state = blocked_expectations(
-                    s, LINEAR, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected,
-                    out, value, adjoint,
-                )  # fmt: skip
-                total += _shared_peaks(g, shapes, peaks)
-            if state == UNDERFLOW:
-                redone[s] = True
-                logs[0] = 0.0
-                kept = adjoint[:shared].copy()
-                adjoint[:shared] = 0.0
-                total, state = blocked_expectations(
-                    s, LOG, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected,
-                    out, logs, adjoint,
-                )  # fmt: skip
-                log_adjoint += adjoint[:shared]
-                adjoint[:shared] = kept
-            status[s] = state
-            log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
-            continue
         if base_fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
             shift, fits = exponentiate(g, shapes, value)
             if fits:
                 total, state = forward_linear(a, b, programs, patterns, value, scale)
-                total += shift + _shared_peaks(g, shapes, peaks)
+                total += shift + shared_peaks(g, shapes, peaks)
         if state == OK:
             adjoint[shared:arena_end] = 0.0
             backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out)
@@ -140,8 +113,8 @@ def exact_expectations(
                 kept = adjoint[:shared].copy()
                 adjoint[:arena_end] = 0.0
                 backward_log(a, b, programs, patterns, logs, adjoint, state_off, out)
-                log_adjoint += adjoint[:shared]
-                adjoint[:shared] = kept
+                add_run(adjoint, 0, shared, log_adjoint)
+                copy_run(kept, 0, shared, adjoint)
         status[s] = state
         log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
         if state == OK and len(gradient) > 0:
@@ -155,25 +128,22 @@ def exact_decode(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
 ):
     """The best labelling of each sequence (Viterbi). `labelling[off[s] + v]` is the state of variable v; -1 if none."""
-    arena, _ = _room(programs, rows, first, last)
+    arena, _ = _room(shapes, programs, rows, first, last)
     logs = np.empty(arena)
-    logs[: shapes.local_start] = log_base
+    copy_run(log_base, 0, shapes.local_start, logs)
     logs[0] = 0.0
     for s in range(first, last):
         g = rows.shape[s]
+        if programs.block_off[g] < programs.block_off[g + 1]:
+            continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
         own = labelling[off[s] : off[s + 1]]
         own[:] = 0
-        if programs.block_off[g] < programs.block_off[g + 1]:
-            score[s] = blocked_decode(
-                s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own
-            )
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        score[s] = forward_max(a, b, programs, patterns, logs)
+        if score[s] > -np.inf:
+            trace_back(a, b, programs, logs, own)
         else:
-            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-            score[s] = forward_max(a, b, programs, patterns, logs)
-            if score[s] > -np.inf:
-                trace_back(a, b, programs, logs, own)
-        if score[s] == -np.inf:
             own[:] = -1
 
 
@@ -182,10 +152,12 @@ def message_expectations(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, base, peaks, base_fits,
     schedule, tolerance, max_iterations, damping, seed,
     gradient, expected, log_z, status, redone, damped, iterations, residual, marginals, marginal_off,
-    kept, kept_off, is_kept,
+    kept, kept_off, is_kept, residual_too, again,
 ):  # fmt: skip
     """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
 
+    again: None; a sequence that leaves linear space then gets the status `UNDERFLOW`. Not None: those sequences, and no
+    others, in log space. These are two kernels, of which most data needs one. residual_too: see `propagate`.
     iterations[s] is negative if sequence s did not converge, damped[s] set if it oscillated and was damped for that.
     If `kept` is not empty, sequence s begins with the messages kept[kept_off[s]:kept_off[s + 1]] where is_kept[s] says
     so, and leaves its last ones there: the next call, at weights nearby, needs fewer rounds and stays at the same fixed
@@ -198,37 +170,43 @@ def message_expectations(
     shared = shapes.local_start
     value, logs, belief = np.empty(arena), np.empty(arena), np.zeros(arena)
     node, var_belief, message, scratch = np.empty(states), np.empty(states), np.empty(longest), np.empty(table)
-    value[:shared] = base
-    logs[:shared] = log_base
+    copy_run(base, 0, shared, value)
+    copy_run(log_base, 0, shared, logs)
     for s in range(first, last):
         g = rows.shape[s]
         state, taken, shift, log_space = UNDERFLOW, 0.0, 0.0, False
         converged, rounds, left, more = False, 0, 0.0, False
-        if base_fits:
-            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
-            shift, fits = exponentiate(g, shapes, value)
-            shift += _shared_peaks(g, shapes, peaks)
-            if fits:
-                taken, state = node_potentials(g, shapes, value, False, node)
-                if state == OK:
-                    warm = len(kept) > 0 and is_kept[s]
-                    if warm:
-                        recall(kept[kept_off[s] : kept_off[s + 1]], edges.messages[g], message)
-                    converged, rounds, left, state, more = propagate(
-                        g, shapes, edges, schedules, value, node, message, schedule, tolerance, max_iterations, damping,
-                        seed, False, False, warm,
-                    )  # fmt: skip
-                    if len(kept) > 0:
-                        is_kept[s] = state == OK
-                        remember(message, edges.messages[g], kept[kept_off[s] : kept_off[s + 1]])
-        if state == UNDERFLOW:
-            redone[s], log_space, shift = True, True, 0.0
+        if again is None:
+            if base_fits:
+                fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+                shift, fits = exponentiate(g, shapes, value)
+                shift += shared_peaks(g, shapes, peaks)
+                if fits:
+                    taken, state = node_potentials(g, shapes, value, False, node)
+                    if state == OK:
+                        warm = len(kept) > 0 and is_kept[s]
+                        if warm:
+                            recall(kept[kept_off[s] : kept_off[s + 1]], edges.messages[g], message)
+                        converged, rounds, left, state, more = propagate(
+                            g, shapes, edges, schedules, value, node, message, schedule, tolerance, max_iterations,
+                            damping, seed, False, False, warm, residual_too,
+                        )  # fmt: skip
+                        if len(kept) > 0:
+                            is_kept[s] = state == OK
+                            remember(message, edges.messages[g], kept[kept_off[s] : kept_off[s + 1]])
+            if state == UNDERFLOW:
+                redone[s], status[s] = True, UNDERFLOW
+                continue
+        else:
+            if status[s] != UNDERFLOW:
+                continue
+            log_space = True
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
             taken, state = node_potentials(g, shapes, logs, True, node)
             if state == OK:
                 converged, rounds, left, state, more = propagate(
                     g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping,
-                    seed, True, False, False,
+                    seed, True, False, False, residual_too,
                 )  # fmt: skip
         if state == OK:
             belief[shared : shapes.local_end[g]] = 0.0
@@ -246,7 +224,7 @@ def message_expectations(
             continue
         if len(marginals) > 0:
             count = marginal_off[s + 1] - marginal_off[s]
-            marginals[marginal_off[s] : marginal_off[s + 1]] = var_belief[:count]
+            copy_run(var_belief, 0, count, marginals[marginal_off[s] :])
         if len(gradient) > 0:
             scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
     for j in range(shared):
@@ -257,16 +235,23 @@ def message_expectations(
 def message_decode(
     first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base,
     schedule, tolerance, max_iterations, damping, seed, status, damped, iterations, residual, labelling, off,
+    residual_too, again,
 ):  # fmt: skip
-    """A good labelling of each sequence by max-product messages; best on trees, approximate on loops."""
+    """A good labelling of each sequence by max-product messages; best on trees, approximate on loops.
+
+    again: None; where what the messages show breaks a hard constraint, the status is `BROKEN`. Not None: those
+    sequences, and no others; a search mends them.
+    """
     arena, states, _ = _largest(shapes, rows, first, last)
     longest = 0
     for s in range(first, last):
         longest = max(longest, edges.messages[rows.shape[s]])
     logs, node, message = np.empty(arena), np.empty(states), np.empty(longest)
-    logs[: shapes.local_start] = log_base
+    copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
         g = rows.shape[s]
+        if again is not None and status[s] != BROKEN:
+            continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
         converged, rounds, left, more = False, 0, 0.0, False
@@ -275,12 +260,17 @@ def message_decode(
         if state == OK:
             converged, rounds, left, state, more = propagate(
                 g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
-                True, True, False,
+                True, True, False, residual_too,
             )  # fmt: skip
         if state == OK:
-            state = message_labelling(g, shapes, edges, logs, node, message, own)
-            if state == GAVE_UP:
-                converged, left, state = False, np.inf, OK
+            if again is None:
+                read_labelling(g, shapes, edges, logs, node, message, own)
+                if score_labelling(g, shapes, logs, own) == -np.inf:
+                    state = BROKEN
+            else:
+                state = message_labelling(g, shapes, edges, logs, node, message, own)
+                if state == GAVE_UP:
+                    converged, left, state = False, np.inf, OK
         status[s], damped[s] = state, more
         iterations[s] = rounds if converged else -rounds
         residual[s] = left
@@ -291,7 +281,7 @@ def score_labellings(first, last, shapes, kinds, bindings, rows, weights, log_ba
     """Σ log φ at a given labelling of each sequence, into `score`; nan where a label is unknown (negative)."""
     arena, _, _ = _largest(shapes, rows, first, last)
     logs = np.empty(arena)
-    logs[: shapes.local_start] = log_base
+    copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
         own = labelling[off[s] : off[s + 1]]
         if own.min() < 0:

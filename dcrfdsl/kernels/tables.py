@@ -9,11 +9,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import fast_inner, inner, kernel
+from .compiling import fast_inner, inlined, inner, kernel
 from .contraction import TINY
+from .dense import NARROW
 from .packed import add_packed, scatter_packed
+from .vectors import (
+    LANES,
+    broadcast,
+    exp,
+    largest,
+    least_finite,
+    load,
+    load_part,
+    lowest,
+    maximum,
+    store,
+    store_part,
+    subtract,
+)
 
-__all__ = ["add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient"]
+__all__ = [
+    "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient",
+    "shared_peaks",
+]  # fmt: skip
 
 LOG_TINY = np.log(TINY)
 
@@ -27,21 +45,31 @@ def base_tables(weights, bindings, hard):
     return out
 
 
-@inner
+@inlined
 def _exponentiate_run(values, at, size):
     """exp of a run with its maximum taken out. Returns (maximum, whether every positive result is at least TINY)."""
-    peak = -np.inf
-    for j in range(at, at + size):
+    whole = size // LANES * LANES
+    high, peak = broadcast(NARROW, -np.inf), -np.inf
+    for j in range(at, at + whole, LANES):
+        high = maximum(high, load(NARROW, values, j))
+    for j in range(at + whole, at + size):
         peak = max(peak, values[j])
+    peak = max(peak, largest(high))
     if peak == -np.inf:
         values[at : at + size] = 0.0
         return 0.0, True
-    fits = True
-    for j in range(at, at + size):
+    taken, least, fits = broadcast(NARROW, peak), broadcast(NARROW, 0.0), True
+    for j in range(at, at + whole, LANES):
+        own = subtract(load(NARROW, values, j), taken)
+        least = least_finite(least, own)
+        store(values, j, exp(own))
+    for j in range(at + whole, at + size):
         x = values[j] - peak
         fits &= (x > LOG_TINY) | (x == -np.inf)
-        values[j] = np.exp(x)
-    return peak, fits
+    if whole < size:
+        own = subtract(load_part(NARROW, values, at + whole, size - whole), taken)
+        store_part(values, at + whole, size - whole, exp(own))
+    return peak, fits and lowest(least) > LOG_TINY
 
 
 @inner
@@ -54,6 +82,16 @@ def exponentiate(g, shapes, value):
             shift += peak
             fits &= good
     return shift, fits
+
+
+@inner
+def shared_peaks(g, shapes, peaks):
+    """Sum of the maxima that were taken out of the shared tables of a graph."""
+    total = 0.0
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        if shapes.fac_table[f] < shapes.local_start:
+            total += peaks[shapes.fac_kind[f]]
+    return total
 
 
 @kernel

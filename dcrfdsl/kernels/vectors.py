@@ -133,12 +133,13 @@ def _select(builder: Any, comparison: str, x: Any, y: Any) -> Any:
     return builder.select(builder.fcmp_ordered(comparison, x, y), x, y)
 
 
-def _lane_mask(builder: Any, count: Any) -> Any:
-    """Lanes below `count`."""
+def _lane_masks(builder: Any, count: Any, registers: int) -> list[Any]:
+    """Of each register the lanes below `count`, counted through all registers."""
     none = ir.Constant(WORDS, ir.Undefined)
     first = builder.insert_element(none, count, ir.Constant(INT32, 0))
     counts = builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
-    return builder.icmp_signed("<", ir.Constant(WORDS, list(range(LANES))), counts)
+    lanes = [list(range(n * LANES, (n + 1) * LANES)) for n in range(registers)]
+    return [builder.icmp_signed("<", ir.Constant(WORDS, own), counts) for own in lanes]
 
 
 # the operations ------------------------------------------------------------------------------------------------------
@@ -218,29 +219,28 @@ else:
         return types.void(array, types.int64, value), generate
 
     @intrinsic
-    def load_part(typing, array, at, count):
-        """One register of which only the first `count` lanes are read; the others are 0."""
+    def load_part(typing, registers, array, at, count):
+        """As `load`, but only the first `count` lanes are read; the others are 0."""
 
         def generate(context, builder, signature, arguments):
-            (place,) = _places(context, builder, signature.args[0], arguments[0], arguments[1], 1)
-            mask = _lane_mask(builder, arguments[2])
-            name = f"llvm.masked.load.v{LANES}f64.p0"
-            return _join(
-                builder, [_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)])]
-            )
+            places = _places(context, builder, signature.args[1], arguments[1], arguments[2], registers.count)
+            name, parts = f"llvm.masked.load.v{LANES}f64.p0", []
+            for place, mask in zip(places, _lane_masks(builder, arguments[3], len(places)), strict=True):
+                parts.append(_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)]))
+            return _join(builder, parts)
 
-        return Vectors(1)(array, types.int64, types.int64), generate
+        return Vectors(registers.count)(registers, array, types.int64, types.int64), generate
 
     @intrinsic
     def store_part(typing, array, at, count, value):
-        """Writes the first `count` lanes of one register."""
+        """Writes the first `count` lanes of a value."""
 
         def generate(context, builder, signature, arguments):
-            (place,) = _places(context, builder, signature.args[0], arguments[0], arguments[1], 1)
-            (part,) = _split(builder, arguments[3])
-            mask = _lane_mask(builder, arguments[2])
-            name = f"llvm.masked.store.v{LANES}f64.p0"
-            _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
+            parts = _split(builder, arguments[3])
+            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
+            name, masks = f"llvm.masked.store.v{LANES}f64.p0", _lane_masks(builder, arguments[2], len(parts))
+            for part, place, mask in zip(parts, places, masks, strict=True):
+                _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
             return context.get_dummy_value()
 
         return types.void(array, types.int64, types.int64, value), generate

@@ -27,14 +27,14 @@ def store(array, at, value):
     array[at : at + len(value)] = value
 
 
-def load_part(array, at, count):
-    out = np.zeros(_lanes())
-    out[:count] = array[at : at + min(count, _lanes())]
+def load_part(registers, array, at, count):
+    out = np.zeros(len(registers) * _lanes())
+    out[:count] = array[at : at + min(count, len(out))]
     return out
 
 
 def store_part(array, at, count, value):
-    array[at : at + min(count, _lanes())] = value[:count]
+    array[at : at + min(count, len(value))] = value[:count]
 
 
 def broadcast(registers, scalar):

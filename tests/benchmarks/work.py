@@ -118,7 +118,7 @@ def objective(source: str, corpus: Corpus, *, threads: int, method: str | None =
     name, settings = choose_method(problem.graph, inference_settings(problem.spec))
     entry = METHODS[name]
     binder = Binder(problem.graph, parameters, programs=entry.programs)
-    data = binder.bind(problem.rows, corpus.sentence_off, problem.relations).packed()
+    data = binder.bind(problem.rows, corpus.sentence_off, problem.relations).packed(bundled=True)
     precision = np.full(parameters.num_weights, 0.2)
     return Likelihood(data, entry.build(data, settings), counts, precision, Workers(threads))
 
