@@ -14,13 +14,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .criteria.piecewise import local_pieces
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels
 from .features.extract import FeatureExtractor
-from .given import bind_clamped, gold_of, known_labels
+from .given import gold_of, known_labels
 from .graph import ModelGraph, Parameters
 from .graph.cost import exact_cost
 from .inference import METHODS, Binder, BoundData, Expectations, RunStatus, SequenceMethod, Workers, choose_method
+from .inference.clamped import bind_clamped
 from .inference.cliques import CliqueMarginal, clique_marginals
 from .inference.decoding import (
     NBest,
@@ -31,6 +33,7 @@ from .inference.decoding import (
     largest_table,
     parts_by_width,
 )  # fmt: skip
+from .inference.local import LocalDecoder
 from .inference.summing import best_candidates, latents_first_fits, summed_best
 from .kernels.sequences import score_labellings
 from .spec.model import ModelSpec
@@ -134,13 +137,19 @@ class Answers:
 
     # labellings -------------------------------------------------------------------------------------------------------
 
-    def best(self, weights: Floats, workers: Workers, decode: str | None) -> Labelled:
-        """A state for every label at every token; the first state where no labelling is possible."""
+    def best(self, weights: Floats, workers: Workers, decode: str | None, stage: str | None = None) -> Labelled:
+        """A state for every label at every token; the first state where no labelling is possible.
+
+        stage: that the weights were trained by, which may say how to decode; the last one by default.
+        """
         scores = np.full(self.corpus.num_sentences, np.nan)
-        if (decode or decoding(self.engine.spec)) == "marginal":
+        mode = decode or decoding(self.engine.spec, stage)
+        if mode == "marginal":
             marginals, status = self.marginals(weights, workers)
             likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]
             return Labelled(likeliest, status, scores)
+        if mode == "local":
+            return self._local(weights, workers, stage)
         if self.engine.graph.num_latents:
             found = self.nbest(weights, workers, 1)
             for s, own in enumerate(found.sentences):
@@ -163,9 +172,26 @@ class Answers:
             )  # fmt: skip
 
         workers.map(run, data.chunks(RUNS))
+        return Labelled(self._codes(labelling), out.summary(), scores)
+
+    def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Labelled:
+        """The best labellings under the product of the pieces' local distributions."""
+        data = self.bind(False, False, self.given)
+        decoder = LocalDecoder(data, local_pieces(self.engine.spec, self.engine.graph, stage), self.engine.graph)
+        out = Expectations.empty(data)
+        labelling = np.empty(int(data.labelling_off[-1]), np.int32)
+        potentials = data.potentials(weights)
+
+        def run(first: int, last: int) -> None:
+            decoder.decode(potentials, first, last, out, labelling)
+
+        workers.map(run, data.chunks(RUNS))
+        return Labelled(self._codes(labelling), out.summary(), np.where(np.isneginf(out.log_z), np.nan, out.log_z))
+
+    def _codes(self, labelling: NDArray[np.int32]) -> list[Codes]:
+        """A flat labelling as the states of each label, [N]; the first state where there is none."""
         table = np.maximum(labelling, 0).reshape(-1, len(self.engine.graph.variables))
-        codes = [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]
-        return Labelled(codes, out.summary(), scores)
+        return [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]
 
     def nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         """The `count` best labellings of each sentence; latent variables are summed out."""

@@ -14,16 +14,11 @@ from .data.corpus import Corpus
 from .data.labels import EncodedLabels
 from .errors import Diagnostic
 from .features.extract import FeatureExtractor
-from .features.relations import Pairs
-from .features.rows import FeatureRows
-from .graph import ModelGraph, Parameters
-from .graph.clamping import clamp_rows, clamped_graph
 from .graph.gold import Gold, fill_memories
 from .graph.templates import hidden_tables, variable_names
-from .inference import Binder, BoundData
 from .spec.model import ModelSpec
 
-__all__ = ["bind_clamped", "gold_of", "known_labels", "no_labelling"]
+__all__ = ["gold_of", "known_labels", "no_labelling"]
 
 SHOWN = 5
 
@@ -48,23 +43,6 @@ def gold_of(
 def known_labels(codes: NDArray[np.int32]) -> EncodedLabels:
     """A labelling [labels, N] as gold in which everything is known."""
     return EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes))
-
-
-def bind_clamped(
-    graph: ModelGraph,
-    parameters: Parameters,
-    rows: Sequence[FeatureRows],
-    gold: Gold,
-    sentence_off: NDArray[np.int64],
-    relations: Mapping[int, Pairs],
-    *,
-    programs: bool,
-    latents_first: bool = False,
-) -> BoundData:
-    """The data set of `rows` clamped to what is known; `programs` and `latents_first` as in `Binder`."""
-    clamped = clamped_graph(graph, gold, len(rows))
-    binder = Binder(clamped, parameters, programs=programs, latents_first=latents_first)
-    return binder.bind((*rows, *clamp_rows(graph, gold)), sentence_off, relations)
 
 
 def no_labelling(corpus: Corpus, sentences: Sequence[int]) -> list[Diagnostic]:

@@ -111,9 +111,9 @@ class TrainedModel:
         decode: str | None = None,
         given: EncodedLabels | None = None,
     ) -> Prediction:
-        """Labels every token. `decode`: `joint` or `marginal`, by default what the template says."""
+        """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        return self._prediction(answers.best(self.weights, Workers(threads), decode))
+        return self._prediction(answers.best(self.weights, Workers(threads), decode, self.record.stage or None))
 
     def marginals(
         self, corpus: Corpus | Answers, *, threads: int | None = None, given: EncodedLabels | None = None
@@ -192,12 +192,14 @@ class TrainedModel:
             on_status(found.status)
         return self._scores(corpus, found, lambda: model.log_likelihood(corpus, threads=threads))
 
-    def evaluator(self, corpus: Corpus, workers: Workers, decode: str | None) -> Callable[[Floats], float]:
+    def evaluator(
+        self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
+    ) -> Callable[[Floats], float]:
         """A function from weights [W] to the first score of `evaluate` on a corpus, with everything else done once."""
         answers = self._engine.on(corpus)
 
         def score(weights: Floats) -> float:
-            prediction = self._prediction(answers.best(weights, workers, decode))
+            prediction = self._prediction(answers.best(weights, workers, decode, stage))
             return float(next(iter(self._scores(corpus, prediction, lambda: 0.0).values())))
 
         return score

@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .assembly import assemble
-from .criteria import CRITERIA, Clamped, Likelihood, weight_precisions
+from .criteria import CRITERIA, Criterion, Supervision
 from .data.corpus import Corpus
 from .data.labels import raise_if_any
 from .errors import DcrfError, Diagnostic
 from .features.registered import RegisteredFeature
-from .given import bind_clamped, no_labelling
-from .inference import METHODS, Binder, MixedMethod, Workers, choose_method
+from .given import no_labelling
+from .inference import Workers
 from .model import TrainedModel
-from .optimizers import OPTIMIZERS, Iteration, Outcome
+from .optimizers import OPTIMIZERS, Iteration, Outcome, Watch
 from .record import TrainingRecord
 from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
 from .spec.settings import MethodSettings, TrainSettings
-from .spec.values import inference_settings, stage_chain, stage_settings
+from .spec.values import stage_chain, stage_settings
 
 __all__ = ["Iteration", "fit"]
 
@@ -71,40 +71,25 @@ def fit(
     parameters, counts = problem.learn_parameters()
 
     workers = Workers(threads)
+    supervision = Supervision(spec, graph, parameters, problem.rows, problem.relations, off, gold, counts, workers)
     weights = np.zeros(parameters.num_weights)
     trained = TrainedModel(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
     for label, settings in chain:
-        method_name, method_settings = choose_method(graph, settings.infer or inference_settings(spec))
-        entry = METHODS[method_name]
-        data = Binder(graph, parameters, programs=entry.programs).bind(problem.rows, off, problem.relations)
-        data = data.packed(bundled=True)
-        clamped = None
-        partly = ~gold.complete_sentences(off)
-        if partly.any():
-            known = bind_clamped(graph, parameters, problem.rows, gold, off, problem.relations, programs=entry.programs)
-            clamped = Clamped(known, entry.build(known, method_settings), partly)
-        objective = CRITERIA[settings.criterion.method](
-            data,
-            entry.build(data, method_settings),
-            counts,
-            weight_precisions(settings, spec.cliques, parameters),
-            workers,
-            clamped,
-            gold.codes.T.ravel(),
-        )
+        begun = replace(supervision, stage=label, weights=trained.weights)
+        objective = CRITERIA[settings.criterion.method](begun, settings)
         raise_if_any(no_labelling(corpus, objective.contradictions()))
         outcome = _best_of_starts(
-            trained, _starts(trained, settings), settings, objective, dev, workers, on_iteration, should_stop
+            trained, _starts(trained, settings), label, settings, objective, dev, workers, on_iteration, should_stop
         )
         record = TrainingRecord.of(
             label,
             settings,
             outcome,
             corpus,
-            objective.method.words() if isinstance(objective.method, MixedMethod) else method_name,
-            _notes(objective, method_name, method_settings, outcome),
+            objective.words,
+            _notes(objective, outcome),
             trained.record,
         )
         trained = trained.with_weights(outcome.weights, record)
@@ -138,8 +123,9 @@ def _starts(trained: TrainedModel, settings: TrainSettings) -> list[Floats]:
 def _best_of_starts(
     trained: TrainedModel,
     starts: Sequence[Floats],
+    stage: str,
     settings: TrainSettings,
-    objective: Likelihood,
+    objective: Criterion,
     dev: Corpus | None,
     workers: Workers,
     on_iteration: Callable[[Iteration], None] | None,
@@ -151,7 +137,7 @@ def _best_of_starts(
         report = on_iteration
         if on_iteration is not None and len(starts) > 1:
             report = functools.partial(_numbered, on_iteration, number)
-        outcome = _run_stage(trained, start, settings, objective, dev, workers, report, should_stop)
+        outcome = _run_stage(trained, start, stage, settings, objective, dev, workers, report, should_stop)
         if best is None or outcome.objective < best.objective:
             best = outcome
         if should_stop is not None and should_stop():
@@ -167,8 +153,9 @@ def _numbered(on_iteration: Callable[[Iteration], None], start: int, step: Itera
 def _run_stage(
     trained: TrainedModel,
     start: Floats,
+    stage: str,
     settings: TrainSettings,
-    objective: Likelihood,
+    objective: Criterion,
     dev: Corpus | None,
     workers: Workers,
     on_iteration: Callable[[Iteration], None] | None,
@@ -176,13 +163,13 @@ def _run_stage(
 ) -> Outcome:
     """One stage from the weights `start`; with `patience` the weights of the best dev score are kept."""
     best: tuple[float, int, Floats] | None = None
-    evaluator = trained.evaluator(dev, workers, settings.decode) if dev is not None else None
+    evaluator = trained.evaluator(dev, workers, settings.decode, stage) if dev is not None else None
 
     def watch(step: Iteration, weights: Floats) -> bool:
         nonlocal best
         stop = False
         if evaluator is not None:
-            score = evaluator(weights)
+            score = evaluator(objective.weights_of(weights))
             step = step._replace(dev=score)
             if best is None or score > best[0]:
                 best = (score, step.iteration, weights.copy())
@@ -192,7 +179,11 @@ def _run_stage(
         return stop or (should_stop is not None and should_stop())
 
     minimise = OPTIMIZERS[settings.optimizer.method]
-    outcome = minimise(objective, start.copy(), settings.optimizer, watch)
+    point = objective.start(start).copy()
+    if objective.pause is None:
+        outcome = minimise(objective, point, settings.optimizer, watch)
+    else:
+        outcome = _in_two_parts(minimise, objective, point, settings.optimizer, watch, objective.pause)
     if settings.patience is not None and best is not None and best[1] < outcome.iterations and not outcome.converged:
         value, gradient = objective.value_and_gradient(best[2])
         reason = f"no better dev score for {settings.patience} iterations; weights of iteration {best[1]} kept"
@@ -205,7 +196,36 @@ def _run_stage(
             gradient_norm=float(np.linalg.norm(gradient)),
             gap=objective.gap(gradient),
         )
-    return outcome
+    return replace(outcome, weights=objective.weights_of(outcome.weights))
+
+
+def _in_two_parts(
+    minimise: Callable[..., Outcome],
+    objective: Criterion,
+    start: Floats,
+    settings: MethodSettings,
+    watch: Watch,
+    pause: int,
+) -> Outcome:
+    """Minimises an objective that changes after `pause` iterations; they are counted through."""
+    limit = getattr(settings, "max_iterations", pause)
+    first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), watch)
+    if first.iterations >= limit:
+        return first
+    objective.advance(first.weights)
+
+    def later(step: Iteration, weights: Floats) -> bool:
+        seconds = first.seconds + step.seconds
+        return watch(step._replace(iteration=first.iterations + step.iteration, seconds=seconds), weights)
+
+    rest = settings.model_copy(update={"max_iterations": limit - first.iterations})
+    second = minimise(objective, first.weights, rest, later)
+    return replace(
+        second,
+        iterations=first.iterations + second.iterations,
+        evaluations=first.evaluations + second.evaluations,
+        seconds=first.seconds + second.seconds,
+    )
 
 
 def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
@@ -214,11 +234,12 @@ def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
     return {str(name): frozenset(corpus.text_column(str(name)).values) for name in columns}
 
 
-def _notes(objective: Likelihood, method: str, settings: MethodSettings, outcome: Outcome) -> Sequence[str]:
+def _notes(objective: Criterion, outcome: Outcome) -> Sequence[str]:
     """What a user should know about inference during training, said once with its numbers."""
     status, notes = objective.total_status, []
-    begun, ended = getattr(settings, "tolerance", None), getattr(objective.method, "tolerance", None)
-    if ended is not None and ended != begun:
+    method = objective.words
+    if objective.tightened is not None:
+        method, begun, ended = objective.tightened
         notes.append(
             f"the tolerance of `{method}` was tightened from {begun:g} to {ended:g} during training, "
             "since the objective was not exact enough for the line search"

@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 from template_cases import CASES, Case
 
 from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import CRITERIA
-from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria import Likelihood
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.optimizers import OPTIMIZERS, Iteration
 from dcrfdsl.spec.settings import AutoOptimizer, BpSettings, ExactSettings, LbfgsSettings, MethodSettings
@@ -46,9 +45,7 @@ def problem(
     data = {"plain": lambda: data, "packed": data.packed, "bundled": lambda: data.packed(bundled=True)}[packing]()
     precision = np.full(parameters.num_weights, PRECISION)
     labelling = parts.gold.codes.T.ravel()
-    objective = CRITERIA["likelihood"](
-        data, entry.build(data, settings), counts, precision, Workers(threads), None, labelling
-    )
+    objective = Likelihood(data, entry.build(data, settings), counts, precision, Workers(threads), None, labelling)
     return Problem(objective, precision)
 
 

@@ -11,7 +11,7 @@ import reference
 from template_cases import CASES
 from template_twin import TemplateTwin
 
-from dcrfdsl.criteria import CRITERIA
+from dcrfdsl.criteria import CRITERIA, Likelihood
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.given import gold_of as full_gold
@@ -45,7 +45,7 @@ def objective_of(model, corpus, settings, precision=0.0, threads=1):
     )  # fmt: skip
     data = Binder(model.graph, model.parameters, programs=entry.programs).bind(rows, corpus.sentence_off, relations)
     weights = np.full(model.num_weights, precision)
-    return CRITERIA["likelihood"](data, entry.build(data, settings), counts, weights, Workers(threads))
+    return Likelihood(data, entry.build(data, settings), counts, weights, Workers(threads))
 
 
 def twin_of(model, case):
@@ -196,12 +196,8 @@ clique x, z as xz with states = all: bias, f
 """
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the stored answers are not on this machine")
-@pytest.mark.parametrize("name", TINY)
-@pytest.mark.parametrize(
-    ("settings", "digits"), [(ExactSettings(), 1e-8), (TrpSettings(tolerance=1e-13), 1e-6)], ids=["exact", "bp"]
-)
-def test_stored_answers_of_a_tiny_factorial_model(name, settings, digits):
+def tiny_model(name):
+    """A stored model, its corpus, the given weights by (clique, feature, states), all such keys, and the answers."""
     answers = json.loads((SHARED / "reference" / "training" / f"{name}.json").read_text())
     cliques = ["x", "z", "xx", "zz", "xz"] if TINY[name] else ["xx", "zz", "xz"]
     unaries = (
@@ -223,8 +219,18 @@ def test_stored_answers_of_a_tiny_factorial_model(name, settings, digits):
     order = [(c, text.removeprefix("f="), states) for c, text, states, _ in model.show_weights()]
     weights = np.array([given.get(key, 0.0) for key in order])
     assert set(given) <= set(order)
-    objective = objective_of(model.with_weights(weights, model.record), corpus, settings)
-    value, gradient = objective.value_and_gradient(weights)
+    return model.with_weights(weights, model.record), corpus, given, order, answers
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the stored answers are not on this machine")
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(
+    ("settings", "digits"), [(ExactSettings(), 1e-8), (TrpSettings(tolerance=1e-13), 1e-6)], ids=["exact", "bp"]
+)
+def test_stored_answers_of_a_tiny_factorial_model(name, settings, digits):
+    model, corpus, given, order, answers = tiny_model(name)
+    objective = objective_of(model, corpus, settings)
+    value, gradient = objective.value_and_gradient(model.weights)
     name_of_run = {"exact": "ml/JT", "trp": "ml/LoopyBPtight"}[settings.method]
     run = next(r for r in answers["results"] if r["run"] == name_of_run)
     assert -value == pytest.approx(run["log_likelihood_unpenalized"], abs=digits)

@@ -22,8 +22,8 @@ from dcrfdsl.criteria import Clamped, Likelihood
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import given_labels
-from dcrfdsl.given import bind_clamped
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
+from dcrfdsl.inference.clamped import bind_clamped
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.spec.expressions import Reference
 from dcrfdsl.spec.resolve import load_text

@@ -1,14 +1,25 @@
 """Training criteria: value and gradient of an objective over a data set. `CRITERIA` is the table of those that run.
 
-To add one: a settings class in `spec.settings`, a class here with the constructor of `Likelihood`, a line in the table.
+To add one: a settings class in `spec.settings`, a function here that builds the objective, a line in the table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..registry import Table
-from .likelihood import Clamped, Likelihood
+from ..spec.settings import TrainSettings
+from .likelihood import Clamped, Likelihood, build_likelihood
 from .penalties import weight_precisions
+from .piecewise import PIECES, PieceObjective, build_piecewise
+from .rescale import Rescaling, build_rescaling
+from .supervision import Supervision
 
-__all__ = ["CRITERIA", "Clamped", "Likelihood", "weight_precisions"]
+__all__ = ["CRITERIA", "Clamped", "Criterion", "Likelihood", "PieceObjective", "Supervision", "weight_precisions"]
 
-CRITERIA: Table[type[Likelihood]] = Table("training criterion", {"likelihood": Likelihood})
+Criterion = Likelihood | PieceObjective | Rescaling
+
+CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
+    "training criterion",
+    {"likelihood": build_likelihood, **dict.fromkeys(PIECES, build_piecewise), "rescale": build_rescaling},
+)

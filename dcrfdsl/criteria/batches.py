@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference.methods import Expectations, SequenceMethod, Workers
+from ..inference.methods import Expectations, ExpectingMethod, Workers
 from ..inference.potentials import BoundData, Potentials
 from ..kernels.batches import collect_touched, count_labelling, firing_runs, list_touched, move_cells
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
@@ -46,7 +46,7 @@ class LikelihoodBatches:
     def __init__(
         self,
         data: BoundData,
-        method: SequenceMethod,
+        method: ExpectingMethod,
         precision: Floats,
         labelling: NDArray[np.int32],
         workers: Workers,

@@ -18,14 +18,16 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference.methods import Expectations, SequenceMethod, Workers
+from ..inference.methods import METHODS, Expectations, ExpectingMethod, Workers
 from ..inference.potentials import BoundData
 from ..inference.status import RunStatus
 from ..kernels.packed import add_runs, collect_gradient
 from ..kernels.tables import add_bias_gradient
+from ..spec.settings import TrainSettings
 from .batches import LikelihoodBatches
+from .supervision import Inference, Supervision
 
-__all__ = ["Clamped", "Likelihood"]
+__all__ = ["Clamped", "Likelihood", "build_likelihood"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -56,7 +58,7 @@ class Clamped:
     """The same data set clamped to what is known, for the sentences `partly` [S] known; the others are counted."""
 
     data: BoundData
-    method: SequenceMethod
+    method: ExpectingMethod
     partly: NDArray[np.bool_]
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -77,14 +79,16 @@ class Likelihood:
     def __init__(
         self,
         data: BoundData,
-        method: SequenceMethod,
+        method: ExpectingMethod,
         counts: Floats,
         precision: Floats,
         workers: Workers,
         clamped: Clamped | None = None,
         labelling: NDArray[np.int32] | None = None,
+        inference: Inference | None = None,
     ):
-        self.data, self.method, self.clamped, self.labelling = data, method, clamped, labelling
+        self.data, self.method, self.clamped = data, method, clamped
+        self.labelling, self.inference = labelling, inference
         method.remember()
         if clamped is not None:
             clamped.method.remember()
@@ -119,6 +123,7 @@ class Likelihood:
             gradient.fill(0.0)
             expected.fill(0.0)
             self.method.expectations(potentials, first, last, out, gradient, expected)
+            self.data.pass_on(gradient)
 
         self.workers.map(run, self.runs)
         self.total_status = self.total_status + out.summary()
@@ -166,6 +171,33 @@ class Likelihood:
         gradient -= known
         return float(out.log_z[clamped.partly].sum())
 
+    pause: int | None = None  # it is the same at every iteration
+
+    def advance(self, weights: Floats) -> None:
+        """See `PieceObjective.advance`."""
+
+    def start(self, weights: Floats) -> Floats:
+        """Where the search begins, given the weights [W] that a stage begins with."""
+        return weights
+
+    def weights_of(self, point: Floats) -> Floats:
+        """The weights [W] that a point of the search stands for."""
+        return point
+
+    @property
+    def words(self) -> str:
+        """How inference is done, for the record."""
+        return self.inference.words(self.method) if self.inference is not None else ""
+
+    @property
+    def tightened(self) -> tuple[str, float, float] | None:
+        """The method whose tolerance was made smaller during training, what it was and what it is; None if none was."""
+        begun = getattr(self.inference.settings, "tolerance", None) if self.inference is not None else None
+        ended = getattr(self.method, "tolerance", None)
+        if self.inference is None or begun is None or ended is None or begun == ended:
+            return None
+        return self.inference.name, begun, ended
+
     def contradictions(self) -> tuple[int, ...]:
         """Sentences for which no labelling agrees with what is known and the hard constraints."""
         if self.clamped is None:
@@ -201,3 +233,17 @@ class Likelihood:
         if self.clamped is not None:
             self.clamped.method.sharpen()
         return self.method.sharpen()
+
+
+def build_likelihood(given: Supervision, settings: TrainSettings) -> Likelihood:
+    """The criterion of a stage, by the inference that it asks for."""
+    inference = given.inference(settings)
+    programs = METHODS[inference.name].programs
+    data, clamped = given.bind(programs=programs), None
+    partly = ~given.gold.complete_sentences(given.sentence_off)
+    if partly.any():
+        known = given.bind_known(programs=programs)
+        clamped = Clamped(known, inference.build(known), partly)
+    method = inference.build(data)
+    precision = given.precisions(settings)
+    return Likelihood(data, method, given.counts, precision, given.workers, clamped, given.labelling, inference)

@@ -40,7 +40,10 @@ from .potentials import BoundData, Potentials
 from .status import RunStatus
 from .variational import GibbsMethod, MeanFieldMethod, TrwMethod
 
-__all__ = ["METHODS", "Expectations", "MixedMethod", "SequenceMethod", "Workers", "choose_method", "mixed_method"]
+__all__ = [
+    "METHODS", "Expectations", "ExpectingMethod", "MixedMethod", "SequenceMethod", "Workers", "choose_method",
+    "mixed_method",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -89,8 +92,8 @@ class Expectations:
         )
 
 
-class SequenceMethod(Protocol):
-    """Inference on the sequences `first`..`last` of the data that it was built for."""
+class ExpectingMethod(Protocol):
+    """What training needs of inference, on the sequences `first`..`last` of the data that it was built for."""
 
     @property
     def approximate(self) -> bool:
@@ -106,6 +109,10 @@ class SequenceMethod(Protocol):
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells]."""
+
+
+class SequenceMethod(ExpectingMethod, Protocol):
+    """A method that decodes as well."""
 
     def decode(
         self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]

@@ -72,6 +72,8 @@ with _cached_in(_DIRECTORY):
         nbest,
         packed,
         pairs,
+        piece_scores,
+        pieces,
         propagation,
         sampling,
         search,

@@ -30,6 +30,8 @@ class MethodSettings(Frozen):
 
     method: ClassVar[str]
     runs: ClassVar[bool] = True
+    names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
+    methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
     gives_log_z: ClassVar[bool] = True
 
 
@@ -207,6 +209,97 @@ class LikelihoodSettings(MethodSettings):
     method = "likelihood"
 
 
+# What is right where NOTA is right (McCallum & Sutton 2004 §3).
+
+
+class _Cases(MethodSettings):
+    """`reach`: every joint value of what a piece conditions on, or those that differ from the gold in one variable."""
+
+    reach: Literal["all", "one"] = "all"
+
+
+class AllCases(_Cases):
+    method = "all"
+
+
+class SampledCases(_Cases):
+    """Each case with probability `rate`, drawn once."""
+
+    method = "sampled"
+    rate: float = Field(default=0.1, gt=0, le=1)
+    seed: int = Field(default=0, ge=0)
+
+
+class LikelyCases(_Cases):
+    """After `after` iterations those whose marginal under the model at hand is above `threshold`, chosen once."""
+
+    method = "above"
+    threshold: float = Field(default=0.2, gt=0, lt=1)
+    after: int = Field(default=20, ge=1)
+
+
+CASES: Table[type[MethodSettings]] = Table(
+    "set of cases for `nota`", {s.method: s for s in (AllCases, SampledCases, LikelyCases)}
+)
+
+
+class PieceSettings(MethodSettings):
+    """Σ_π −log p̃(y_π | y_N(π), x): pieces, each normalised over its own variables (McCallum & Sutton 2004 §2).
+
+    nota: cases in which no outcome is right.   max_cases: of an instance.   overlap: whether a clique that is in
+    several pieces counts in each, or is divided among them.
+    """
+
+    methods = {"nota": CASES}
+    nota: MethodSettings | None = None
+    max_cases: int = Field(default=4096, ge=1)
+    overlap: Literal["count", "divide"] = "count"
+
+
+class PiecewiseSettings(PieceSettings):
+    """The pieces that are named; without names, one a clique over all its variables."""
+
+    method = "piecewise"
+    names = "pieces"
+    pieces: tuple[str, ...] = ()
+
+
+class MemmSettings(PieceSettings):
+    """Each clique in the piece of its last variable, or its first; a piece a variable, or a position."""
+
+    method = "memm"
+    order: Literal["declared", "reverse"] = "declared"
+    by: Literal["variable", "slice"] = "variable"
+
+
+class PseudolikelihoodSettings(PieceSettings):
+    """Each variable given all others."""
+
+    method = "pseudolikelihood"
+
+
+class PwplSettings(PieceSettings):
+    """Of each clique each variable, given the others."""
+
+    method = "pwpl"
+
+
+class BidirectionalSettings(PieceSettings):
+    """`memm` in both directions."""
+
+    method = "bidirectional"
+
+
+class RescaleSettings(MethodSettings):
+    """A factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
+
+    label: the state of the clique's last site; source: of its first, as in the paper.
+    """
+
+    method = "rescale"
+    per: Literal["clique", "label", "source", "piece"] = "clique"
+
+
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
 _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "marginal": (),
@@ -215,13 +308,7 @@ _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "hmsvm": ("C", "slack", "loss", "tolerance"),
     "perceptron": ("epochs", "average", "vote"),
     "mce": ("loss", "psi", "gamma", "smoothing", "normalise", "measure"),
-    "piecewise": ("nota", "max_cases"),
-    "rescale": ("per",),
     "hmm": ("order", "overlapping", "smoothing"),
-    "memm": ("order", "by"),
-    "pseudolikelihood": (),
-    "pwpl": (),
-    "bidirectional": (),
     "induce": (),
 }
 
@@ -266,7 +353,13 @@ OPTIMIZERS: Table[type[MethodSettings]] = Table(
 )  # fmt: skip
 CRITERIA: Table[type[MethodSettings]] = Table(
     "training criterion",
-    {"likelihood": LikelihoodSettings}
+    {
+        s.method: s
+        for s in (
+            LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
+            BidirectionalSettings, RescaleSettings,
+        )
+    }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},
     {"crf": "likelihood", "ml": "likelihood", "map": "likelihood", "svm": "hmsvm", "boosting": "adaboost"},
 )  # fmt: skip

@@ -159,7 +159,7 @@ class _Reader:
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)
-        given = self._given(call, path, positional=criterion is None or not criterion.runs)
+        given = self._given(call, path, positional=criterion is None or not criterion.runs or bool(criterion.names))
         found: dict[str, Any] = {}
         for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
             item = given.pop(key)
@@ -168,7 +168,8 @@ class _Reader:
         plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
         if criterion is not None:
             own = given if criterion.runs else {}
-            found["criterion"] = self._fill(criterion, call.name, own, path, CRITERIA, more=_STAGE_KEYS)
+            names = {criterion.names: self._names(call, path)} if criterion.names else {}
+            found["criterion"] = self._fill(criterion, call.name, own, path, CRITERIA, more=_STAGE_KEYS, found=names)
         usable = {name: value for name, value in found.items() if value is not None}
         usable.setdefault("criterion", MethodSettings())  # only after a complaint: then nothing is returned
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
@@ -259,13 +260,38 @@ class _Reader:
         path: Path,
         table: Table[type[MethodSettings]],
         more: Sequence[str] = (),
+        found: Mapping[str, Any] | None = None,
     ) -> MethodSettings | None:
-        """One method's settings from what was given; `more` are further names that would have been known."""
-        known: dict[_Key, _Given] = {(key,): given[(key,)] for key in settings.model_fields if (key,) in given}
+        """One method's settings from what was given; `more` are further names that would have been known, `found` are
+        settings that were read elsewhere.
+        """
+        fields = [key for key in settings.model_fields if key not in (found or {})]
+        known: dict[_Key, _Given] = {(key,): given[(key,)] for key in fields if (key,) in given}
         for parts, item in given.items():
             if parts not in known:
-                self._unknown_setting(".".join(parts), name, [*settings.model_fields, *more], item, table)
-        return self._validate(settings, self._values(known), known, path)
+                self._unknown_setting(".".join(parts), name, [*fields, *more], item, table)
+        nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
+                  if (key,) in known}  # fmt: skip
+        if len(self.problems) and None in nested.values():
+            return None
+        return self._validate(settings, {**self._values(known), **nested, **(found or {})}, known, path)
+
+    def _nested(self, table: Table[type[MethodSettings]], item: _Given) -> MethodSettings | None:
+        """A setting whose value is a method; None where it is `off`, and after a complaint."""
+        value = self.spec.settled(item.value)
+        return None if isinstance(value, ex.Reference) and value.name == "off" else self.value_method(table, item)
+
+    def _names(self, call: CallSpec, path: Path) -> tuple[str, ...]:
+        """The unnamed arguments of a call, which are names of declarations."""
+        found = []
+        for n, argument in enumerate(call.arguments):
+            if argument.name is not None:
+                continue
+            if isinstance(argument.value, ex.Reference) and isinstance(argument.value.place, ex.Here):
+                found.append(argument.value.name)
+            else:
+                self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
+        return tuple(found)
 
     def _unknown_setting(
         self, key: str, method: str, known: Sequence[str], item: _Given, table: Table[type[MethodSettings]]
@@ -275,7 +301,8 @@ class _Reader:
         if guess:
             remedy = f"did you mean `{guess}`?"
         elif owners:
-            remedy = f"it is a setting of {' and '.join(owners)}"
+            shown_owners = owners[0] if len(owners) == 1 else f"{', '.join(owners[:-1])} and {owners[-1]}"
+            remedy = f"it is a setting of {shown_owners}"
         elif known:
             remedy = f"its settings are {', '.join(f'`{name}`' for name in known)}"
         else:

@@ -20,6 +20,7 @@ from . import (
     lexicons,
     names,
     not_yet,
+    pieces,
     places,
     regexes,
     relations,
@@ -51,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     *views.RULES,
     *constraints.RULES,
     *training.RULES,
+    *pieces.RULES,
     *not_yet.RULES,
 )
 

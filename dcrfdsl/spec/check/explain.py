@@ -33,6 +33,26 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "unknown-clique": ("No clique has this name.", "Name the clique where it is declared: `clique y[-1], y as chain`."),
     "unknown-piece": ("No piece has this name.", "Declare it: `piece next over y: chain, words`."),
+    "piece-over": (
+        "A piece is normalised over labels and latent variables: at single positions, or at every one by `[all]`.",
+        "Name these; memories and views follow from the labels.",
+    ),
+    "piece-member": (
+        "A clique of a piece touches none of the piece's own variables, or is moved although it has no anchor.",
+        "An index moves a clique: `chain[1]` is the one at the next position. Remove cliques that do not take part.",
+    ),
+    "piece-conditions-on-latent": (
+        "A piece conditions on every other variable that its cliques touch, at the gold value; a latent has none.",
+        "Make the piece over the latent variable as well.",
+    ),
+    "no-pieces": (
+        "Local decoding multiplies the local distributions of pieces, and no stage that runs trains any.",
+        "Train by `memm` or `piecewise`, or write `decode joint`.",
+    ),
+    "no-order": (
+        "A model that is normalised from one variable to the next needs an order, which joined positions do not have.",
+        "Train by `pseudolikelihood`, `piecewise` or `likelihood`.",
+    ),
     "unknown-stage": (
         "No training stage has this name.",
         "A stage is named by `train … as NAME`, else by its criterion.",

@@ -15,7 +15,7 @@ from ...registry import Table
 from ..convert import as_call
 from ..expressions import Apply, ValueIf
 from ..functions import FUNCTIONS
-from ..settings import CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings
+from ..settings import CASES, CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings
 from ..spans import Path
 from .context import Context, Rule, listed
 from .data import FORMATS
@@ -47,11 +47,6 @@ def vector_columns(context: Context) -> Iterator[Missing]:
             yield Missing(("data",), f"data {data.format}(…)", ("data", "columns", n), "vector columns")  # type: ignore[union-attr]
 
 
-def pieces(context: Context) -> Iterator[Missing]:
-    for n, piece in enumerate(context.spec.pieces):
-        yield Missing(("pieces", n), f"piece {piece.name}", ("pieces", n, "name"), "pieces")
-
-
 def own_functions(context: Context) -> Iterator[Missing]:
     """Functions of the user in conditions on labels, which are read outside the feature lists."""
     built_in = {*FUNCTIONS, *context.names("lexicon")}
@@ -77,13 +72,13 @@ def inference(context: Context) -> Iterator[Missing]:
         yield Missing(("infer",), f"infer {call.name}", ("infer", "name"), f"the {INFERENCE.kind} `{call.name}`")
 
 
-def local_decoding(context: Context) -> Iterator[Missing]:
-    if context.spec.decode.name == "local":
-        yield Missing(("decode",), "decode local", ("decode",), "local decoding")
-
-
 # The settings of a stage that name a method, and the tables that these stand in.
-_METHODS: Mapping[str, Table[type[MethodSettings]]] = {"prior": PRIORS, "optimizer": OPTIMIZERS, "infer": INFERENCE}
+_METHODS: Mapping[str, Table[type[MethodSettings]]] = {
+    "prior": PRIORS,
+    "optimizer": OPTIMIZERS,
+    "infer": INFERENCE,
+    "nota": CASES,
+}
 
 
 def stages(context: Context) -> Iterator[Missing]:
@@ -100,8 +95,6 @@ def stages(context: Context) -> Iterator[Missing]:
                 table = _METHODS.get(setting.key[0])
                 if method is not None and table is not None and _missing(table, method.name):
                     yield Missing(("stages", n), shown, where, f"the {table.kind} `{method.name}`")
-                elif method is not None and setting.key == ("decode",) and method.name == "local":
-                    yield Missing(("stages", n), shown, where, "local decoding")
 
 
 def _missing(table: Table[type[MethodSettings]], name: str) -> bool:
@@ -111,10 +104,8 @@ def _missing(table: Table[type[MethodSettings]], name: str) -> bool:
 NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
     data_formats,
     vector_columns,
-    pieces,
     own_functions,
     inference,
-    local_decoding,
     stages,
 )
 
@@ -137,7 +128,7 @@ def _remedy(found: list[Missing]) -> str | None:
     """What runs instead, where a method was named."""
     tables = [
         table
-        for table in (CRITERIA, INFERENCE, OPTIMIZERS, PRIORS)
+        for table in (CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, CASES)
         if any(missing.what.startswith(f"the {table.kind} ") for missing in found)
     ]
     run = [listed(name for name, entry in table.items() if entry.runs) for table in tables]

@@ -1,0 +1,303 @@
+"""Piecewise training: the losses of pieces, each normalised over its own variables (McCallum & Sutton 2004).
+
+    Σ_π −log p̃(y_π | y_N(π), x),    p̃ normalised over y_π, N(π) the other variables that the piece's cliques touch
+
+and, with NOTA, the cases in which no outcome is right. Small pieces go through their joint states (`kernels.pieces`);
+one over `y[all]` is a model of its own, of the same weights, and takes exact inference. Not here: which pieces a
+shorthand stands for (`graph.shorthands`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DcrfError, Diagnostic
+from ..graph.gold import UNKNOWN
+from ..graph.pieces import PieceTemplate, piece_templates
+from ..graph.shapes import offsets
+from ..graph.shorthands import by_clique, by_site, by_variable, earlier_first, later_first
+from ..graph.unroll import ModelGraph
+from ..inference import METHODS, BoundData, Expectations, RunStatus
+from ..inference.pieces import PieceMethod, most_cases, no_cases
+from ..kernels.piece_scores import PieceInstances
+from ..kernels.pieces import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
+from ..spec.model import ModelSpec, Piece
+from ..spec.settings import (
+    AllCases,
+    LikelyCases,
+    MemmSettings,
+    PieceSettings,
+    PiecewiseSettings,
+    SampledCases,
+    TrainSettings,
+)
+from ..spec.values import stage_chain, stage_settings
+from .likelihood import Clamped, Likelihood
+from .supervision import Supervision
+
+__all__ = ["PIECES", "PieceObjective", "build_piecewise", "local_pieces", "named_pieces", "pieces_of"]
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+RUNS = 16  # of sentences, for threads
+LARGEST = 2**16  # joint states of a piece that are gone through one by one
+
+
+def _named(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    assert isinstance(settings, PiecewiseSettings)
+    if not settings.pieces:
+        return by_clique(spec)
+    by_name = {piece.name: piece for piece in spec.pieces}
+    return tuple(by_name[name] for name in settings.pieces)
+
+
+def _memm(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    assert isinstance(settings, MemmSettings)
+    directed = earlier_first if settings.order == "declared" else later_first
+    return directed(spec, by_slice=settings.by == "slice")
+
+
+PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = {
+    "piecewise": _named,
+    "memm": _memm,
+    "pseudolikelihood": lambda spec, _: by_variable(spec),
+    "pwpl": lambda spec, _: by_site(spec),
+    "bidirectional": lambda spec, _: (*earlier_first(spec), *later_first(spec)),
+}
+
+
+def pieces_of(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    """The pieces that a criterion stands for."""
+    return PIECES[settings.method](spec, settings)
+
+
+class PieceObjective:
+    """A sum of objectives over the same weights, and a penalty.
+
+    trained [W] of each: 0 for weights of which it trains nothing (locked cliques).
+    """
+
+    words = "pieces"
+
+    def __init__(
+        self, parts: Sequence[Likelihood], trained: Sequence[Floats], given: Supervision, settings: TrainSettings
+    ):
+        self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
+        self.precision = given.precisions(settings)
+        self._hidden = bool((given.gold.codes < 0).any())
+        assert isinstance(settings.criterion, PieceSettings)
+        nota = settings.criterion.nota
+        self._choose = nota if isinstance(nota, LikelyCases) else None
+
+    @property
+    def num_weights(self) -> int:
+        return self.parts[0].num_weights
+
+    @property
+    def pause(self) -> int | None:
+        """After how many iterations `advance` changes the objective; None if it never does."""
+        return None if self._choose is None else self._choose.after
+
+    def advance(self, weights: Floats) -> None:
+        """Chooses the cases in which NOTA is right, at the weights that were reached."""
+        assert self._choose is not None
+        method = self.parts[0].method
+        assert isinstance(method, PieceMethod)
+        method.cases = _chosen(self._given, self._settings, self._choose, method, weights)
+
+    def start(self, weights: Floats) -> Floats:
+        """See `Likelihood.start`."""
+        return weights
+
+    def weights_of(self, point: Floats) -> Floats:
+        """See `Likelihood.weights_of`."""
+        return point
+
+    @property
+    def tightened(self) -> tuple[str, float, float] | None:
+        """See `Likelihood.tightened`."""
+        return next((found for part in self.parts if (found := part.tightened) is not None), None)
+
+    @property
+    def total_status(self) -> RunStatus:
+        """How inference ended, over all evaluations."""
+        return sum((part.total_status for part in self.parts), start=RunStatus())
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The losses of all pieces and the penalty, in nats, and the gradient [W]."""
+        found = [part.value_and_gradient(weights) for part in self.parts]
+        gradient = self.precision * weights
+        penalty = 0.5 * float(np.sum(gradient * weights))
+        for mask, (_, own) in zip(self.trained, found, strict=True):
+            gradient += mask * own
+        return sum((value for value, _ in found), start=penalty), gradient
+
+    def batches(self) -> None:
+        """Pieces are not trained in batches of sentences."""
+
+    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
+        """`task(first, last)` for stretches that make up all weights, by the threads there are."""
+        return self.parts[0].spread(task)
+
+    def gap(self, gradient: Floats) -> float | None:
+        """See `Likelihood.gap`."""
+        if self._hidden or not self.precision.all() or any(part.method.approximate for part in self.parts):
+            return None
+        return float(0.5 * np.sum(gradient**2 / self.precision))
+
+    def sharpen(self) -> bool:
+        return sum(part.sharpen() for part in self.parts) > 0  # all of them
+
+    def contradictions(self) -> tuple[int, ...]:
+        """Sentences for which no labelling agrees with what is known and the hard constraints."""
+        return tuple(sorted({s for part in self.parts for s in part.contradictions()}))
+
+
+def build_piecewise(given: Supervision, settings: TrainSettings) -> PieceObjective:
+    """Raises DcrfError where pieces are too large, have too many cases, or condition on what is not known."""
+    own = settings.criterion
+    assert isinstance(own, PieceSettings)
+    templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
+    whole = [template for template in templates if template.everywhere]
+    small = [template for template in templates if not template.everywhere]
+    no_penalty = np.zeros(given.parameters.num_weights)
+    parts: list[Likelihood] = []
+    trained: list[Floats] = []
+    if small:
+        data = given.bind(programs=False)
+        method = PieceMethod(data, small, given.gold, divide=own.overlap == "divide")
+        method.cases = _cases(own, data, method.pieces)
+        _refuse_large(method, own)
+        _refuse_unknown(given, method)
+        parts.append(Likelihood(data, method, no_penalty, no_penalty, given.workers))
+        trained.append(np.ones(data.num_weights))
+    for template in whole:
+        parts.append(_whole(given, settings, template, no_penalty))
+        trained.append(_mask(given, template))
+    return PieceObjective(parts, trained, given, settings)
+
+
+def _cases(own: PieceSettings, data: BoundData, pieces: PieceInstances) -> Cases:
+    """The cases that NOTA begins with; those that a model chooses come later."""
+    empty = no_cases(data.num_sequences)
+    match own.nota:
+        case AllCases(reach=reach):
+            return empty._replace(mode=ALL if reach == "all" else ONE)
+        case SampledCases(rate=rate, seed=seed):
+            return empty._replace(mode=SAMPLED, rate=rate, seed=seed)
+        case LikelyCases():
+            instances = np.diff(pieces.instance_off)[data.rows.shape]
+            first = offsets(instances)
+            return empty._replace(mode=LISTED, instance=first, case_off=np.zeros(int(first[-1]) + 1, np.int64))
+    return empty
+
+
+def _chosen(
+    given: Supervision, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
+) -> Cases:
+    """The cases whose marginal under the model is above the threshold."""
+    inference = given.inference(settings)
+    data = given.bind(programs=METHODS[inference.name].programs)
+    whole = inference.build(data)
+    out = Expectations.empty(data, marginals=True, approximate=whole.approximate)
+    potentials = data.potentials(weights)
+
+    def run(first: int, last: int) -> None:
+        whole.expectations(potentials, first, last, out, np.zeros(0), np.zeros(len(data.hard)))
+
+    given.workers.map(run, data.chunks(RUNS))
+    own = method.data
+    listed = likely_cases(
+        own.shapes, own.rows, method.pieces, out.marginals, own.marginal_off, method.labelling, own.labelling_off,
+        nota.threshold,
+    )  # fmt: skip
+    return Cases(LISTED, 0.0, 0, *listed)
+
+
+def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
+    """The pieces that `decode local` goes by. DcrfError where there is none, or where one is over whole sequences."""
+    found = piece_templates(spec, graph, named_pieces(spec, stage))
+    if any(template.everywhere for template in found):
+        message = "`decode local` does not go by pieces over whole sequences"
+        raise DcrfError(Diagnostic("no-pieces", message, help="write `decode joint`"))
+    return found
+
+
+def named_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
+    """The pieces of the last stage that has some, of the chain that ends in `stage`. DcrfError where there is none."""
+    found_in = [stage_settings(spec, entry.label).criterion for entry in reversed(stage_chain(spec, stage))]
+    own = next((criterion for criterion in found_in if isinstance(criterion, PieceSettings)), None)
+    if own is None:
+        message = "this needs a model that is trained in pieces"
+        raise DcrfError(Diagnostic("no-pieces", message, help="train by `memm`, or by `piecewise` with pieces"))
+    return pieces_of(spec, own)
+
+
+def _refuse_large(method: PieceMethod, own: PieceSettings) -> None:
+    if method.largest > LARGEST:
+        message = f"a piece has {method.largest:,} joint states; at most {LARGEST:,} are gone through"
+        remedy = "make it over fewer variables, or over `[all]`, which takes exact inference"
+        raise DcrfError(Diagnostic("piece-too-large", message, help=remedy))
+    if own.nota is None:
+        return
+    most = most_cases(method.data.shapes, method.pieces)
+    if most > own.max_cases:
+        message = f"a piece conditions on {most:,} joint values; `max_cases` is {own.max_cases:,}"
+        remedy = "raise `max_cases`, let pieces condition on less, or use `nota = all(reach = one)`"
+        raise DcrfError(Diagnostic("too-many-cases", message, help=remedy))
+
+
+def _refuse_unknown(given: Supervision, method: PieceMethod) -> None:
+    """What a piece conditions on must be known; only sentences that are partly known are looked at."""
+    pieces, shape_of = method.pieces, method.data.rows.shape
+    width, off = len(given.graph.cards), given.sentence_off
+    for s in np.flatnonzero(~given.gold.complete_sentences(off)).tolist():
+        instances = pieces.instance_off[shape_of[s] : shape_of[s] + 2]
+        first, last = pieces.given_off[instances]
+        used = np.unique(pieces.given[first:last])
+        unknown = used[method.labelling[width * off[s] + used] < 0]
+        if len(unknown):
+            t, variable = divmod(int(unknown[0]), width)
+            name = given.graph.variables[variable]
+            message = f"a piece conditions on `{name}` at token {t + 1} of sentence {s + 1}, where it is not known"
+            remedy = f"train by `likelihood` or `piecewise`, which sum it out, or make the piece over `{name}` as well"
+            raise DcrfError(Diagnostic("piece-conditions-on-unknown", message, help=remedy))
+
+
+def _mask(given: Supervision, template: PieceTemplate) -> Floats:
+    """1 for the weights that a piece trains."""
+    mask = np.zeros(given.parameters.num_weights)
+    for clique, _, locked in template.members:
+        mask[given.parameters.of_clique(clique)] = float(not locked)
+    return mask
+
+
+def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate, precision: Floats) -> Likelihood:
+    """A piece over whole sequences: the likelihood of a model with its cliques alone, given all other variables."""
+    held = {clique for clique, *_ in template.members}
+    kept = tuple(t for t in given.graph.templates if t.clique in held or t.clique < 0)
+    codes = given.gold.codes.copy()
+    codes[[variable for variable, _ in template.over]] = UNKNOWN
+    part = replace(
+        given,
+        graph=replace(given.graph, templates=kept),
+        gold=replace(given.gold, codes=codes),
+    )
+    inference = part.inference(settings)
+    programs = METHODS[inference.name].programs
+    data = part.bind_known(programs=programs)
+    counts = np.zeros_like(given.counts)
+    for clique in held:
+        own = given.parameters.of_clique(clique)
+        counts[own] = given.counts[own]
+    partly = ~given.gold.complete_sentences(given.sentence_off)
+    clamped = None
+    if partly.any():
+        known = replace(part, gold=given.gold).bind_known(programs=programs)
+        clamped = Clamped(known, inference.build(known), partly)
+    return Likelihood(data, inference.build(data), counts, precision, given.workers, clamped)

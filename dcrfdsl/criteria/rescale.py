@@ -1,0 +1,133 @@
+"""Calibration: one factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
+
+    L(α) = Σ_i [log Z(x_i) − Λ·F(y_i, x_i)]  at  Λ_k = α_s λ_k for k in subset s,    ∂L/∂α_s = Σ_{k in s} λ_k ∂L/∂Λ_k
+
+The weights λ are those of an earlier stage; α begins at 1. Pieces that were trained apart may differ in scale, and so
+few parameters need few steps. Not here: the likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DcrfError, Diagnostic
+from ..inference import RunStatus
+from ..spec.settings import NoPrior, RescaleSettings, TrainSettings
+from .likelihood import Likelihood, build_likelihood
+from .piecewise import named_pieces
+from .supervision import Supervision
+
+__all__ = ["Rescaling", "build_rescaling"]
+
+Floats = NDArray[np.float64]
+
+
+class Rescaling:
+    """The likelihood as a function of the factors α [subsets] of `weights` [W]; `subset` [W] says which factor."""
+
+    def __init__(self, likelihood: Likelihood, weights: Floats, subset: NDArray[np.int64]):
+        self.likelihood, self.weights, self.subset = likelihood, weights, subset
+        self.num_subsets = int(subset.max(initial=-1)) + 1
+        self.words, self.method = likelihood.words, likelihood.method
+
+    @property
+    def num_weights(self) -> int:
+        return self.likelihood.num_weights
+
+    @property
+    def total_status(self) -> RunStatus:
+        """How inference ended, over all evaluations."""
+        return self.likelihood.total_status
+
+    @property
+    def tightened(self) -> tuple[str, float, float] | None:
+        """See `Likelihood.tightened`."""
+        return self.likelihood.tightened
+
+    pause: int | None = None  # it is the same at every iteration
+
+    def advance(self, weights: Floats) -> None:
+        """See `PieceObjective.advance`."""
+
+    def start(self, weights: Floats) -> Floats:
+        """The factors that the search begins with, [subsets]."""
+        return np.ones(self.num_subsets)
+
+    def weights_of(self, point: Floats) -> Floats:
+        """The weights [W] at the factors `point` [subsets]."""
+        return point[self.subset] * self.weights
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """L(α) in nats and its gradient [subsets]."""
+        value, gradient = self.likelihood.value_and_gradient(self.weights_of(weights))
+        summed: Floats = np.zeros(self.num_subsets)
+        np.add.at(summed, self.subset, gradient * self.weights)
+        return value, summed
+
+    def gap(self, gradient: Floats) -> float | None:
+        """There is no penalty that would say how far the optimum is."""
+
+    def sharpen(self) -> bool:
+        return self.likelihood.sharpen()
+
+    def contradictions(self) -> tuple[int, ...]:
+        return self.likelihood.contradictions()
+
+
+def _by_clique(given: Supervision) -> list[object]:
+    clique, _, _ = given.parameters.origins()
+    return list(clique.tolist())
+
+
+def _by_state(given: Supervision, site: int) -> list[object]:
+    """The state of one site of the clique that each weight is of: its variable or view, and the number of the state."""
+    clique, _, assignment = given.parameters.origins()
+    out: list[object] = [None] * len(clique)
+    for number, template in enumerate(given.graph.templates[: len(given.spec.cliques)]):
+        own = np.flatnonzero(clique == number)
+        states = np.unravel_index(assignment[own], template.full_cards)[site]
+        view = template.views[site] if template.views else None
+        seen_as = template.variables[site] if view is None else view.states
+        for w, state in zip(own.tolist(), states.tolist(), strict=True):
+            out[w] = seen_as, state
+    return out
+
+
+def _by_piece(given: Supervision) -> list[object]:
+    """The piece that has the clique of each weight; DcrfError where a clique is in two."""
+    pieces = named_pieces(given.spec, given.stage)
+    of: dict[str, str] = {}
+    for piece in pieces:
+        for label in {member.clique for member in piece.members if not member.locked}:
+            if label in of:
+                message = f"the weights of `{label}` are in the pieces `{of[label]}` and `{piece.name}`"
+                raise DcrfError(Diagnostic("shared-by-pieces", message, help="write `per = clique`"))
+            of[label] = piece.name
+    labels = [clique.label for clique in given.spec.cliques]
+    clique, _, _ = given.parameters.origins()
+    return [of.get(labels[number], labels[number]) for number in clique.tolist()]
+
+
+SUBSETS: Mapping[str, Callable[[Supervision], list[object]]] = {
+    "clique": _by_clique,
+    "label": lambda given: _by_state(given, -1),
+    "source": lambda given: _by_state(given, 0),
+    "piece": _by_piece,
+}
+
+
+def build_rescaling(given: Supervision, settings: TrainSettings) -> Rescaling:
+    """Raises DcrfError where no stage has trained weights before, or pieces share weights."""
+    own = settings.criterion
+    assert isinstance(own, RescaleSettings)
+    if not given.weights.any():
+        message = "`rescale` calibrates the weights of an earlier stage, and there are none"
+        raise DcrfError(Diagnostic("nothing-to-rescale", message, help="write `train rescale after STAGE`"))
+    free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
+    keys = SUBSETS[own.per](given)
+    number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+    subset = np.array([number[key] for key in keys], np.int64)
+    return Rescaling(build_likelihood(given, free), given.weights, subset)

@@ -1,0 +1,79 @@
+"""What a criterion is made of: the data, what is known of its labels, and the weights that they call for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..features.relations import Pairs
+from ..features.rows import FeatureRows
+from ..graph.gold import Gold
+from ..graph.parameters import Parameters
+from ..graph.unroll import ModelGraph
+from ..inference import METHODS, Binder, BoundData, ExpectingMethod, MixedMethod, Workers, choose_method
+from ..inference.clamped import bind_clamped
+from ..spec.model import ModelSpec
+from ..spec.settings import MethodSettings, TrainSettings
+from ..spec.values import inference_settings
+from .penalties import weight_precisions
+
+__all__ = ["Inference", "Supervision"]
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """The method that a stage asks for, with `auto` resolved."""
+
+    name: str
+    settings: MethodSettings
+
+    def build(self, data: BoundData) -> ExpectingMethod:
+        return METHODS[self.name].build(data, self.settings)
+
+    def words(self, method: ExpectingMethod) -> str:
+        """What a user is told about it."""
+        return method.words() if isinstance(method, MixedMethod) else self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Supervision:
+    """Training data. rows: one a feature set.   relations: pairs of each relational clique, by its number.
+    counts [W]: of the sentences that are wholly known.   stage, weights [W]: what trains, and what it begins with.
+    """
+
+    spec: ModelSpec
+    graph: ModelGraph
+    parameters: Parameters
+    rows: tuple[FeatureRows, ...]
+    relations: Mapping[int, Pairs]
+    sentence_off: NDArray[np.int64]
+    gold: Gold
+    counts: NDArray[np.float64]
+    workers: Workers
+    stage: str = ""
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def labelling(self) -> NDArray[np.int32]:
+        """The known states of all variables, see `BoundData.labelling_off`; negative where unknown."""
+        return self.gold.codes.T.ravel()
+
+    def inference(self, settings: TrainSettings) -> Inference:
+        return Inference(*choose_method(self.graph, settings.infer or inference_settings(self.spec)))
+
+    def precisions(self, settings: TrainSettings) -> NDArray[np.float64]:
+        return weight_precisions(settings, self.spec.cliques, self.parameters)
+
+    def bind(self, *, programs: bool) -> BoundData:
+        """Everything that is free, packed for training."""
+        binder = Binder(self.graph, self.parameters, programs=programs)
+        return binder.bind(self.rows, self.sentence_off, self.relations).packed(bundled=True)
+
+    def bind_known(self, *, programs: bool) -> BoundData:
+        """Clamped to what is known."""
+        return bind_clamped(
+            self.graph, self.parameters, self.rows, self.gold, self.sentence_off, self.relations, programs=programs
+        )

@@ -1,0 +1,118 @@
+"""Pieces that a criterion stands for: the shorthands `memm`, `pseudolikelihood`, `pwpl`, `bidirectional`, `piecewise`.
+
+Each is a rule that makes pieces of a specification's cliques (McCallum & Sutton 2004 §2), so that there is one engine
+for all, and `check --expand` can print what a shorthand means. Variables are ordered by position, and within one as
+they are declared. Not here: what pieces compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..features.views import view_label
+from ..spec.expressions import At, Here, Named, Place
+from ..spec.model import CliqueSpec, Member, ModelSpec, Piece, Site
+
+__all__ = ["by_clique", "by_site", "by_variable", "earlier_first", "later_first", "site_offset"]
+
+
+def site_offset(site: Site) -> int:
+    """Of a site from its anchor, or from the named position that it stands at."""
+    place = site.place
+    return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0
+
+
+def _place(offset: int) -> Place:
+    return At(offset=offset) if offset else Here()
+
+
+def _hidden(spec: ModelSpec) -> tuple[str, ...]:
+    """The variables that a piece can be normalised over, in the order of their declaration."""
+    return tuple(item.name for part in (spec.labels, spec.latents) for item in part)
+
+
+def _label_of(spec: ModelSpec, name: str) -> str:
+    """The label that a site of this name is about: itself, or what a view shows."""
+    return next((view_label(spec, view) for view in spec.views if view.name == name), name)
+
+
+def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
+    """`piecewise`: a piece a clique, over all its variables."""
+    return tuple(
+        Piece(
+            name=f"piece_{number}",
+            over=tuple(
+                dict.fromkeys(Site(variable=_label_of(spec, site.variable), place=site.place) for site in clique.sites)
+            ),
+            members=(Member(clique=clique.label, place=Here()),),
+        )
+        for number, clique in enumerate(spec.cliques, 1)
+    )
+
+
+def by_site(spec: ModelSpec) -> tuple[Piece, ...]:
+    """`pwpl`: of each clique each variable, given the others."""
+    return tuple(
+        Piece(
+            name=f"piece_{number}_{turn}",
+            over=(Site(variable=_label_of(spec, site.variable), place=site.place),),
+            members=(Member(clique=clique.label, place=Here()),),
+        )
+        for number, clique in enumerate(spec.cliques, 1)
+        for turn, site in enumerate(clique.sites, 1)
+    )
+
+
+def by_variable(spec: ModelSpec) -> tuple[Piece, ...]:
+    """`pseudolikelihood`: a piece a variable, with every instance of a clique that touches it."""
+    out = []
+    for name in _hidden(spec):
+        members = [
+            (clique.label, 0 if clique.positions else -site_offset(site))
+            for clique in spec.cliques
+            for site in clique.sites
+            if _label_of(spec, site.variable) == name
+        ]
+        if members:
+            out.append(_over_one(f"only_{name}", name, members))
+    return tuple(out)
+
+
+def earlier_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
+    """`memm`: each clique in the piece of its last variable, given the earlier ones."""
+    return _directed(spec, 1, by_slice)
+
+
+def later_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
+    """`memm(order = reverse)`: each clique in the piece of its first variable, given the later ones."""
+    return _directed(spec, -1, by_slice)
+
+
+def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, ...]:
+    hidden = _hidden(spec)
+    ending: dict[str, list[tuple[str, int]]] = {name: [] for name in hidden}
+    for clique in spec.cliques:
+        variable, offset = _last(spec, clique, hidden, direction)
+        ending[variable].append((clique.label, -offset))
+    word = "next" if direction > 0 else "before"
+    if by_slice:
+        members = [member for own in ending.values() for member in own]
+        over = tuple(Site(variable=name, place=Here()) for name in hidden)
+        return (Piece(name=word, over=over, members=_members(members)),)
+    return tuple(_over_one(f"{word}_{name}", name, own) for name, own in ending.items() if own)
+
+
+def _last(spec: ModelSpec, clique: CliqueSpec, hidden: tuple[str, ...], direction: int) -> tuple[str, int]:
+    """The variable of a clique that comes last in this direction, and its offset; memories are never last."""
+    sites = [(site_offset(site), hidden.index(label)) for site in clique.sites
+             if (label := _label_of(spec, site.variable)) in hidden]  # fmt: skip
+    offset, number = max(sites) if direction > 0 else min(sites)
+    return hidden[number], offset
+
+
+def _over_one(name: str, variable: str, members: Iterable[tuple[str, int]]) -> Piece:
+    return Piece(name=name, over=(Site(variable=variable, place=Here()),), members=_members(members))
+
+
+def _members(members: Iterable[tuple[str, int]]) -> tuple[Member, ...]:
+    return tuple(Member(clique=label, place=_place(shift)) for label, shift in dict.fromkeys(members))

@@ -1,0 +1,149 @@
+"""The losses of pieces by going through all their states in texts, and problems to compare them on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import reference
+from template_cases import Case
+from template_twin import TemplateTwin, position
+
+from dcrfdsl.assembly import assemble
+from dcrfdsl.criteria import Supervision
+from dcrfdsl.graph.shorthands import by_clique, by_site, by_variable, earlier_first, later_first
+from dcrfdsl.inference import Workers
+from dcrfdsl.kernels.pieces import ALL
+from dcrfdsl.spec.model import Piece
+from dcrfdsl.spec.settings import (
+    ExactSettings,
+    PiecewiseSettings,
+    TrainSettings,
+)
+
+SHORTHANDS = {
+    "piecewise": by_clique,
+    "pwpl": by_site,
+    "pseudolikelihood": by_variable,
+    "memm": earlier_first,
+    "memm by slices": lambda spec: earlier_first(spec, by_slice=True),
+    "reverse memm": later_first,
+}
+Labelling = Mapping[str, Sequence[str]]
+
+
+class PieceTwin:
+    """The losses of pieces by going through all their states, clique by clique, in texts."""
+
+    def __init__(self, twin: TemplateTwin, sentence: Mapping[str, Sequence[Any]], gold: Labelling):
+        self.twin, self.gold = twin, gold
+        self.length = len(next(iter(sentence.values())))
+        self.firing = [twin.firing(number, sentence, self.length) for number in range(len(twin.spec.cliques))]
+
+    def clique_score(self, label: str, anchor: int, labelling: Labelling) -> float | None:
+        """log potential of one instance of a clique; None where it does not exist."""
+        number = [clique.label for clique in self.twin.spec.cliques].index(label)
+        clique = self.twin.spec.cliques[number]
+        places = [(site.variable, position(site, anchor, clique.positions)) for site in clique.sites]
+        inside = [0 <= t < self.length for _, t in places]
+        if not (any(inside) if clique.edges == "pad" else all(inside)):
+            return None
+        states = tuple(
+            self.twin.seen(labelling, name, t) if 0 <= t < self.length else ("START" if t < 0 else "STOP")
+            for name, t in places
+        )
+        weight = {key: self.twin.weights[k] for key, k in self.twin.number.items()}
+        fires = self.firing[number].get(anchor, {})
+        return sum(value * weight.get((label, text, states), 0.0) for text, value in fires.items())
+
+    def instances(self, piece: Piece) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int, bool]]]]:
+        """What each instance is over, and its clique instances."""
+        for t in range(self.length):
+            over = [(site.variable, t + getattr(site.place, "offset", 0)) for site in piece.over]
+            if all(0 <= at < self.length for _, at in over):
+                held = [(m.clique, t + getattr(m.place, "offset", 0), m.locked) for m in piece.members]
+                held = [own for own in held if self.clique_score(own[0], own[1], self.gold) is not None]
+                if held:
+                    yield over, held
+
+    def changed(self, places: Sequence[tuple[str, int]], states: Sequence[str]) -> Labelling:
+        labelling = {name: list(own) for name, own in self.gold.items()}
+        for (name, t), state in zip(places, states, strict=True):
+            labelling[name][t] = state
+        return labelling
+
+    def joint(self, places: Sequence[tuple[str, int]]) -> Iterator[tuple[str, ...]]:
+        return itertools.product(*(self.twin.states[name] for name, _ in places))
+
+    def given(self, over: Sequence[tuple[str, int]], held: Sequence[tuple[str, int, bool]]) -> list[tuple[str, int]]:
+        """What the cliques of an instance touch beside its own variables."""
+        views = self.twin.views
+        touched = set()
+        for label, anchor, _ in held:
+            clique = next(c for c in self.twin.spec.cliques if c.label == label)
+            for site in clique.sites:
+                name = views[site.variable][0] if site.variable in views else site.variable
+                touched.add((name, position(site, anchor, clique.positions)))
+        return sorted(place for place in touched - set(over) if 0 <= place[1] < self.length)
+
+    def score(self, held: Sequence[tuple[str, int, bool]], labelling: Labelling, shares: Mapping[Any, float]) -> float:
+        found = 0.0
+        for label, anchor, _ in held:
+            own = self.clique_score(label, anchor, labelling)
+            assert own is not None
+            found += shares.get((label, anchor), 1.0) * own
+        return found
+
+    def loss(self, pieces: Sequence[Piece], nota: int | None = None, divide: bool = False) -> float:
+        total, shares = 0.0, {}
+        found = [own for piece in pieces for own in self.instances(piece)]
+        if divide:
+            times: dict[Any, int] = {}
+            for _, held in found:
+                for label, anchor, locked in held:
+                    times[label, anchor] = times.get((label, anchor), 0) + (not locked)
+            shares = {place: 1.0 / max(1, count) for place, count in times.items()}
+        for over, held in found:
+            total += self.log_sum(over, held, self.gold, shares, nota) - self.score(held, self.gold, shares)
+            if nota is not None:
+                given = self.given(over, held)
+                right = tuple(self.gold[name][t] for name, t in given)
+                for states in self.joint(given):
+                    differ = sum(a != b for a, b in zip(states, right, strict=True))
+                    if differ and (nota == ALL or differ == 1):
+                        total += self.log_sum(over, held, self.changed(given, states), shares, nota)
+        return total
+
+    def log_sum(
+        self,
+        over: Sequence[tuple[str, int]],
+        held: Sequence[tuple[str, int, bool]],
+        labelling: Labelling,
+        shares: Mapping[Any, float],
+        nota: int | None,
+    ) -> float:
+        """log Σ exp score over the states of `over`, NOTA included if there is one."""
+        scores = [0.0] if nota is not None else []
+        for states in self.joint(over):
+            both = {name: list(own) for name, own in labelling.items()}
+            for (name, t), state in zip(over, states, strict=True):
+                both[name][t] = state
+            scores.append(self.score(held, both, shares))
+        return reference.log_sum(np.array(scores))
+
+
+def supervised(case: Case) -> tuple[Supervision, Any]:
+    resolved, corpus = case.resolved(), case.corpus()
+    parts = assemble(resolved.require(), corpus, resolved.directories, {})
+    parameters, counts = parts.learn_parameters()
+    given = Supervision(
+        parts.spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
+        Workers(2),
+    )  # fmt: skip
+    return given, np.random.default_rng(0).normal(0.0, 0.8, parameters.num_weights)
+
+
+def settings_of(**criterion: Any) -> TrainSettings:
+    return TrainSettings(criterion=PiecewiseSettings(**criterion), infer=ExactSettings())
