@@ -13,10 +13,10 @@ from template_twin import TemplateTwin, position
 
 from dcrfdsl.assembly import assemble
 from dcrfdsl.criteria import Supervision
-from dcrfdsl.graph.shorthands import by_clique, by_site, by_variable, earlier_first, later_first
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.pieces import ALL
 from dcrfdsl.spec.model import Piece
+from dcrfdsl.spec.pieces import by_clique, by_site, by_variable, earlier_first, later_first
 from dcrfdsl.spec.settings import (
     ExactSettings,
     PiecewiseSettings,

@@ -19,13 +19,13 @@ from dcrfdsl.criteria.piecewise import build_piecewise
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.given import gold_of as full_gold
 from dcrfdsl.graph.pieces import piece_templates
-from dcrfdsl.graph.shorthands import by_clique, by_site, by_variable
 from dcrfdsl.inference import Binder, Workers
 from dcrfdsl.inference.pieces import PieceMethod, no_cases
 from dcrfdsl.kernels.pieces import ALL, ONE
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.spec.expressions import Here, Named
 from dcrfdsl.spec.model import Member, ModelSpec, Piece, Site
+from dcrfdsl.spec.pieces import by_clique, by_site, by_variable
 from dcrfdsl.spec.settings import (
     ExactSettings,
     LikelihoodSettings,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..errors import Diagnostic
+    from ..spec.model import ModelSpec
 
 __all__ = ["check"]
 
@@ -25,6 +26,9 @@ def check(
     explain: Annotated[
         str | None, typer.Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
     ] = None,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Print the template with the pieces that `memm` and its like stand for.")
+    ] = False,
     stage: StageName = None,
     set_: SetPaths = None,
     features: Features = None,
@@ -39,6 +43,7 @@ def check(
       dcrfdsl check chunk.dcrf
       dcrfdsl check chunk.dcrf --data train.txt
       dcrfdsl check --explain unknown-name
+      dcrfdsl check memm.dcrf --expand
     """
     from ..spec.check import check as checked
 
@@ -52,6 +57,9 @@ def check(
     registered = read_features(features)
     corpus = read_sample(data, resolved.spec, talk) if data and resolved.spec.data else None
     _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
+    if expand:
+        _expand(resolved.spec, stage)
+        return
     for line in resolved.spec.doc:
         print(line)
     from .costs import declared_costs, trained_costs
@@ -65,6 +73,7 @@ def check(
         if resolved.spec.doc:
             print()
         costs.print()
+        _print_pieces(resolved.spec, stage)
 
 
 def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> None:
@@ -74,6 +83,26 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
     if errors:
         Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
         raise typer.Exit(INPUT_ERROR)
+
+
+def _expand(spec: ModelSpec, stage: str | None) -> None:
+    from ..spec.pieces import expanded
+    from ..spec.unparse import to_text
+
+    print(to_text(expanded(spec, stage)), end="")
+
+
+def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
+    """Which pieces training normalises apart, and which cliques count in several of them."""
+    from ..spec.pieces import last_pieces, times_held
+
+    pieces = last_pieces(spec, stage)
+    if not pieces:
+        return
+    several = [f"`{name}` {count} times" for name, count in times_held(pieces).items() if count > 1]
+    print(f"\npieces     {', '.join(piece.name for piece in pieces)}")
+    if several:
+        print(f"overlap    trained {', '.join(several)}; `overlap = divide` would count each once")
 
 
 def _explain(slug: str) -> None:

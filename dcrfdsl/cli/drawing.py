@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-__all__ = ["FORMATS", "FactorMark", "GraphDrawing", "VariableMark", "dot", "svg", "text"]
+__all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark", "dot", "svg", "text"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,20 @@ class FactorMark:
 
 
 @dataclass(frozen=True)
+class PieceMark:
+    """One instance of a piece: indices of the variables that it is over, that it conditions on, and of its factors.
+
+    locked: those of its factors that it does not train.
+    """
+
+    piece: str
+    over: tuple[int, ...]
+    given: tuple[int, ...]
+    factors: tuple[int, ...]
+    locked: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
 class GraphDrawing:
     """The graph of one sentence; `words[t]` is what stands beneath position t."""
 
@@ -45,6 +59,7 @@ class GraphDrawing:
     words: tuple[str, ...]
     variables: tuple[VariableMark, ...]
     factors: tuple[FactorMark, ...] = field(repr=False)
+    pieces: tuple[PieceMark, ...] = field(default=(), repr=False)
 
     def rows(self) -> list[str]:
         """Variable names in order of first appearance."""
@@ -71,6 +86,13 @@ def text(graph: GraphDrawing) -> str:
         sites = " ".join(names[v] for v in factor.variables)
         lines.append(f"  {factor.clique:<{clique_width}}  t={factor.anchor:<4} {sites}")
         lines.extend(f"      {feature}" for feature in factor.features)
+    if graph.pieces:
+        lines += ["", f"{len(graph.pieces)} pieces"]
+    for piece in graph.pieces:
+        held = [f"{graph.factors[f].clique}@{graph.factors[f].anchor}{' (locked)' * (f in piece.locked)}"
+                for f in piece.factors]  # fmt: skip
+        given = f" given {' '.join(names[v] for v in piece.given)}" if piece.given else ""
+        lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{given}: {', '.join(held)}")
     return "\n".join(lines) + "\n"
 
 
@@ -96,6 +118,11 @@ def dot(graph: GraphDrawing) -> str:
         box = f'label="", shape=square, width=0.12, style=filled, fillcolor="{colour}", tooltip={tip}'
         lines.append(f"  f{f} [{box}, {_pinned(at)}];")
         lines.extend(f'  f{f} -- v{v} [color="{colour}"];' for v in factor.variables)
+    for p, (piece, (left, top, right, bottom)) in enumerate(_boxes(graph, layout)):
+        size = f"width={(right - left) / 72:.2f}, height={(bottom - top) / 72:.2f}"
+        centre = _pinned(((left + right) / 2, (top + bottom) / 2))
+        tip = f'label="", tooltip={_quoted(piece.piece)}'
+        lines.append(f"  p{p} [{tip}, shape=box, style=dashed, {size}, {centre}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -179,12 +206,42 @@ class _Layout:
         )
 
 
+def _boxes(graph: GraphDrawing, layout: _Layout) -> Iterator[tuple[PieceMark, tuple[float, float, float, float]]]:
+    """Each piece with the box around its own variables and factors; boxes in turn are a little larger, to be told
+    apart where they overlap.
+    """
+    squares = [at for _, at, _ in layout.squares()]
+    for n, piece in enumerate(graph.pieces):
+        own = [(layout.centres[v], _RADIUS) for v in piece.over] + [(squares[f], _SQUARE / 2) for f in piece.factors]
+        room = 5.0 + 4.0 * (n % 3)
+        yield (
+            piece,
+            (
+                min(x - r for (x, _), r in own) - room,
+                min(y - r for (_, y), r in own) - room,
+                max(x + r for (x, _), r in own) + room,
+                max(y + r for (_, y), r in own) + room,
+            ),
+        )
+
+
+def _dashed(piece: PieceMark, box: tuple[float, float, float, float], colour: str) -> str:
+    left, top, right, bottom = box
+    return (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="8" fill="none" '
+        f'stroke="{colour}" stroke-width="1.3" stroke-dasharray="6 4"><title>piece {escape(piece.piece)}</title></rect>'
+    )
+
+
 def svg(graph: GraphDrawing) -> str:
     """A drawing that needs no other program: open it in a browser."""
     layout = _Layout(graph)
     counts = Counter(factor.clique for factor in graph.factors)
     width = max(layout.column_at(len(graph.words)), 380.0, _MARGIN + len(graph.title) * 8.5)
     height = layout.words_at + 50 + 22 * len(counts)
+    names = list(dict.fromkeys(piece.piece for piece in graph.pieces))
+    piece_colours = {name: _PALETTE[-1 - i % len(_PALETTE)] for i, name in enumerate(names)}
+    height += 22 * len(names)
     edges, squares = [], []
     for factor, at, bend in layout.squares():
         colour = layout.colours[factor.clique]
@@ -199,6 +256,7 @@ def svg(graph: GraphDrawing) -> str:
         *edges,
         *(_circle(centre, variable) for centre, variable in zip(layout.centres, graph.variables, strict=True)),
         *squares,
+        *(_dashed(piece, box, piece_colours[piece.piece]) for piece, box in _boxes(graph, layout)),
     ]
     for t, word in enumerate(graph.words):
         x = layout.column_at(t)
@@ -208,6 +266,11 @@ def svg(graph: GraphDrawing) -> str:
         y = layout.words_at + 44 + 22 * i
         many = f"{clique}: {counts[clique]} factor{'' if counts[clique] == 1 else 's'}"
         out += [_square((_MARGIN + 5, y), colour, clique, ()), _label((_MARGIN + 20, y + 4), many, 12, anchor="start")]
+    for i, name in enumerate(names, len(counts)):
+        y = layout.words_at + 44 + 22 * i
+        swatch = PieceMark(name, (), (), ())
+        out.append(_dashed(swatch, (_MARGIN, y - 6, _MARGIN + 12, y + 6), piece_colours[name]))
+        out.append(_label((_MARGIN + 20, y + 4), f"piece {name}", 12, anchor="start"))
     return "\n".join([*out, "</svg>"]) + "\n"
 
 

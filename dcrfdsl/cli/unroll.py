@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from .console import Features, Quiet, SetPaths, StageName, Talk, refuse
-from .drawing import FORMATS, FactorMark, GraphDrawing, VariableMark
+from .drawing import FORMATS, FactorMark, GraphDrawing, PieceMark, VariableMark
 from .inputs import read_features, read_gold, resolved_template
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..data import Corpus
     from ..features.extract import FeatureExtractor
     from ..features.rows import FeatureRows
+    from ..graph.pieces import PieceTemplate
     from ..graph.templates import CliqueTemplate
     from ..graph.unroll import ModelGraph
 
@@ -71,7 +73,9 @@ def _drawing(
     talk: Talk,
 ) -> GraphDrawing:
     from ..assembly import assemble
+    from ..graph.pieces import piece_templates
     from ..spec.check import check_or_raise
+    from ..spec.pieces import last_pieces
 
     resolved = resolved_template(template, set_, stage)
     registered = read_features(features)
@@ -83,7 +87,32 @@ def _drawing(
     problem = assemble(spec, corpus, resolved.directories, registered)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]
-    return _marks(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
+    drawing = _marks(graph, corpus, sentence - 1, problem.extractor, problem.rows, pairs)
+    pieces = piece_templates(spec, graph, last_pieces(spec, stage))
+    return replace(drawing, pieces=_piece_marks(graph, len(drawing.words), pairs, pieces))
+
+
+def _piece_marks(
+    graph: ModelGraph, length: int, pairs: Sequence[Sequence[tuple[int, int]]], pieces: Sequence[PieceTemplate]
+) -> tuple[PieceMark, ...]:
+    """The instances of the pieces of the stage, their factors numbered as `ModelGraph.instances` yields them."""
+    from ..graph.pieces import PieceUnrolling
+
+    shape = graph.shape(length, pairs)
+    number = {key: n for n, key in enumerate((kind, anchor) for kind, anchor, _ in graph.instances(length, pairs))}
+    unrolling = PieceUnrolling(graph, shape)
+    place = [number[key] for key in zip(shape.kinds, shape.anchors, strict=True)]
+    return tuple(
+        PieceMark(
+            template.name,
+            own.over,
+            own.given,
+            tuple(place[f] for f in own.members),
+            frozenset(place[f] for f, locked in zip(own.members, own.locked, strict=True) if locked),
+        )
+        for template in pieces
+        for own in unrolling.instances(template)
+    )
 
 
 def _marks(

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..registry import Table
+from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .penalties import weight_precisions
-from .piecewise import PIECES, PieceObjective, build_piecewise
+from .piecewise import PieceObjective, build_piecewise
 from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 

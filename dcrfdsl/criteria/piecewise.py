@@ -4,12 +4,12 @@
 
 and, with NOTA, the cases in which no outcome is right. Small pieces go through their joint states (`kernels.pieces`);
 one over `y[all]` is a model of its own, of the same weights, and takes exact inference. Not here: which pieces a
-shorthand stands for (`graph.shorthands`).
+shorthand stands for (`spec.pieces`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -20,60 +20,29 @@ from ..errors import DcrfError, Diagnostic
 from ..graph.gold import UNKNOWN
 from ..graph.pieces import PieceTemplate, piece_templates
 from ..graph.shapes import offsets
-from ..graph.shorthands import by_clique, by_site, by_variable, earlier_first, later_first
 from ..graph.unroll import ModelGraph
 from ..inference import METHODS, BoundData, Expectations, RunStatus
 from ..inference.pieces import PieceMethod, most_cases, no_cases
 from ..kernels.piece_scores import PieceInstances
 from ..kernels.pieces import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
-from ..spec.model import ModelSpec, Piece
+from ..spec.model import ModelSpec
+from ..spec.pieces import last_pieces, pieces_of
 from ..spec.settings import (
     AllCases,
     LikelyCases,
-    MemmSettings,
     PieceSettings,
-    PiecewiseSettings,
     SampledCases,
     TrainSettings,
 )
-from ..spec.values import stage_chain, stage_settings
 from .likelihood import Clamped, Likelihood
 from .supervision import Supervision
 
-__all__ = ["PIECES", "PieceObjective", "build_piecewise", "local_pieces", "named_pieces", "pieces_of"]
+__all__ = ["PieceObjective", "build_piecewise", "local_pieces"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 RUNS = 16  # of sentences, for threads
 LARGEST = 2**16  # joint states of a piece that are gone through one by one
-
-
-def _named(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
-    assert isinstance(settings, PiecewiseSettings)
-    if not settings.pieces:
-        return by_clique(spec)
-    by_name = {piece.name: piece for piece in spec.pieces}
-    return tuple(by_name[name] for name in settings.pieces)
-
-
-def _memm(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
-    assert isinstance(settings, MemmSettings)
-    directed = earlier_first if settings.order == "declared" else later_first
-    return directed(spec, by_slice=settings.by == "slice")
-
-
-PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = {
-    "piecewise": _named,
-    "memm": _memm,
-    "pseudolikelihood": lambda spec, _: by_variable(spec),
-    "pwpl": lambda spec, _: by_site(spec),
-    "bidirectional": lambda spec, _: (*earlier_first(spec), *later_first(spec)),
-}
-
-
-def pieces_of(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
-    """The pieces that a criterion stands for."""
-    return PIECES[settings.method](spec, settings)
 
 
 class PieceObjective:
@@ -221,21 +190,15 @@ def _chosen(
 
 def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
     """The pieces that `decode local` goes by. DcrfError where there is none, or where one is over whole sequences."""
-    found = piece_templates(spec, graph, named_pieces(spec, stage))
+    pieces = last_pieces(spec, stage)
+    if not pieces:
+        message = "`decode local` needs a model that is trained in pieces"
+        raise DcrfError(Diagnostic("no-pieces", message, help="train by `memm`, or by `piecewise` with pieces"))
+    found = piece_templates(spec, graph, pieces)
     if any(template.everywhere for template in found):
         message = "`decode local` does not go by pieces over whole sequences"
         raise DcrfError(Diagnostic("no-pieces", message, help="write `decode joint`"))
     return found
-
-
-def named_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
-    """The pieces of the last stage that has some, of the chain that ends in `stage`. DcrfError where there is none."""
-    found_in = [stage_settings(spec, entry.label).criterion for entry in reversed(stage_chain(spec, stage))]
-    own = next((criterion for criterion in found_in if isinstance(criterion, PieceSettings)), None)
-    if own is None:
-        message = "this needs a model that is trained in pieces"
-        raise DcrfError(Diagnostic("no-pieces", message, help="train by `memm`, or by `piecewise` with pieces"))
-    return pieces_of(spec, own)
 
 
 def _refuse_large(method: PieceMethod, own: PieceSettings) -> None:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
+from ..spec.pieces import last_pieces
 from ..spec.settings import NoPrior, RescaleSettings, TrainSettings
 from .likelihood import Likelihood, build_likelihood
-from .piecewise import named_pieces
 from .supervision import Supervision
 
 __all__ = ["Rescaling", "build_rescaling"]
@@ -98,7 +98,7 @@ def _by_state(given: Supervision, site: int) -> list[object]:
 
 def _by_piece(given: Supervision) -> list[object]:
     """The piece that has the clique of each weight; DcrfError where a clique is in two."""
-    pieces = named_pieces(given.spec, given.stage)
+    pieces = last_pieces(given.spec, given.stage)
     of: dict[str, str] = {}
     for piece in pieces:
         for label in {member.clique for member in piece.members if not member.locked}:

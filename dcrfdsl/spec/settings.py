@@ -219,6 +219,8 @@ class _Cases(MethodSettings):
 
 
 class AllCases(_Cases):
+    """Every case."""
+
     method = "all"
 
 

@@ -7,16 +7,22 @@ they are declared. Not here: what pieces compute.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
-from ..features.views import view_label
-from ..spec.expressions import At, Here, Named, Place
-from ..spec.model import CliqueSpec, Member, ModelSpec, Piece, Site
+from .expressions import Argument, At, Here, Named, Place, Reference
+from .model import CallSpec, CliqueSpec, Member, ModelSpec, Piece, Site
+from .reading import view_label
+from .settings import MemmSettings, PieceSettings, PiecewiseSettings
+from .values import stage_chain, stage_settings
 
-__all__ = ["by_clique", "by_site", "by_variable", "earlier_first", "later_first", "site_offset"]
+__all__ = [
+    "PIECES", "by_clique", "by_site", "by_variable", "earlier_first", "expanded", "last_pieces", "later_first",
+    "pieces_of", "times_held",
+]  # fmt: skip
 
 
-def site_offset(site: Site) -> int:
+def _offset(site: Site) -> int:
     """Of a site from its anchor, or from the named position that it stands at."""
     place = site.place
     return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0
@@ -33,7 +39,7 @@ def _hidden(spec: ModelSpec) -> tuple[str, ...]:
 
 def _label_of(spec: ModelSpec, name: str) -> str:
     """The label that a site of this name is about: itself, or what a view shows."""
-    return next((view_label(spec, view) for view in spec.views if view.name == name), name)
+    return next((view_label(spec, view) or name for view in spec.views if view.name == name), name)
 
 
 def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
@@ -68,7 +74,7 @@ def by_variable(spec: ModelSpec) -> tuple[Piece, ...]:
     out = []
     for name in _hidden(spec):
         members = [
-            (clique.label, 0 if clique.positions else -site_offset(site))
+            (clique.label, 0 if clique.positions else -_offset(site))
             for clique in spec.cliques
             for site in clique.sites
             if _label_of(spec, site.variable) == name
@@ -104,7 +110,7 @@ def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, .
 
 def _last(spec: ModelSpec, clique: CliqueSpec, hidden: tuple[str, ...], direction: int) -> tuple[str, int]:
     """The variable of a clique that comes last in this direction, and its offset; memories are never last."""
-    sites = [(site_offset(site), hidden.index(label)) for site in clique.sites
+    sites = [(_offset(site), hidden.index(label)) for site in clique.sites
              if (label := _label_of(spec, site.variable)) in hidden]  # fmt: skip
     offset, number = max(sites) if direction > 0 else min(sites)
     return hidden[number], offset
@@ -116,3 +122,72 @@ def _over_one(name: str, variable: str, members: Iterable[tuple[str, int]]) -> P
 
 def _members(members: Iterable[tuple[str, int]]) -> tuple[Member, ...]:
     return tuple(Member(clique=label, place=_place(shift)) for label, shift in dict.fromkeys(members))
+
+
+# what a criterion stands for ------------------------------------------------------------------------------------------
+
+
+def _named(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    assert isinstance(settings, PiecewiseSettings)
+    if not settings.pieces:
+        return by_clique(spec)
+    by_name = {piece.name: piece for piece in spec.pieces}
+    return tuple(by_name[name] for name in settings.pieces)
+
+
+def _memm(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    assert isinstance(settings, MemmSettings)
+    directed = earlier_first if settings.order == "declared" else later_first
+    return directed(spec, by_slice=settings.by == "slice")
+
+
+PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = {
+    "piecewise": _named,
+    "memm": _memm,
+    "pseudolikelihood": lambda spec, _: by_variable(spec),
+    "pwpl": lambda spec, _: by_site(spec),
+    "bidirectional": lambda spec, _: (*earlier_first(spec), *later_first(spec)),
+}
+
+
+def pieces_of(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    """The pieces that a criterion stands for."""
+    return PIECES[settings.method](spec, settings)
+
+
+def last_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
+    """The pieces of the last stage that has some, of the chain that ends in `stage` (None: the last stage)."""
+    for entry in reversed(stage_chain(spec, stage)):
+        criterion = stage_settings(spec, entry.label).criterion
+        if isinstance(criterion, PieceSettings):
+            return pieces_of(spec, criterion)
+    return ()
+
+
+def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
+    """How many of the pieces each clique is trained in; in one of them it may be held several times."""
+    counts: Counter[str] = Counter()
+    for piece in pieces:
+        counts.update(member.clique for member in piece.members if not member.locked)
+    return dict(counts)
+
+
+def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
+    """The same model with shorthands written out: their pieces declared, and `piecewise` in their place."""
+    chain = {entry.label for entry in stage_chain(spec, stage)}
+    pieces, stages = {piece.name: piece for piece in spec.pieces}, []
+    for entry in spec.stages:
+        criterion = stage_settings(spec, entry.label).criterion if entry.label in chain else None
+        if isinstance(criterion, PieceSettings):
+            own = pieces_of(spec, criterion)
+            pieces |= {piece.name: piece for piece in own}
+            kept = tuple(a for a in entry.criterion.arguments if a.name is not None and a.name not in _SHORT)
+            names = tuple(Argument(value=Reference(name=piece.name, place=Here())) for piece in own)
+            settings = tuple(s for s in entry.criterion.settings if s.key[0] not in _SHORT)
+            call = CallSpec(name="piecewise", arguments=(*names, *kept), settings=settings)
+            entry = entry.model_copy(update={"criterion": call, "name": entry.label})
+        stages.append(entry)
+    return spec.model_copy(update={"pieces": tuple(pieces.values()), "stages": tuple(stages)})
+
+
+_SHORT = ("order", "by")  # settings that the pieces say
