@@ -1,4 +1,4 @@
-"""The likelihood as a sum over batches, runs of whole sequences that are cut once: each gradient costs part of a pass.
+"""A criterion as a sum over batches, runs of whole sequences that are cut once: each gradient costs part of a pass.
 
 A batch touches few of the weights: those of the features that fire in it, and the biases. Its gradient is zero
 elsewhere, and neither inference nor a step on it looks at the rest. The penalty of a weight is shared out evenly among
@@ -18,7 +18,7 @@ from ..inference.potentials import BoundData, Potentials
 from ..kernels.batches import collect_touched, count_labelling, firing_runs, list_touched, move_cells
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
 
-__all__ = ["LikelihoodBatches"]
+__all__ = ["SentenceBatches"]
 
 Floats = NDArray[np.float64]
 MOST_BATCHES = 64  # between 32 and 256 the number of passes that follow hardly changes
@@ -36,11 +36,11 @@ class _Batch(NamedTuple):
     counts: Floats
 
 
-class LikelihoodBatches:
+class SentenceBatches:
     """Batches of a data set of which every label is known. The same floats for any number of threads.
 
     partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: as in `Likelihood`.
-    labelling: the known states, see `BoundData.labelling_off`.
+    labelling: the known states, see `BoundData.labelling_off`; None where the method itself takes off what is known.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class LikelihoodBatches:
         data: BoundData,
         method: ExpectingMethod,
         precision: Floats,
-        labelling: NDArray[np.int32],
+        labelling: NDArray[np.int32] | None,
         workers: Workers,
         partial: Floats,
     ):
@@ -70,7 +70,7 @@ class LikelihoodBatches:
     def count(self) -> int:
         return len(self._batches)
 
-    def _cut(self, labelling: NDArray[np.int32]) -> list[_Batch]:
+    def _cut(self, labelling: NDArray[np.int32] | None) -> list[_Batch]:
         d, cell_of, gradient = self.data, self._cell_of, self._partial
         bindings, num_bias = d.bindings, d.bindings.num_bias
         lengths = np.diff(bindings.run_off)
@@ -83,14 +83,16 @@ class LikelihoodBatches:
             fires = fires[lengths[fires] > 0]
             fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")]
             touched = list_touched(num_bias, fires, bindings.run_off)
-            expected, counts = np.zeros(len(d.hard)), np.empty(len(touched))
-            count_labelling(
-                first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
-                gradient[0],
-            )  # fmt: skip
-            d.pass_on(gradient[0])
-            collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
-            add_bias_gradient(bindings, expected, counts)  # biases come first in every list
+            counts = np.zeros(len(touched))
+            if labelling is not None:
+                expected = np.zeros(len(d.hard))
+                count_labelling(
+                    first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
+                    gradient[0],
+                )  # fmt: skip
+                d.pass_on(gradient[0])
+                collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
+                add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
             batches.append(_Batch(first, last, touched, counted, counts[counted]))
         return batches

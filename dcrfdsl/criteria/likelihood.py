@@ -24,7 +24,7 @@ from ..inference.status import RunStatus
 from ..kernels.packed import add_runs, collect_gradient
 from ..kernels.tables import add_bias_gradient
 from ..spec.settings import TrainSettings
-from .batches import LikelihoodBatches
+from .batches import SentenceBatches
 from .supervision import Inference, Supervision
 
 __all__ = ["Clamped", "Likelihood", "build_likelihood"]
@@ -209,11 +209,15 @@ class Likelihood:
             self.clamped.method.expectations(potentials, begin, end, out, nothing, cells)
         return out.summary().impossible
 
-    def batches(self) -> LikelihoodBatches | None:
+    def batches(self) -> SentenceBatches | None:
         """The likelihood in batches, if every label is known and there are enough sentences. Made anew at each call."""
-        if self.clamped is not None or self.labelling is None or self.data.num_sequences < FEWEST_SENTENCES:
+        return None if self.clamped is not None or self.labelling is None else self.batches_under(self.precision)
+
+    def batches_under(self, precision: Floats) -> SentenceBatches | None:
+        """Batches with another gaussian prior, 1/v of each weight [W]; None where there are too few sentences."""
+        if self.data.num_sequences < FEWEST_SENTENCES:
             return None
-        return LikelihoodBatches(self.data, self.method, self.precision, self.labelling, self.workers, self._partial)
+        return SentenceBatches(self.data, self.method, precision, self.labelling, self.workers, self._partial)
 
     def gap(self, gradient: Floats) -> float | None:
         """Bound on L(λ) − min L by the penalty alone, which curves L by 1/v in each weight: ½ Σ_k v_k (∂L/∂λ_k)².

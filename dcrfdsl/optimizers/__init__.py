@@ -9,11 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import Table
+from .apart import minimise_apart
 from .auto import minimise_auto
 from .lbfgs import minimise_lbfgs
-from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
+from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
 
-__all__ = ["OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "Watch"]
+__all__ = [
+    "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch",
+    "minimise_apart",
+]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(
     "optimizer", {"lbfgs": minimise_lbfgs, "auto": minimise_auto}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "Watch"]
+__all__ = ["Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -56,6 +56,17 @@ class PartedObjective(Objective, Protocol):
 
     def gap(self, gradient: Floats) -> float | None:
         """How far the value is above the least one, at most, where the gradient [W] is this; None where unknown."""
+
+
+@runtime_checkable
+class SeparableObjective(Objective, Protocol):
+    """A sum of objectives of different weights: of each the numbers of its weights, and the objective of these alone.
+
+    Weights that are in none of them change nothing.
+    """
+
+    @property
+    def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
 
 
 class Iteration(NamedTuple):
