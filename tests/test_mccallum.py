@@ -17,6 +17,8 @@ from scipy import stats
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
+from dcrfdsl.spec.expressions import At, Here, Reference
+from dcrfdsl.spec.model import Site
 
 FOLDER = ROOT / "examples" / "mccallum2004"
 TEMPLATES = ("ner", "pos")
@@ -80,6 +82,16 @@ def test_every_row_has_its_stage(name: str) -> None:
     assert set(run.ROWS) == set(tables.MODELS)
 
 
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_all_features_are_of_moves_the_first_from_start_and_every_move_has_a_bias(name: str) -> None:
+    cliques = load_template(FOLDER / f"{name}.dcrf").require().cliques
+    move = (Site(variable=name, place=At(offset=-1)), Site(variable=name, place=Here()))
+    assert {clique.sites for clique in cliques} == {move}
+    assert {clique.edges for clique in cliques} == {"pad"}
+    alone = Reference(name="bias", place=Here())
+    assert [clique.states for clique in cliques if clique.features == (alone,)] == [None], "by default: all states"
+
+
 # arithmetic -------------------------------------------------------------------------------------------------------
 
 # Seven sentences: the first tagger alone is right in one, the second alone in five, both in one.
@@ -105,12 +117,12 @@ def record(test: float, wrong: list[int]) -> dict[str, Any]:
 
 
 def test_rows_stand_beside_the_papers_and_are_tested_against_memm_and_crf() -> None:
-    records = {"nota_local": record(0.9, SECOND), "crf": record(0.8, FIRST)}
-    crf, nota = tables.table1_rows("pos", records)
+    records = {"few_local": record(0.9, SECOND), "crf": record(0.8, FIRST)}
+    crf, few = tables.table1_rows("pos", records)
     assert (crf["model"], crf["train"], crf["test"]) == ("crf", pytest.approx(99), pytest.approx(80))
     assert crf["p"] == {"memm": None, "crf": None}
-    assert nota["p"] == {"memm": None, "crf": pytest.approx(stats.ttest_rel(SECOND, FIRST).pvalue)}
-    assert nota["paper"] == {"train": 99.08, "test": 88.8, "minutes": 150}
+    assert few["p"] == {"memm": None, "crf": pytest.approx(stats.ttest_rel(SECOND, FIRST).pvalue)}
+    assert few["paper"] == {"train": 99.08, "test": 88.8, "minutes": 150}
     assert tables.table1_rows("ner", records)[1]["p"]["crf"] == pytest.approx(14 / 64)
     assert tables.table1_rows("ner", records)[1]["paper"] is None, "the paper's row of names is a scaled one"
 

@@ -36,7 +36,7 @@ PAPER: Mapping[str, Mapping[str, Paper]] = {
     "pos": {
         "memm": Paper(99.1, 88.1, 128),
         "crf": Paper(99.8, 88.1, 840),
-        "nota_local": Paper(99.08, 88.8, 150),
+        "few_local": Paper(99.08, 88.8, 150),
     },
 }
 
@@ -48,6 +48,8 @@ MODELS = {
     "nota": "CRF-PT, NOTA",
     "nota_local": "CRF-PT, NOTA (local)",
     "nota_scaled": "CRF-PT, NOTA, scale",
+    "few": "CRF-PT, some NOTA",
+    "few_local": "CRF-PT, some NOTA (local)",
 }
 MEASURES = {"ner": "F1", "pos": "accuracy"}
 AGAINST = ("memm", "crf")  # what every row is tested against
