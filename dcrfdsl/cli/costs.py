@@ -113,7 +113,7 @@ def trained_costs(
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
     from ..assembly import assemble
-    from ..criteria.likelihood import gradient_runs
+    from ..criteria.sums import gradient_runs
     from ..graph.cost import EVALUATIONS, training_cost
     from ..inference import Binder, choose_method, mixed_method
     from ..spec.settings import LbfgsSettings

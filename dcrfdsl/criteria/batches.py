@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..inference.methods import Expectations, ExpectingMethod, Workers
 from ..inference.potentials import BoundData, Potentials
-from ..kernels.batches import collect_touched, count_labelling, firing_runs, list_touched, move_cells
+from ..kernels.batches import collect_touched, firing_runs, list_touched, move_cells
+from ..kernels.labellings import count_labellings
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
 
 __all__ = ["SentenceBatches"]
@@ -76,7 +77,7 @@ class SentenceBatches:
         lengths = np.diff(bindings.run_off)
         seen = np.zeros(len(lengths), np.bool_)
         belief = np.zeros(int(d.shapes.local_end.max(initial=0)))
-        nothing = np.zeros(0, np.int32), np.zeros(0)
+        nothing, all_of_it = (np.zeros(0, np.int32), np.zeros(0)), np.ones((1, d.num_sequences))
         batches = []
         for first, last in d.chunks(min(MOST_BATCHES, d.num_sequences // SENTENCES)):
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
@@ -86,9 +87,9 @@ class SentenceBatches:
             counts = np.zeros(len(touched))
             if labelling is not None:
                 expected = np.zeros(len(d.hard))
-                count_labelling(
-                    first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
-                    gradient[0],
+                count_labellings(
+                    first, last, d.shapes, d.kinds, bindings, d.rows, labelling[None, :], d.labelling_off, all_of_it,
+                    belief, expected, gradient[0],
                 )  # fmt: skip
                 d.pass_on(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)

@@ -10,7 +10,6 @@ Under message passing log Z is Bethe's approximation and E the pseudo-marginals.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -25,32 +24,14 @@ from ..kernels.packed import add_runs, collect_gradient
 from ..kernels.tables import add_bias_gradient
 from ..spec.settings import TrainSettings
 from .batches import SentenceBatches
+from .sums import gradient_runs, slices
 from .supervision import Inference, Supervision
 
-__all__ = ["Clamped", "Likelihood", "build_likelihood"]
+__all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
-GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
-MOST_RUNS, FEWEST_RUNS = 16, 2
-SLICES = 8  # of the weights, for threads
 FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast
-
-
-def gradient_runs(num_cells: int, num_firing: int) -> int:
-    """Into how many runs the data is cut, each with a partial gradient of `num_cells` of its own.
-
-    Few, where features fire hardly more often (`num_firing`) than that: then adding up would take the time.
-    """
-    cells = max(1, num_cells)
-    runs = int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
-    return 1 << (runs.bit_length() - 1)  # two threads would share three runs as two and one
-
-
-def _slices(num_weights: int) -> list[tuple[int, int]]:
-    """Cuts of the weights, for threads."""
-    cuts = np.linspace(0, num_weights, SLICES + 1).astype(int).tolist()
-    return list(itertools.pairwise(cuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +46,15 @@ class Clamped:
         """The runs of partly known sentences from `first` to `last`."""
         edges = np.flatnonzero(np.diff(self.partly[first:last], prepend=False, append=False)) + first
         return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+    def contradictions(self) -> tuple[int, ...]:
+        """Sentences for which no labelling agrees with what is known and the hard constraints."""
+        out = Expectations.empty(self.data)
+        potentials = self.data.potentials(np.zeros(self.data.num_weights))
+        nothing, cells = np.zeros(0), np.zeros(len(self.data.hard))
+        for begin, end in self.runs(0, self.data.num_sequences):
+            self.method.expectations(potentials, begin, end, out, nothing, cells)
+        return out.summary().impossible
 
 
 class Likelihood:
@@ -97,7 +87,7 @@ class Likelihood:
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
         self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)))
         self._partial = data.partial_gradients(len(self.runs))
-        self._slices, self._cell_slices = _slices(data.num_weights), _slices(data.num_cells)
+        self._slices, self._cell_slices = slices(data.num_weights), slices(data.num_cells)
         self._cell_of = data.cell_of_weight()
         self._cells: Floats | None = None  # of the weights at the last evaluation
         self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
@@ -200,14 +190,7 @@ class Likelihood:
 
     def contradictions(self) -> tuple[int, ...]:
         """Sentences for which no labelling agrees with what is known and the hard constraints."""
-        if self.clamped is None:
-            return ()
-        out = Expectations.empty(self.clamped.data)
-        potentials = self.clamped.data.potentials(np.zeros(self.num_weights))
-        nothing, cells = np.zeros(0), np.zeros(len(self.clamped.data.hard))
-        for begin, end in self.clamped.runs(0, self.data.num_sequences):
-            self.clamped.method.expectations(potentials, begin, end, out, nothing, cells)
-        return out.summary().impossible
+        return () if self.clamped is None else self.clamped.contradictions()
 
     def batches(self) -> SentenceBatches | None:
         """The likelihood in batches, if every label is known and there are enough sentences. Made anew at each call."""
@@ -243,11 +226,16 @@ def build_likelihood(given: Supervision, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
     inference = given.inference(settings)
     programs = METHODS[inference.name].programs
-    data, clamped = given.bind(programs=programs), None
-    partly = ~given.gold.complete_sentences(given.sentence_off)
-    if partly.any():
-        known = given.bind_known(programs=programs)
-        clamped = Clamped(known, inference.build(known), partly)
+    data, clamped = given.bind(programs=programs), clamped_part(given, inference)
     method = inference.build(data)
     precision = given.precisions(settings)
     return Likelihood(data, method, given.counts, precision, given.workers, clamped, given.labelling, inference)
+
+
+def clamped_part(given: Supervision, inference: Inference) -> Clamped | None:
+    """The sentences of which some label is not known, clamped to what is; None if there are none."""
+    partly = ~given.gold.complete_sentences(given.sentence_off)
+    if not partly.any():
+        return None
+    known = given.bind_known(programs=METHODS[inference.name].programs)
+    return Clamped(known, inference.build(known), partly)

@@ -42,6 +42,7 @@ class Inference:
 class Supervision:
     """Training data. rows: one a feature set.   relations: pairs of each relational clique, by its number.
     counts [W]: of the sentences that are wholly known.   stage, weights [W]: what trains, and what it begins with.
+    states: of each variable of the graph.
     """
 
     spec: ModelSpec
@@ -55,6 +56,7 @@ class Supervision:
     workers: Workers
     stage: str = ""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    states: tuple[tuple[str, ...], ...] = ()
 
     @property
     def labelling(self) -> NDArray[np.int32]:

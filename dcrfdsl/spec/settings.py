@@ -8,31 +8,20 @@ known if it stands here; whether this version runs it is `runs`. Units: toleranc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, create_model
 
 from ..registry import Table
 from .expressions import Frozen
+from .losses import MceSettings
+from .methods import MethodSettings
 
 __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoSettings", "BpSettings", "ExactSettings",
     "GaussianPrior", "GibbsSettings", "LbfgsSettings", "LikelihoodSettings", "MeanFieldSettings", "MethodSettings",
     "NoPrior", "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
-
-
-class MethodSettings(Frozen):
-    """Base: `method` is the name in a template, `runs` tells whether this version can run it.
-
-    `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can be trained.
-    """
-
-    method: ClassVar[str]
-    runs: ClassVar[bool] = True
-    names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
-    methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
-    gives_log_z: ClassVar[bool] = True
 
 
 # inference ------------------------------------------------------------------------------------------------------
@@ -309,7 +298,6 @@ _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "adaboost": ("rounds", "max_step", "tolerance", "update"),
     "hmsvm": ("C", "slack", "loss", "tolerance"),
     "perceptron": ("epochs", "average", "vote"),
-    "mce": ("loss", "psi", "gamma", "smoothing", "normalise", "measure"),
     "hmm": ("order", "overlapping", "smoothing"),
     "induce": (),
 }
@@ -359,7 +347,7 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings,
+            BidirectionalSettings, RescaleSettings, MceSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},
