@@ -289,7 +289,7 @@ EXAMPLES: Mapping[str, list[int]] = {
     "04_latent_memory": [],
     "05_criteria": [31],
     "06_pieces": [],
-    "07_label_bias": [10],
+    "07_label_bias": [],
     "08_crfsuite_chunking": [],
     "09_morphology": [],
 }

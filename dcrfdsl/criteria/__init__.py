@@ -11,12 +11,14 @@ from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .likelihood import Clamped, Likelihood, build_likelihood
-from .penalties import weight_precisions
+from .penalties import Penalty, weight_penalty
 from .piecewise import PieceObjective, build_piecewise
 from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
-__all__ = ["CRITERIA", "Clamped", "Criterion", "Likelihood", "PieceObjective", "Supervision", "weight_precisions"]
+__all__ = [
+    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Penalty", "PieceObjective", "Supervision", "weight_penalty",
+]  # fmt: skip
 
 Criterion = Likelihood | PieceObjective | Rescaling
 

@@ -35,6 +35,7 @@ from ..spec.settings import (
     TrainSettings,
 )
 from .likelihood import Clamped, Likelihood
+from .penalties import Penalty
 from .supervision import Supervision
 
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces"]
@@ -57,7 +58,7 @@ class PieceObjective:
         self, parts: Sequence[Likelihood], trained: Sequence[Floats], given: Supervision, settings: TrainSettings
     ):
         self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
-        self.precision = given.precisions(settings)
+        self.penalty = given.penalty(settings)
         self._hidden = bool((given.gold.codes < 0).any())
         assert isinstance(settings.criterion, PieceSettings)
         nota = settings.criterion.nota
@@ -100,13 +101,13 @@ class PieceObjective:
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalty, in nats, and the gradient [W]."""
         found = [part.value_and_gradient(weights) for part in self.parts]
-        gradient = self.precision * weights
-        penalty = 0.5 * float(np.sum(gradient * weights))
+        gradient = np.zeros_like(weights)
+        penalty = self.penalty.add(weights, gradient)
         for mask, (_, own) in zip(self.trained, found, strict=True):
             gradient += mask * own
         return sum((value for value, _ in found), start=penalty), gradient
 
-    def batches(self) -> None:
+    def batches(self, size: int | None = None) -> None:
         """Pieces are not trained in batches of sentences."""
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
@@ -115,9 +116,14 @@ class PieceObjective:
 
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
-        if self._hidden or not self.precision.all() or any(part.method.approximate for part in self.parts):
+        if self._hidden or any(part.method.approximate for part in self.parts):
             return None
-        return float(0.5 * np.sum(gradient**2 / self.precision))
+        return self.penalty.gap(gradient)
+
+    @property
+    def l1(self) -> Floats | None:
+        """See `Likelihood.l1`."""
+        return self.penalty.l1
 
     def sharpen(self) -> bool:
         return sum(part.sharpen() for part in self.parts) > 0  # all of them
@@ -134,7 +140,7 @@ def build_piecewise(given: Supervision, settings: TrainSettings) -> PieceObjecti
     templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
     whole = [template for template in templates if template.everywhere]
     small = [template for template in templates if not template.everywhere]
-    no_penalty = np.zeros(given.parameters.num_weights)
+    no_penalty = Penalty.none(given.parameters.num_weights)
     parts: list[Likelihood] = []
     trained: list[Floats] = []
     if small:
@@ -143,7 +149,7 @@ def build_piecewise(given: Supervision, settings: TrainSettings) -> PieceObjecti
         method.cases = _cases(own, data, method.pieces)
         _refuse_large(method, own)
         _refuse_unknown(given, method)
-        parts.append(Likelihood(data, method, no_penalty, no_penalty, given.workers))
+        parts.append(Likelihood(data, method, no_penalty.precision, no_penalty, given.workers))
         trained.append(np.ones(data.num_weights))
     for template in whole:
         parts.append(_whole(given, settings, template, no_penalty))
@@ -240,7 +246,7 @@ def _mask(given: Supervision, template: PieceTemplate) -> Floats:
     return mask
 
 
-def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate, precision: Floats) -> Likelihood:
+def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
     """A piece over whole sequences: the likelihood of a model with its cliques alone, given all other variables."""
     held = {clique for clique, *_ in template.members}
     kept = tuple(t for t in given.graph.templates if t.clique in held or t.clique < 0)
@@ -263,4 +269,4 @@ def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate,
     if partly.any():
         known = replace(part, gold=given.gold).bind_known(programs=programs)
         clamped = Clamped(known, inference.build(known), partly)
-    return Likelihood(data, inference.build(data), counts, precision, given.workers, clamped)
+    return Likelihood(data, inference.build(data), counts, penalty, given.workers, clamped)
