@@ -24,7 +24,7 @@ from .features.registered import RegisteredFeature
 from .given import no_labelling
 from .inference import Workers
 from .model import TrainedModel
-from .optimizers import OPTIMIZERS, Iteration, Outcome, Watch
+from .optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
 from .record import TrainingRecord
 from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
@@ -180,7 +180,9 @@ def _run_stage(
 
     minimise = OPTIMIZERS[settings.optimizer.method]
     point = objective.start(start).copy()
-    if objective.pause is None:
+    if isinstance(objective, SeparableObjective):
+        outcome = minimise_apart(minimise, objective, point, settings.optimizer, watch)
+    elif objective.pause is None:
         outcome = minimise(objective, point, settings.optimizer, watch)
     else:
         outcome = _in_two_parts(minimise, objective, point, settings.optimizer, watch, objective.pause)

@@ -281,7 +281,9 @@ def everything(problem: Problem, weights: np.ndarray, threads: int) -> list:
     """Objective, gradient, log Z, marginals and labelling by so many threads."""
     settings, data, workers = problem.settings, problem.packed, Workers(threads)
     nothing, build = np.zeros(problem.num_weights), METHODS[settings.method].build
-    value, gradient = Likelihood(data, build(data, settings), nothing, Penalty(nothing), workers).value_and_gradient(weights)
+    value, gradient = Likelihood(data, build(data, settings), nothing, Penalty(nothing), workers).value_and_gradient(
+        weights
+    )
     method, potentials = build(data, settings), data.potentials(weights)
     out, best = Expectations.empty(data, marginals=True), Expectations.empty(data)
     labelling = np.zeros(int(data.labelling_off[-1]), np.int32)

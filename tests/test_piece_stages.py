@@ -13,8 +13,8 @@ from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, sentences
 from test_criteria import columns, trained, twin_of
 
+from dcrfdsl.criteria.apart import build_pieces
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.piecewise import build_piecewise
 from dcrfdsl.criteria.rescale import build_rescaling
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.pieces import piece_templates
@@ -122,7 +122,7 @@ def test_likely_cases_are_those_above_the_threshold(threshold: float) -> None:
     paused, corpus = fitted("all", "pt")
     given, _ = supervised(Case(STAGES.format(nota="seed = 0"), sentences("PQR", count=40, longest=6)))
     nota = LikelyCases(threshold=threshold, after=3)
-    objective = build_piecewise(given, settings_of(pieces=("next",), nota=nota))
+    objective = build_pieces(given, settings_of(pieces=("next",), nota=nota))
     assert objective.pause == 3
     objective.advance(paused.weights)
     cases = objective.parts[0].method.cases

@@ -10,19 +10,21 @@ from collections.abc import Callable
 from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
+from .apart import PiecesApart, build_pieces
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .penalties import Penalty, weight_penalty
-from .piecewise import PieceObjective, build_piecewise
+from .piecewise import PieceObjective
 from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Penalty", "PieceObjective", "Supervision", "weight_penalty",
+    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Penalty", "PieceObjective", "PiecesApart", "Supervision",
+    "weight_penalty",
 ]  # fmt: skip
 
-Criterion = Likelihood | PieceObjective | Rescaling
+Criterion = Likelihood | PieceObjective | PiecesApart | Rescaling
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
-    {"likelihood": build_likelihood, **dict.fromkeys(PIECES, build_piecewise), "rescale": build_rescaling},
+    {"likelihood": build_likelihood, **dict.fromkeys(PIECES, build_pieces), "rescale": build_rescaling},
 )

@@ -1,4 +1,4 @@
-"""The likelihood as a sum over batches, runs of whole sequences that are cut once: each gradient costs part of a pass.
+"""A criterion as a sum over batches, runs of whole sequences that are cut once: each gradient costs part of a pass.
 
 A batch touches few of the weights: those of the features that fire in it, and the biases. Its gradient is zero
 elsewhere, and neither inference nor a step on it looks at the rest. The penalty of a weight is shared out evenly among
@@ -20,7 +20,7 @@ from ..kernels.batches import collect_touched, count_labelling, firing_runs, lis
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
 from .clamping import Clamped
 
-__all__ = ["LikelihoodBatches"]
+__all__ = ["SentenceBatches"]
 
 Floats = NDArray[np.float64]
 MOST_BATCHES = 64  # between 32 and 256 the number of passes that follow hardly changes
@@ -38,12 +38,12 @@ class _Batch(NamedTuple):
     counts: Floats
 
 
-class LikelihoodBatches:
+class SentenceBatches:
     """Batches of a data set. The same floats for any number of threads.
 
-    partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: as in `Likelihood`.
-    labelling: the known states, see `BoundData.labelling_off`.   size: sequences of a batch.
-    clamped: those of which not every label is known.
+    partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: of a quadratic penalty.
+    labelling: the known states, see `BoundData.labelling_off`; None where the method itself takes off what is known.
+    size: sequences of a batch.   clamped: those of which not every label is known.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LikelihoodBatches:
         data: BoundData,
         method: ExpectingMethod,
         precision: Floats,
-        labelling: NDArray[np.int32],
+        labelling: NDArray[np.int32] | None,
         workers: Workers,
         partial: Floats,
         size: int | None = None,
@@ -86,7 +86,7 @@ class LikelihoodBatches:
             return self.data.chunks(min(MOST_BATCHES, count // SENTENCES))
         return [(first, min(first + size, count)) for first in range(0, count, size)]
 
-    def _cut(self, labelling: NDArray[np.int32], runs: Sequence[tuple[int, int]]) -> list[_Batch]:
+    def _cut(self, labelling: NDArray[np.int32] | None, runs: Sequence[tuple[int, int]]) -> list[_Batch]:
         d, cell_of, gradient = self.data, self._cell_of, self._partial
         bindings, num_bias = d.bindings, d.bindings.num_bias
         lengths = np.diff(bindings.run_off)
@@ -99,16 +99,18 @@ class LikelihoodBatches:
             fires = fires[lengths[fires] > 0]
             fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")]
             touched = list_touched(num_bias, fires, bindings.run_off)
-            expected, counts = np.zeros(len(d.hard)), np.empty(len(touched))
-            known = [(first, last)] if self._clamped is None else self._clamped.known_runs(first, last)
-            for begin, end in known:
-                count_labelling(
-                    begin, end, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
-                    gradient[0],
-                )  # fmt: skip
-            d.pass_on(gradient[0])
-            collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
-            add_bias_gradient(bindings, expected, counts)  # biases come first in every list
+            counts = np.zeros(len(touched))
+            if labelling is not None:
+                expected = np.zeros(len(d.hard))
+                known = [(first, last)] if self._clamped is None else self._clamped.known_runs(first, last)
+                for begin, end in known:
+                    count_labelling(
+                        begin, end, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
+                        gradient[0],
+                    )  # fmt: skip
+                d.pass_on(gradient[0])
+                collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
+                add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
             batches.append(_Batch(first, last, touched, counted, counts[counted]))
         return batches

@@ -25,7 +25,7 @@ from ..inference.status import RunStatus
 from ..kernels.packed import add_runs, collect_gradient
 from ..kernels.tables import add_bias_gradient
 from ..spec.settings import TrainSettings
-from .batches import LikelihoodBatches
+from .batches import SentenceBatches
 from .clamping import Clamped
 from .penalties import Penalty
 from .scaling import LikelihoodScaling
@@ -35,6 +35,7 @@ __all__ = ["Clamped", "Likelihood", "build_likelihood"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
+Build = Callable[[BoundData], ExpectingMethod]
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
 MOST_RUNS, FEWEST_RUNS = 16, 2
 SLICES = 8  # of the weights, for threads
@@ -63,6 +64,7 @@ class Likelihood:
     `total_status` sums how inference ended over all evaluations.
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
+    inference: which method it is, or `build`: how to build it for this data laid out in another way.
     """
 
     def __init__(
@@ -75,9 +77,11 @@ class Likelihood:
         clamped: Clamped | None = None,
         labelling: NDArray[np.int32] | None = None,
         inference: Inference | None = None,
+        build: Build | None = None,
     ):
         self.data, self.method, self.clamped = data, method, clamped
         self.labelling, self.inference = labelling, inference
+        self._build = build if inference is None else inference.build
         method.remember()
         if clamped is not None:
             clamped.method.remember()
@@ -198,23 +202,28 @@ class Likelihood:
             self.clamped.method.expectations(potentials, begin, end, out, nothing, cells)
         return out.summary().impossible
 
-    def batches(self, size: int | None = None) -> LikelihoodBatches | None:
-        """The likelihood in batches of `size` sequences; without it of as many as help a start, if there are enough.
+    def batches(self, size: int | None = None) -> SentenceBatches | None:
+        """The likelihood in batches of `size` sequences; without it of as many as help a start.
 
         None where the penalty is not quadratic; and for a start where labels are not known, since the objective is not
         convex then and a start may lead elsewhere. Made anew at each call.
         """
-        if self.labelling is None or not self.penalty.is_quadratic:
+        if self.labelling is None or (size is None and self.clamped is not None):
             return None
-        if size is None and (self.clamped is not None or self.data.num_sequences < FEWEST_SENTENCES):
+        return self.batches_under(self.penalty, size)
+
+    def batches_under(self, penalty: Penalty, size: int | None = None) -> SentenceBatches | None:
+        """Batches with another penalty; None where it is not quadratic, or there are too few sentences for a start."""
+        if not penalty.is_quadratic or (size is None and self.data.num_sequences < FEWEST_SENTENCES):
             return None
         data, method, partial = self.data, self.method, self._partial
-        if size is not None and self.inference is not None:
+        if size is not None and self._build is not None:
             data = data.unbundled()
-            method, partial = self.inference.build(data), data.partial_gradients(1)
+            method, partial = self._build(data), data.partial_gradients(1)
             method.remember()
-        precision = self.penalty.precision
-        return LikelihoodBatches(data, method, precision, self.labelling, self.workers, partial, size, self.clamped)
+        return SentenceBatches(
+            data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped
+        )
 
     def scaling(self) -> LikelihoodScaling:
         """What iterative scaling needs. DcrfError where it would not end at the optimum."""

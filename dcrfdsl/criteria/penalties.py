@@ -117,12 +117,17 @@ class Penalty:
             value += float(np.sum(pull * np.abs(weights) / self.exponent))
         return value
 
-    def gap(self, gradient: Floats) -> float | None:
+    def gap(self, gradient: Floats, trained: NDArray[np.bool_] | None = None) -> float | None:
         """Bound on how far a convex loss with this penalty is above its least value, where a subgradient is `gradient`.
 
         The quadratic terms curve it by `precision` in each weight: ½ Σ_k g_k² / precision_k. None where one is 0.
+        trained [W]: the weights that the loss is a function of; by default all.
         """
-        return float(0.5 * np.sum(gradient**2 / self.precision)) if self.precision.all() else None
+        if trained is not None:
+            gradient, precision = gradient[trained], self.precision[trained]
+        else:
+            precision = self.precision
+        return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
 
 
 def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters) -> Penalty:

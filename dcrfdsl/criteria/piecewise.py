@@ -26,7 +26,7 @@ from ..inference.pieces import PieceMethod, most_cases, no_cases
 from ..kernels.piece_scores import PieceInstances
 from ..kernels.pieces import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
 from ..spec.model import ModelSpec
-from ..spec.pieces import last_pieces, pieces_of
+from ..spec.pieces import last_pieces
 from ..spec.settings import (
     AllCases,
     LikelyCases,
@@ -34,6 +34,7 @@ from ..spec.settings import (
     SampledCases,
     TrainSettings,
 )
+from .batches import SentenceBatches
 from .likelihood import Clamped, Likelihood
 from .penalties import Penalty
 from .supervision import Supervision
@@ -47,9 +48,9 @@ LARGEST = 2**16  # joint states of a piece that are gone through one by one
 
 
 class PieceObjective:
-    """A sum of objectives over the same weights, and a penalty.
+    """A sum of objectives over the same weights, and a penalty on those that one of them trains.
 
-    trained [W] of each: 0 for weights of which it trains nothing (locked cliques).
+    trained [W] of each: 0 for weights of which it trains nothing (locked cliques, cliques of no piece).
     """
 
     words = "pieces"
@@ -58,7 +59,8 @@ class PieceObjective:
         self, parts: Sequence[Likelihood], trained: Sequence[Floats], given: Supervision, settings: TrainSettings
     ):
         self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
-        self.penalty = given.penalty(settings)
+        self._is_trained = np.max(trained, axis=0)
+        self.penalty = given.penalty(settings).masked(self._is_trained)
         self._hidden = bool((given.gold.codes < 0).any())
         assert isinstance(settings.criterion, PieceSettings)
         nota = settings.criterion.nota
@@ -107,8 +109,13 @@ class PieceObjective:
             gradient += mask * own
         return sum((value for value, _ in found), start=penalty), gradient
 
-    def batches(self, size: int | None = None) -> None:
-        """Pieces are not trained in batches of sentences."""
+    def batches(self, size: int | None = None) -> SentenceBatches | None:
+        """See `Likelihood.batches`. None where a piece is over whole sequences, or some weights are not trained."""
+        part = self.parts[0]
+        is_local = len(self.parts) == 1 and isinstance(part.method, PieceMethod)
+        if not is_local or self._hidden or self._choose is not None or not self._is_trained.all():
+            return None
+        return part.batches_under(self.penalty, size)
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         """`task(first, last)` for stretches that make up all weights, by the threads there are."""
@@ -118,7 +125,7 @@ class PieceObjective:
         """See `Likelihood.gap`."""
         if self._hidden or any(part.method.approximate for part in self.parts):
             return None
-        return self.penalty.gap(gradient)
+        return self.penalty.gap(gradient, self._is_trained > 0.0)
 
     @property
     def l1(self) -> Floats | None:
@@ -133,11 +140,13 @@ class PieceObjective:
         return tuple(sorted({s for part in self.parts for s in part.contradictions()}))
 
 
-def build_piecewise(given: Supervision, settings: TrainSettings) -> PieceObjective:
-    """Raises DcrfError where pieces are too large, have too many cases, or condition on what is not known."""
+def build_piecewise(given: Supervision, settings: TrainSettings, templates: Sequence[PieceTemplate]) -> PieceObjective:
+    """The losses of these pieces under one penalty.
+
+    Raises DcrfError where pieces are too large, have too many cases, or condition on what is not known.
+    """
     own = settings.criterion
     assert isinstance(own, PieceSettings)
-    templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
     whole = [template for template in templates if template.everywhere]
     small = [template for template in templates if not template.everywhere]
     no_penalty = Penalty.none(given.parameters.num_weights)
@@ -145,12 +154,17 @@ def build_piecewise(given: Supervision, settings: TrainSettings) -> PieceObjecti
     trained: list[Floats] = []
     if small:
         data = given.bind(programs=False)
-        method = PieceMethod(data, small, given.gold, divide=own.overlap == "divide")
-        method.cases = _cases(own, data, method.pieces)
+
+        def build(data: BoundData) -> PieceMethod:
+            method = PieceMethod(data, small, given.gold, divide=own.overlap == "divide")
+            method.cases = _cases(own, data, method.pieces)
+            return method
+
+        method = build(data)
         _refuse_large(method, own)
         _refuse_unknown(given, method)
-        parts.append(Likelihood(data, method, no_penalty.precision, no_penalty, given.workers))
-        trained.append(np.ones(data.num_weights))
+        parts.append(Likelihood(data, method, no_penalty.precision, no_penalty, given.workers, build=build))
+        trained.append(np.max([_mask(given, template) for template in small], axis=0))
     for template in whole:
         parts.append(_whole(given, settings, template, no_penalty))
         trained.append(_mask(given, template))
@@ -242,7 +256,8 @@ def _mask(given: Supervision, template: PieceTemplate) -> Floats:
     """1 for the weights that a piece trains."""
     mask = np.zeros(given.parameters.num_weights)
     for clique, _, locked in template.members:
-        mask[given.parameters.of_clique(clique)] = float(not locked)
+        if not locked:
+            mask[given.parameters.of_clique(clique)] = 1.0
     return mask
 
 

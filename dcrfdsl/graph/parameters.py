@@ -35,6 +35,11 @@ class CliqueWeights:
     run_off: NDArray[np.int64]  #  [features + 1]  feature → its entries
     entry: NDArray[np.int32]  #    [entries]       assignment of entry e
 
+    def without_weights(self) -> CliqueWeights:
+        """The same clique and features, none with a weight."""
+        nothing = np.zeros(0, np.int32)
+        return CliqueWeights(nothing, np.zeros_like(self.run_off), nothing)
+
 
 @dataclass(frozen=True, eq=False)
 class Parameters:

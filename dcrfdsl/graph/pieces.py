@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ from ..spec.model import ModelSpec, Piece
 from .shapes import GraphShape, offsets
 from .unroll import ModelGraph
 
-__all__ = ["PieceInstance", "PieceTemplate", "PieceUnrolling", "piece_arrays", "piece_templates"]
+__all__ = ["PieceInstance", "PieceTemplate", "PieceUnrolling", "independent_pieces", "piece_arrays", "piece_templates"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,17 @@ def piece_templates(spec: ModelSpec, graph: ModelGraph, pieces: Sequence[Piece])
 
 def _shift(place: object) -> int:
     return place.offset if isinstance(place, At) else 0
+
+
+def independent_pieces(templates: Sequence[PieceTemplate]) -> list[list[PieceTemplate]]:
+    """The pieces in groups of which no two share a clique, in the order of each group's first piece (§2 there)."""
+    shared: nx.Graph = nx.Graph()
+    for number, template in enumerate(templates):
+        shared.add_node(number)
+        for clique, *_ in template.members:
+            shared.add_edge(number, ("clique", clique))
+    groups = (sorted(n for n in found if isinstance(n, int)) for found in nx.connected_components(shared))
+    return [[templates[n] for n in group] for group in sorted(groups)]
 
 
 class PieceUnrolling:

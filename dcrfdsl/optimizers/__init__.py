@@ -10,17 +10,21 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import Table
+from .apart import minimise_apart
 from .auto import minimise_auto
 from .cg import minimise_cg
 from .gpd import minimise_gpd
 from .iis import minimise_iis
 from .lbfgs import minimise_lbfgs
-from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
+from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
 
-__all__ = ["OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "Watch"]
+__all__ = [
+    "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch",
+    "minimise_apart",
+]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(
     "optimizer",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Batches", "CornerObjective", "Iteration", "Objective", "Outcome", "PartedObjective", "Scaling", "ScalingObjective",
-    "Watch",
+    "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -71,6 +71,17 @@ class PartedObjective(Objective, Protocol):
 
     def gap(self, gradient: Floats) -> float | None:
         """How far the value is above the least one, at most, where the gradient [W] is this; None where unknown."""
+
+
+@runtime_checkable
+class SeparableObjective(Objective, Protocol):
+    """A sum of objectives of different weights: of each the numbers of its weights, and the objective of these alone.
+
+    Weights that are in none of them change nothing.
+    """
+
+    @property
+    def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
 
 
 class Scaling(Protocol):

@@ -20,7 +20,7 @@ SCALING = ("iis",)  # it needs exact expectations of counts, and nothing but the
 
 TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "likelihood": (*SMOOTH, *STEPWISE, *SCALING),
-    **dict.fromkeys(PIECES, SMOOTH),
+    **dict.fromkeys(PIECES, (*SMOOTH, *STEPWISE)),
     "rescale": SMOOTH,
 }
 WITHOUT_PENALTY = ("rescale",)  # criteria that no prior is part of

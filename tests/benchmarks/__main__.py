@@ -21,6 +21,7 @@ from pathlib import Path
 
 import commands
 import passes
+import pieces
 import scaling
 import training
 from figures import Benchmark, Figure, Skip
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "pos": passes.pos_pass,
     "objective": training.time_to_objective,
     "factorial": passes.factorial_pass,
+    "pieces": pieces.piecewise_training,
     "messages": passes.messages,
     "reading": commands.reading,
     "tagging": commands.tagging,

@@ -1,0 +1,81 @@
+"""Minimising a sum of objectives of different weights: each by itself, one after another.
+
+Together they would take as many steps as the slowest, and each step would go through all of them. Not here: any method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .objective import Iteration, Objective, Outcome, SeparableObjective, Watch
+
+__all__ = ["minimise_apart"]
+
+Floats = NDArray[np.float64]
+Minimise = Callable[[Objective, Floats, Any, Watch], Outcome]
+
+
+def minimise_apart(
+    minimise: Minimise, objective: SeparableObjective, start: Floats, settings: Any, watch: Watch
+) -> Outcome:
+    """Minimises every part by `minimise` from `start` [W]; its limits are of each part.
+
+    Iterations are counted through, and `watch` sees the objective of all parts, at the point that each has come to.
+    """
+    weights = start.copy()
+    values, norms = np.zeros(len(objective.apart)), np.zeros(len(objective.apart))
+    for number, (own, part) in enumerate(objective.apart):
+        values[number], gradient = part.value_and_gradient(weights[own])
+        norms[number] = np.linalg.norm(gradient)
+    outcomes: list[Outcome] = []
+    asked_to_stop = False
+    for number, (own, part) in enumerate(objective.apart):
+        done, spent = sum(o.iterations for o in outcomes), sum(o.seconds for o in outcomes)
+
+        def watch_part(step: Iteration, found: Floats, number: int = number, own: Any = own, done: int = done,
+                       spent: float = spent) -> bool:  # fmt: skip
+            nonlocal asked_to_stop
+            values[number], norms[number] = step.objective, step.gradient_norm
+            weights[own] = found
+            asked_to_stop = watch(
+                step._replace(
+                    iteration=done + step.iteration,
+                    objective=float(values.sum()),
+                    gradient_norm=float(np.linalg.norm(norms)),
+                    seconds=spent + step.seconds,
+                ),
+                weights,
+            )
+            return asked_to_stop
+
+        outcome = minimise(part, weights[own], settings, watch_part)
+        outcomes.append(outcome)
+        weights[own] = outcome.weights
+        values[number], norms[number] = outcome.objective, outcome.gradient_norm
+        if asked_to_stop:
+            break
+    return _joined(weights, values, norms, outcomes, len(objective.apart))
+
+
+def _joined(weights: Floats, values: Floats, norms: Floats, outcomes: list[Outcome], parts: int) -> Outcome:
+    """The outcome of all; the reason is that of the first part that did not converge, if one did not."""
+    complete = len(outcomes) == parts
+    worst = next((o for o in outcomes if not o.converged), outcomes[-1])
+    gaps = [o.gap for o in outcomes]
+    known = [gap for gap in gaps if gap is not None]
+    return Outcome(
+        weights,
+        float(values.sum()),
+        sum(o.iterations for o in outcomes),
+        sum(o.evaluations for o in outcomes),
+        complete and worst.converged,
+        sum(o.seconds for o in outcomes),
+        worst.reason,
+        any(o.stalled for o in outcomes),
+        float(np.linalg.norm(norms)),
+        sum(known) if complete and len(known) == len(gaps) else None,
+    )
