@@ -136,7 +136,7 @@ def test_auto_takes_it_for_a_penalty_with_corners() -> None:
     objective = built("chain", "laplace")
     start = np.zeros(objective.num_weights)
     auto = OPTIMIZERS["auto"](objective, start, AutoOptimizer(), watch)
-    own = OPTIMIZERS["owlqn"](objective, start, OwlqnSettings(memory=AutoOptimizer().memory), watch)
+    own = OPTIMIZERS["owlqn"](objective, start, OwlqnSettings(), watch)
     assert np.array_equal(auto.weights, own.weights)
 
 

@@ -33,6 +33,7 @@ class _Batch(NamedTuple):
 
     first: int
     last: int
+    parts: list[tuple[int, int]]  # for threads
     touched: NDArray[np.int32]  # in the order of their cells, biases first
     counted: NDArray[np.int32]  # places in `touched`
     counts: Floats
@@ -112,7 +113,8 @@ class SentenceBatches:
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
-            batches.append(_Batch(first, last, touched, counted, counts[counted]))
+            cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
+            batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), touched, counted, counts[counted]))
         return batches
 
     def begin(self, weights: Floats) -> None:
@@ -125,8 +127,7 @@ class SentenceBatches:
         d, batch = self.data, self._batches[number]
         log_base = base_tables(self._weights, d.bindings, d.hard)
         potentials = Potentials(self._cells, log_base, *exponentiate_base(log_base, d.kinds))
-        cuts = np.unique(np.linspace(batch.first, batch.last, len(self._partial) + 1).astype(int)).tolist()
-        number_of = {begin: part for part, begin in enumerate(cuts)}
+        number_of = {begin: part for part, (begin, _) in enumerate(batch.parts)}
 
         def run(begin: int, end: int) -> None:
             part = number_of[begin]
@@ -134,7 +135,7 @@ class SentenceBatches:
             d.pass_on(self._partial[part])
 
         self._expected.fill(0.0)
-        self.workers.map(run, list(itertools.pairwise(cuts)))
+        self.workers.map(run, batch.parts)
         gradient = np.empty(len(batch.touched))
         score = collect_touched(
             batch.touched, self._cell_of, self._partial, batch.counted, batch.counts, self._weights, gradient

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.settings import AutoOptimizer
+from ..spec.settings import AutoOptimizer, OwlqnSettings
 from .lbfgs import descend
 from .objective import Objective, Outcome, PartedObjective, Watch
 from .owlqn import has_corners, minimise_owlqn
@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
     if has_corners(objective):
-        return minimise_owlqn(objective, start, settings, watch)
+        own = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
+        return minimise_owlqn(objective, start, own, watch)
     progress = Progress(objective, start, settings, watch)
     curvature = None
     if isinstance(objective, PartedObjective) and settings.epochs > 0 and progress.norm > 0.0:

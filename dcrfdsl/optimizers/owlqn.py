@@ -78,8 +78,13 @@ def _iterate(progress: _CornerProgress, memory: PairMemory) -> bool:
         if progress.is_flat and abs(value - progress.value) <= ROUNDING * abs(progress.value):
             fits = float(np.linalg.norm(progress.steepest(weights, gradient))) < progress.norm
         if fits:
-            memory.add(weights, before, progress.smooth(weights, gradient), progress.smooth(before, progress.gradient))
+            # the curvature of the weights that move: what the others' slopes do belongs to no step within this orthant
+            free = ~has_corner | (weights != 0.0) | (before != 0.0)
+            slopes = (progress.smooth(weights, gradient), progress.smooth(before, progress.gradient))
+            memory.add(weights, before, *(np.where(free, slope, 0.0) for slope in slopes))
             progress.accept(weights, value, gradient)
             return True
-        step *= 0.5
+        # the lowest point of the parabola through both values and the slope
+        bottom = 0.5 * slope / (slope - (value - progress.value)) if np.isfinite(value) else 0.0
+        step *= min(max(bottom, 0.1), 0.5)
     return False

@@ -97,8 +97,8 @@ class AutoOptimizer(LbfgsSettings):
     """The optimizer that fits: OWL-QN for a penalty with a corner, else L-BFGS, where it helps after a start by AdaGrad
     on batches of sentences.
 
-    `epochs`: passes of the start over the data, `rate`: about how far a weight moves in its first step, `seed`: of the
-    order of batches.
+    `memory` is that of L-BFGS. `epochs`: passes of the start over the data, `rate`: about how far a weight moves in its
+    first step, `seed`: of the order of batches.
     """
 
     method = "auto"
