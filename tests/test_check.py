@@ -97,7 +97,8 @@ def test_an_unknown_slug_has_no_page() -> None:
 
 
 # Slugs without a bad example: what only a data set can show, and what is wrong outside a template.
-SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "bad-override", "no-text"}
+SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "piece-without-instance", "bad-override",
+                   "idle-override", "no-text"}  # fmt: skip
 
 
 def test_every_rule_has_a_bad_example() -> None:
@@ -325,6 +326,10 @@ class Numbers:
 class Columns:
     columns: Mapping[str, Any]
     file: str = "train.txt"
+    longest: int = 3
+
+    def lengths(self) -> Any:
+        return np.array([1, self.longest])
 
 
 CHUNKER = "data conll(word, height:float, chunk)\nlabel chunk\nclique chunk: word, height\n"
@@ -344,6 +349,16 @@ DATA: Mapping[str, tuple[Mapping[str, Any], list[str]]] = {
 def test_a_data_set_is_held_against_the_template(case: str) -> None:
     columns, expected = DATA[case]
     assert complaints(CHUNKER, corpus=Columns(columns)) == expected
+
+
+WINDOW = "data conll(word, y)\nlabel y in {A, B}\nclique y[-1], y as c\npiece p over y[-2], y, y[1]: c, c[1], c[-1]\n"
+
+
+@pytest.mark.parametrize(("longest", "expected"), [(3, ["piece-without-instance"]), (4, [])])
+def test_a_piece_that_fits_no_sentence_is_pointed_out(longest: int, expected: list[str]) -> None:
+    columns = Columns({"word": WORDS, "y": WORDS}, longest=longest)
+    assert complaints(WINDOW, corpus=columns) == expected
+    assert complaints(WINDOW) == []
 
 
 def test_ascii_classes_are_noted_where_the_data_has_other_letters() -> None:

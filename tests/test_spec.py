@@ -368,6 +368,29 @@ def test_bad_set(override: str, words: str) -> None:
         resolved.require()
 
 
+# A stage that is set, the one that runs (None: the last), and whether that changes nothing.
+IDLE: list[tuple[str, str | None, bool]] = [
+    ("train.seed=7", None, False),
+    ("second.seed=7", None, False),
+    ("first.seed=7", None, False),  # comes before
+    ("first.seed=7", "first", False),
+    ("second.seed=7", "first", True),
+    ("alone.prior.words=none", None, True),
+    ("alone.prior.words=none", "alone", False),
+    ("second.seed=7", "alone", True),
+]
+
+
+@pytest.mark.parametrize("override, stage, idle", IDLE)
+def test_setting_a_stage_that_does_not_run_is_pointed_out(override: str, stage: str | None, idle: bool) -> None:
+    text = STAGED.replace("train likelihood as first", "train likelihood as alone\ntrain likelihood as first")
+    found = load_text(text, overrides=[override], stage=stage).diagnostics
+    assert [(d.slug, d.severity) for d in found] == [("idle-override", "warning")] * idle
+    for diagnostic in found:
+        assert diagnostic.primary is not None and diagnostic.primary.span.text == override.partition("=")[0]
+        assert f"`--stage {override.partition('.')[0]}`" in (diagnostic.help or "")
+
+
 def test_a_set_value_out_of_range_points_into_the_argument() -> None:
     resolved = load_text(STAGED, overrides=["infer.tolerance=5"])
     with pytest.raises(DcrfError) as caught:

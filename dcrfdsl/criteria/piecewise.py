@@ -3,12 +3,13 @@
     Σ_π −log p̃(y_π | y_N(π), x),    p̃ normalised over y_π, N(π) the other variables that the piece's cliques touch
 
 and, with NOTA, the cases in which no outcome is right. Small pieces go through their joint states (`kernels.pieces`);
-one over `y[all]` is a model of its own, of the same weights, and takes exact inference. Not here: which pieces a
-shorthand stands for (`spec.pieces`).
+those of larger ones are graphs of their own (`large_pieces`); one over `y[all]` is a model of its own, of the same
+weights, and takes exact inference. Not here: which pieces a shorthand stands for (`spec.pieces`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -23,7 +24,7 @@ from ..graph.shapes import offsets
 from ..graph.unroll import ModelGraph
 from ..inference import METHODS, BoundData, Expectations, RunStatus
 from ..inference.pieces import PieceMethod, most_cases, no_cases
-from ..kernels.piece_scores import PieceInstances
+from ..kernels.piece_scores import MOST_SITES, PieceInstances
 from ..kernels.pieces import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
 from ..spec.model import ModelSpec
 from ..spec.pieces import last_pieces
@@ -35,6 +36,7 @@ from ..spec.settings import (
     TrainSettings,
 )
 from .batches import SentenceBatches
+from .large_pieces import LargePieces
 from .likelihood import Clamped, Likelihood
 from .penalties import Penalty
 from .supervision import Supervision
@@ -42,9 +44,11 @@ from .supervision import Supervision
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces"]
 
 Floats = NDArray[np.float64]
+Loss = Likelihood | LargePieces
 Result = TypeVar("Result")
 RUNS = 16  # of sentences, for threads
-LARGEST = 2**16  # joint states of a piece that are gone through one by one
+LARGEST = 2**16  # joint states of a piece that are gone through one by one …
+FASTER = 2**12  # … where inference on its graph cannot do instead, and from how many on it is used where it can
 
 
 class PieceObjective:
@@ -55,9 +59,7 @@ class PieceObjective:
 
     words = "pieces"
 
-    def __init__(
-        self, parts: Sequence[Likelihood], trained: Sequence[Floats], given: Supervision, settings: TrainSettings
-    ):
+    def __init__(self, parts: Sequence[Loss], trained: Sequence[Floats], given: Supervision, settings: TrainSettings):
         self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
         self._is_trained = np.max(trained, axis=0)
         self.penalty = given.penalty(settings).masked(self._is_trained)
@@ -148,23 +150,37 @@ def build_piecewise(given: Supervision, settings: TrainSettings, templates: Sequ
     own = settings.criterion
     assert isinstance(own, PieceSettings)
     whole = [template for template in templates if template.everywhere]
-    small = [template for template in templates if not template.everywhere]
+    parted = [template for template in templates if not template.everywhere]
+    most = FASTER if own.nota is None else LARGEST
+    large = [template for template in parted if _is_large(given.graph, template, most)]
+    small = [template for template in parted if template not in large]
+    if own.nota is not None and (large or whole):
+        message = f"piece `{[*large, *whole][0].name}` has too many joint states for `nota`: {LARGEST:,} are possible"
+        raise DcrfError(
+            Diagnostic("piece-too-large", message, help="make it over fewer variables, or leave out `nota`")
+        )
+    divide = own.overlap == "divide"
     no_penalty = Penalty.none(given.parameters.num_weights)
-    parts: list[Likelihood] = []
+    parts: list[Loss] = []
     trained: list[Floats] = []
     if small:
         data = given.bind(programs=False)
 
         def build(data: BoundData) -> PieceMethod:
-            method = PieceMethod(data, small, given.gold, divide=own.overlap == "divide")
+            method = PieceMethod(data, small, given.gold, divide=divide, beside=large)
             method.cases = _cases(own, data, method.pieces)
             return method
 
         method = build(data)
-        _refuse_large(method, own)
-        _refuse_unknown(given, method)
+        _refuse_cases(method, own)
+        _refuse_unknown(given, method.pieces, data.rows.shape)
         parts.append(Likelihood(data, method, no_penalty.precision, no_penalty, given.workers, build=build))
         trained.append(np.max([_mask(given, template) for template in small], axis=0))
+    if large:
+        part = LargePieces(given, settings, large, divide=divide, beside=small)
+        _refuse_unknown(given, part.pieces, part.shape_of)
+        parts.append(part)
+        trained.append(np.max([_mask(given, template) for template in large], axis=0))
     for template in whole:
         parts.append(_whole(given, settings, template, no_penalty))
         trained.append(_mask(given, template))
@@ -209,7 +225,7 @@ def _chosen(
 
 
 def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
-    """The pieces that `decode local` goes by. DcrfError where there is none, or where one is over whole sequences."""
+    """The pieces that `decode local` goes by. DcrfError where there is none, or where one is too large for it."""
     pieces = last_pieces(spec, stage)
     if not pieces:
         message = "`decode local` needs a model that is trained in pieces"
@@ -218,14 +234,20 @@ def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -
     if any(template.everywhere for template in found):
         message = "`decode local` does not go by pieces over whole sequences"
         raise DcrfError(Diagnostic("no-pieces", message, help="write `decode joint`"))
+    large = [template.name for template in found if _is_large(graph, template, LARGEST)]
+    if large:
+        message = f"`decode local` goes by pieces of at most {LARGEST:,} joint states, and `{large[0]}` has more"
+        raise DcrfError(Diagnostic("piece-too-large", message, help="write `decode joint`"))
     return found
 
 
-def _refuse_large(method: PieceMethod, own: PieceSettings) -> None:
-    if method.largest > LARGEST:
-        message = f"a piece has {method.largest:,} joint states; at most {LARGEST:,} are gone through"
-        remedy = "make it over fewer variables, or over `[all]`, which takes exact inference"
-        raise DcrfError(Diagnostic("piece-too-large", message, help=remedy))
+def _is_large(graph: ModelGraph, template: PieceTemplate, most: int) -> bool:
+    """Whether a piece has more than `most` joint states, or too many variables to go through any."""
+    joint = math.prod(graph.cards[variable] for variable, _ in template.over)
+    return joint > most or len(template.over) > MOST_SITES
+
+
+def _refuse_cases(method: PieceMethod, own: PieceSettings) -> None:
     if own.nota is None:
         return
     most = most_cases(method.data.shapes, method.pieces)
@@ -235,15 +257,14 @@ def _refuse_large(method: PieceMethod, own: PieceSettings) -> None:
         raise DcrfError(Diagnostic("too-many-cases", message, help=remedy))
 
 
-def _refuse_unknown(given: Supervision, method: PieceMethod) -> None:
+def _refuse_unknown(given: Supervision, pieces: PieceInstances, shape_of: NDArray[np.int32]) -> None:
     """What a piece conditions on must be known; only sentences that are partly known are looked at."""
-    pieces, shape_of = method.pieces, method.data.rows.shape
     width, off = len(given.graph.cards), given.sentence_off
     for s in np.flatnonzero(~given.gold.complete_sentences(off)).tolist():
         instances = pieces.instance_off[shape_of[s] : shape_of[s] + 2]
         first, last = pieces.given_off[instances]
         used = np.unique(pieces.given[first:last])
-        unknown = used[method.labelling[width * off[s] + used] < 0]
+        unknown = used[given.labelling[width * off[s] + used] < 0]
         if len(unknown):
             t, variable = divmod(int(unknown[0]), width)
             name = given.graph.variables[variable]

@@ -148,11 +148,12 @@ def piece_arrays(
     templates: Sequence[PieceTemplate],
     *,
     divide: bool = False,
+    beside: Sequence[PieceTemplate] = (),
     constraints: int | None = None,
 ) -> PieceInstances:
     """The instances of all pieces on all shapes; with `divide` a factor in n of them has a share of 1/n in each.
 
-    constraints: see `PieceUnrolling`.
+    beside: pieces that are kept elsewhere, and share in factors as well.   constraints: see `PieceUnrolling`.
     """
     per_shape, scales, groups, shared = [], [], [], []
     group_of: dict[tuple[object, ...], int] = {}
@@ -160,7 +161,8 @@ def piece_arrays(
     for shape in shapes:
         unrolling = PieceUnrolling(graph, shape, constraints)
         found = [(n, instance) for n, own in enumerate(templates) for instance in unrolling.instances(own)]
-        times = Counter(f for _, i in found for f, locked in zip(i.members, i.locked, strict=True) if not locked)
+        everyone = [*(i for _, i in found), *(i for own in beside if divide for i in unrolling.instances(own))]
+        times = Counter(f for i in everyone for f, locked in zip(i.members, i.locked, strict=True) if not locked)
         for number, instance in found:
             kinds = tuple(shape.kinds[f] for f in instance.members)
             groups.append(group_of.setdefault((number, kinds), len(group_of)))

@@ -28,17 +28,17 @@ Floats = NDArray[np.float64]
 class PieceMethod:
     """The losses of small pieces, whose joint states are gone through one by one. Exact.
 
-    divide: whether a clique instance that is in n pieces has a share of 1/n in each.
+    divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
     """
 
     approximate = False
 
     def __init__(
         self, data: BoundData, templates: Sequence[PieceTemplate], gold: Gold, *, divide: bool = False,
-        cases: Cases | None = None,
+        beside: Sequence[PieceTemplate] = (), cases: Cases | None = None,
     ):  # fmt: skip
         self.data = data
-        self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide)
+        self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide, beside=beside)
         self.labelling = np.where(gold.codes >= 0, gold.codes, -1).T.astype(np.int32).ravel()
         self.may = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
         self.largest = largest_piece(data.shapes, self.pieces)

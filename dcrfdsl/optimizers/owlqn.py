@@ -76,7 +76,8 @@ def _iterate(progress: _CornerProgress, memory: PairMemory) -> bool:
         value, gradient = progress.evaluate(weights)
         fits = value - progress.value <= DECREASE * slope
         if progress.is_flat and abs(value - progress.value) <= ROUNDING * abs(progress.value):
-            fits = float(np.linalg.norm(progress.steepest(weights, gradient))) < progress.norm
+            end_slope = float(dot(progress.steepest(weights, gradient), weights - before))
+            fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # see `line_search`
         if fits:
             # the curvature of the weights that move: what the others' slopes do belongs to no step within this orthant
             free = ~has_corner | (weights != 0.0) | (before != 0.0)

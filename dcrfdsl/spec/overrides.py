@@ -1,6 +1,7 @@
 """`--set PATH=VALUE`: changes to a draft from the command line.
 
-PATH is the name of a constant, `infer` or `decode`, `infer.KEY`, `train.KEY` (the stage that runs) or `STAGE.KEY`.
+PATH is the name of a constant, `infer` or `decode`, `infer.KEY`, `train.KEY` (the stage that runs) or `STAGE.KEY`,
+where a stage that neither runs nor comes before the one that does draws a warning.
 VALUE is read by the grammar of the language, so `train.optimizer=lbfgs(max_iterations=15)` says what it says in a file.
 Complaints point into the argument as it was typed.
 """
@@ -8,7 +9,7 @@ Complaints point into the argument as it was typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import Diagnostic, Label, Source, Span
@@ -113,9 +114,27 @@ def _set_stage(draft: Draft, override: Override, name: str, key: tuple[str, ...]
         if stage.label == wanted:
             criterion = _with_setting(draft, stage.criterion, key, override, ("stages", n, "criterion"))
             draft.replace(stage.model_copy(update={"criterion": criterion}), ("stages", n))
+            _warn_if_idle(draft, override, stage.label, stages, running or stages[-1].label)
             return
     if name != "train":  # an unknown stage that should run is reported where the stage is chosen
         _unknown(draft, override, name)
+
+
+def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[model.Stage], running: str) -> None:
+    """A stage that neither runs nor comes before the one that does can be set, to no effect."""
+    before = {stage.label: stage.after for stage in stages}
+    chain: list[str] = []
+    at: str | None = running
+    while at in before and at not in chain:
+        chain.append(at)
+        at = before[at]
+    if name in chain or not chain:
+        return
+    last = f"`train.{'.'.join(override.path[1:])}` sets `{running}`, which runs"
+    remedy = f"run it with `--stage {name}`; {last}"
+    message = f"stage `{name}` does not run, so `{override.source.text}` changes nothing"
+    label = Label(override.path_span, "does not run")
+    draft.problems.append(Diagnostic("idle-override", message, label, help=remedy, severity="warning"))
 
 
 def _with_setting(

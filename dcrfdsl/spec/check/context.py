@@ -14,6 +14,9 @@ from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...errors import Diagnostic, Label, Span
 from ...registry import did_you_mean
 from ..expressions import Frozen
@@ -75,6 +78,9 @@ class Data(Protocol):
 
     @property
     def columns(self) -> Mapping[str, Any]: ...
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens a sentence."""
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,27 @@ _MEANING: dict[str, tuple[str, str]] = {
     "unknown-piece": ("No piece has this name.", "Declare it: `piece next over y: chain, words`."),
     "piece-over": (
         "A piece is normalised over labels and latent variables: at single positions, or at every one by `[all]`.",
-        "Name these; memories and views follow from the labels.",
+        "Name each of these once, and hold a clique over it; memories and views follow from the labels.",
     ),
     "piece-member": (
-        "A clique of a piece touches none of the piece's own variables, or is moved although it has no anchor.",
+        "A clique of a piece touches none of the piece's own variables, is held twice, or cannot be moved.",
         "An index moves a clique: `chain[1]` is the one at the next position. Remove cliques that do not take part.",
+    ),
+    "piece-locked": (
+        "A locked clique takes part in a piece and gets no gradient from it; where all are locked, nothing is trained.",
+        "Remove `locked` from the cliques that the piece is to train.",
+    ),
+    "piece-twice": (
+        "A stage that names a piece twice counts its losses twice.",
+        "Name it once; to weigh pieces against each other, train them in stages and add `train rescale`.",
+    ),
+    "piece-without-instance": (
+        "A piece lies where all its variables are in the sentence, and no sentence of the data is so long.",
+        "Make it over positions that are less far apart.",
+    ),
+    "nota-everywhere": (
+        "NOTA is one more joint state of a piece; one over whole sequences has too many to go through.",
+        "Make the piece over single positions, or leave out `nota`.",
     ),
     "piece-conditions-on-latent": (
         "A piece conditions on every other variable that its cliques touch, at the gold value; a latent has none.",
@@ -287,6 +303,10 @@ _MEANING: dict[str, tuple[str, str]] = {
     "bad-override": (
         "`--set` takes `PATH=VALUE`, and the path must lead to a constant, `infer`, `decode` or a stage.",
         "For example `--set train.optimizer=lbfgs(max_iterations=15)`.",
+    ),
+    "idle-override": (
+        "`--set STAGE.KEY=VALUE` names a stage that neither runs nor comes before the one that does.",
+        "Run it with `--stage STAGE`, or set `train.KEY`, which is the stage that runs (the last one by default).",
     ),
     "no-file": ("The file cannot be read.", "Check the path. The path of `use` is relative to the file that uses it."),
     # with data

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 from ...errors import Diagnostic
 from ..convert import as_call
-from ..expressions import At, Named
-from ..model import CliqueSpec, Member, Piece, Site
+from ..expressions import At, Named, Reference
+from ..model import CallSpec, CliqueSpec, Piece, Site
+from ..reading import view_label
 from .context import Context, Rule, listed
 from .graph import site_offset
+from .places import WIDEST, place_text
 from .stages import running_stages
 
 __all__ = ["RULES"]
@@ -25,80 +27,203 @@ ALL = "all"
 LATENT = "piece-conditions-on-latent"
 
 
-def over_hidden(context: Context) -> Iterator[Diagnostic]:
-    """A piece is over labels and latent variables, at single positions or at every one."""
+def sites(context: Context) -> Iterator[Diagnostic]:
+    """A piece is over labels and latent variables, each once, at single positions or at every one."""
     for n, piece in enumerate(context.spec.pieces):
+        if not piece.over or not piece.members:
+            lacks = "holds no clique" if piece.over else "is over no variable"
+            remedy = "write `piece NAME over SITES: CLIQUES`"
+            yield context.complaint("piece-over", f"piece `{piece.name}` {lacks}", ("pieces", n), lacks, help=remedy)
+        seen: dict[str, int] = {}
         for s, site in enumerate(piece.over):
-            found = context.named(site.variable, "memory", "view")
-            if found is not None and not context.named(site.variable, "label", "latent"):
+            at, shown = ("pieces", n, "over", s), site.variable + place_text(site.place)
+            if _follows(context, site):
                 message = f"a piece cannot be over `{site.variable}`, which follows from the labels"
                 remedy = "name the labels that it is made of"
-                yield context.complaint(
-                    "piece-over", message, ("pieces", n, "over", s, "variable"), "not chosen freely", help=remedy
-                )
+                yield context.complaint("piece-over", message, (*at, "variable"), "not chosen freely", help=remedy)
+            elif isinstance(site.place, Named) and not _is_everywhere(site):
+                message = f"`{shown}` is no position of a piece"
+                remedy = f"write an offset, as in `{site.variable}[1]`, or `{site.variable}[all]` for every position"
+                yield context.complaint("piece-over", message, at, "neither an offset nor `all`", help=remedy)
+            elif shown in seen:
+                message = f"piece `{piece.name}` is over `{shown}` twice"
+                there = [(("pieces", n, "over", seen[shown]), "first here")]
+                remedy = "name each variable of a piece once"
+                yield context.complaint("piece-over", message, at, "again here", help=remedy, others=there)
+            seen.setdefault(shown, s)
         everywhere = [_is_everywhere(site) for site in piece.over]
         if any(everywhere) and not all(everywhere):
-            s = everywhere.index(False)
-            name = piece.over[s].variable
+            single = everywhere.index(False)
+            name = piece.over[single].variable
             message = f"`{name}` stands at one position beside variables at every position"
-            yield context.complaint(
-                "piece-over", message, ("pieces", n, "over", s), "one position", help=f"write `{name}[all]`"
-            )
+            remedy, path = f"write `{name}[all]`", ("pieces", n, "over", single)
+            yield context.complaint("piece-over", message, path, "one position", help=remedy)
+
+
+def _follows(context: Context, site: Site) -> bool:
+    is_free = context.named(site.variable, "label", "latent variable") is not None
+    return not is_free and context.named(site.variable, "memory", "view") is not None
 
 
 def _is_everywhere(site: Site) -> bool:
-    return isinstance(site.place, Named) and site.place.position == ALL
+    return isinstance(site.place, Named) and site.place.position == ALL and not site.place.shift
+
+
+def _sound(context: Context) -> Iterator[tuple[int, Piece]]:
+    """The pieces whose variables are known, so that more can be said of them."""
+    for n, piece in enumerate(context.spec.pieces):
+        known = (context.named(site.variable, "label", "latent variable") for site in piece.over)
+        offsets = [site_offset(site.place) for site in piece.over]
+        single = all(offset is not None and abs(offset) <= WIDEST for offset in offsets)
+        if piece.over and all(known) and (single or all(map(_is_everywhere, piece.over))):
+            yield n, piece
 
 
 def members_apart(context: Context) -> Iterator[Diagnostic]:
-    """Each clique of a piece touches a variable that the piece is over; joined ones have no anchor to move."""
-    for n, piece in enumerate(context.spec.pieces):
+    """Each clique of a piece touches a variable that the piece is over, and is held once; joined ones cannot move."""
+    cliques = {clique.label: clique for clique in context.spec.cliques}
+    for n, piece in _sound(context):
+        seen: dict[tuple[str, int], int] = {}
         for m, member in enumerate(piece.members):
-            clique = next((c for c in context.spec.cliques if c.label == member.clique), None)
-            if clique is None:
+            if member.clique not in cliques:
                 continue
-            at = ("pieces", n, "members", m)
-            moved = isinstance(member.place, At)
-            if clique.positions and moved:
+            clique, at = cliques[member.clique], ("pieces", n, "members", m)
+            shift = site_offset(member.place)
+            if shift is None:
+                message = f"`{member.clique}{place_text(member.place)}` is no clique at one position"
+                remedy = f"an index moves a clique by so many positions, as in `{member.clique}[1]`"
+                yield context.complaint("piece-member", message, at, "not a number", help=remedy)
+            elif clique.positions and isinstance(member.place, At):
                 message = f"`{member.clique}` lies where the data joins positions, and cannot be moved"
                 yield context.complaint("piece-member", message, at, "has no anchor", help="remove the index")
-            elif moved and any(map(_is_everywhere, piece.over)):
+            elif isinstance(member.place, At) and any(map(_is_everywhere, piece.over)):
                 message = f"the piece holds `{member.clique}` at every position, and cannot move it"
                 yield context.complaint("piece-member", message, at, "is everywhere", help="remove the index")
-            elif not _touches(context, piece, member, clique):
-                over = listed(_shown(site) for site in piece.over)
+            elif not any(_touches(context, site, clique, shift) for site in piece.over):
                 message = f"`{member.clique}` touches nothing that piece `{piece.name}` is over"
-                remedy = f"move it with an index such as `{member.clique}[1]`, or remove it; the piece is over {over}"
+                remedy = _nearer(context, piece, member.clique, clique)
                 yield context.complaint("piece-member", message, at, "normalised over nothing of it", help=remedy)
+            elif (member.clique, shift) in seen:
+                message = f"piece `{piece.name}` holds `{_at(member.clique, shift)}` twice"
+                there = [(("pieces", n, "members", seen[member.clique, shift]), "first here")]
+                remedy = "name each clique of a piece once, locked or not"
+                yield context.complaint("piece-member", message, at, "again here", help=remedy, others=there)
+            seen.setdefault((member.clique, shift or 0), m)
 
 
-def _touches(context: Context, piece: Piece, member: Member, clique: CliqueSpec) -> bool:
-    anywhere = bool(clique.positions)
-    shift = site_offset(member.place) or 0
-    sites = {(_label(context, site.variable), (site_offset(site.place) or 0) + shift) for site in clique.sites}
-    names = {name for name, _ in sites}
-    for site in piece.over:
-        if site.variable in names and (anywhere or _is_everywhere(site)):
-            return True
-        if (site.variable, site_offset(site.place)) in sites:
-            return True
-    return False
+def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
+    """The label and the offset of each site; a view is about the label that it shows."""
+    views = {view.name: view_label(context.spec, view) for view in context.spec.views}
+    return [(views.get(site.variable) or site.variable, site_offset(site.place) or 0) for site in clique.sites]
 
 
-def _label(context: Context, name: str) -> str:
-    """The label that a site of this name is about: a view reads one label, whose name stands in its condition."""
-    if not context.named(name, "view"):
-        return name
-    view = next(view for view in context.spec.views if view.name == name)
-    words = view.model_dump_json()
-    return next((label.name for label in context.spec.labels if f'"{label.name}"' in words), name)
+def _touches(context: Context, site: Site, clique: CliqueSpec, shift: int) -> bool:
+    """Whether a clique, moved so far, has a site of a piece; one that the data joins may have it anywhere."""
+    anywhere = bool(clique.positions) or _is_everywhere(site)
+    return any(
+        name == site.variable and (anywhere or offset + shift == site_offset(site.place))
+        for name, offset in _labelled(context, clique)
+    )
+
+
+def _nearer(context: Context, piece: Piece, label: str, clique: CliqueSpec) -> str:
+    """What to do about a clique that touches nothing of a piece: how far to move it, if that helps at all."""
+    own = _labelled(context, clique)
+    over = listed(_shown(site) for site in piece.over)
+    shifts = {
+        (site_offset(site.place) or 0) - offset
+        for site in piece.over
+        for name, offset in own
+        if name == site.variable and not clique.positions
+    }
+    if shifts:
+        nearest = sorted(shifts, key=lambda shift: (abs(shift), -shift))[:2]
+        return f"write {listed((_at(label, shift) for shift in nearest), 'or')}, or remove it; the piece is over {over}"
+    names = listed(dict.fromkeys(name for name, _ in own))
+    more = listed(dict.fromkeys(name for name, _ in own), "or")
+    return (
+        f"it touches {names} alone, and the piece is over {over}, so no index helps: remove it, or make the piece over "
+        f"{more} as well"
+    )
+
+
+def idle(context: Context) -> Iterator[Diagnostic]:
+    """Variables that no clique of a piece touches, and pieces that train nothing."""
+    cliques = {clique.label: clique for clique in context.spec.cliques}
+    for n, piece in _sound(context):
+        held = [(cliques[m.clique], site_offset(m.place)) for m in piece.members if m.clique in cliques]
+        if len(held) < len(piece.members):
+            continue
+        touched = [any(_touches(context, site, clique, shift or 0) for clique, shift in held) for site in piece.over]
+        for s, site in enumerate(piece.over):
+            if not touched[s] and any(touched):
+                message = f"no clique of piece `{piece.name}` touches `{_shown(site)}`"
+                remedy = "take it out of the piece, or hold a clique over it"
+                at = ("pieces", n, "over", s)
+                yield context.complaint(
+                    "piece-over", message, at, "adds the same to every loss", help=remedy, severity="warning"
+                )
+        if piece.members and all(member.locked for member in piece.members):
+            message = f"piece `{piece.name}` trains nothing: all its cliques are locked"
+            remedy = "remove `locked` from the cliques that it trains"
+            yield context.complaint(
+                "piece-locked", message, ("pieces", n, "name"), "nothing to train", help=remedy, severity="warning"
+            )
+
+
+def too_long(context: Context) -> Iterator[Diagnostic]:
+    """With data: a piece lies in some sentence."""
+    longest = max(context.data.lengths().tolist(), default=0) if context.data is not None else 0
+    for n, piece in _sound(context):
+        offsets = [site_offset(site.place) or 0 for site in piece.over]
+        span = max(offsets) - min(offsets) + 1
+        if context.data is not None and span > longest:
+            message = f"no sentence has an instance of piece `{piece.name}`"
+            words = f"spans {span} positions, and the longest sentence of the data has {longest}"
+            remedy = "make it over positions less far apart"
+            at = ("pieces", n, "over", offsets.index(max(offsets)))
+            yield context.complaint("piece-without-instance", message, at, words, help=remedy, severity="warning")
+
+
+def named_twice(context: Context) -> Iterator[Diagnostic]:
+    """A stage names each piece once; `nota` takes pieces whose joint states can be gone through."""
+    everywhere = {piece.name for piece in context.spec.pieces if any(map(_is_everywhere, piece.over))}
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            if stage.criterion.name != "piecewise":
+                continue
+            named = [
+                (i, argument.value.name)
+                for i, argument in enumerate(stage.criterion.arguments)
+                if argument.name is None and isinstance(argument.value, Reference)
+            ]
+            at = ("stages", n, "criterion", "arguments")
+            first: dict[str, int] = {}
+            for i, name in named:
+                if name in first:
+                    message = f"piece `{name}` is named twice, and would count twice"
+                    there = [((*at, first[name], "value"), "first here")]
+                    here = (*at, i, "value")
+                    yield context.complaint(
+                        "piece-twice", message, here, "again here", help="name it once", others=there
+                    )
+                first.setdefault(name, i)
+                if name in everywhere and _has_nota(stage.criterion):
+                    message = f"`nota` is not for piece `{name}`, which is over whole sequences"
+                    remedy = "make it over single positions, or leave out `nota`"
+                    words = "too many joint states"
+                    yield context.complaint("nota-everywhere", message, (*at, i, "value"), words, help=remedy)
+
+
+def _has_nota(criterion: CallSpec) -> bool:
+    set_to = [setting.value for setting in criterion.settings if setting.key == ("nota",)]
+    return any(argument.name == "nota" for argument in criterion.arguments) or bool(set_to)
 
 
 def _shown(site: Site) -> str:
     if _is_everywhere(site):
         return f"{site.variable}[all]"
-    offset = site_offset(site.place)
-    return f"{site.variable}[{offset}]" if offset else site.variable
+    return _at(site.variable, site_offset(site.place) or 0)
 
 
 def latents_apart(context: Context) -> Iterator[Diagnostic]:
@@ -159,4 +284,6 @@ def local_decoding(context: Context) -> Iterator[Diagnostic]:
                     yield context.complaint("no-pieces", NO_PIECES, at, "by which pieces?", help=remedy)
 
 
-RULES: tuple[Rule, ...] = (over_hidden, members_apart, latents_apart, shorthands, local_decoding)
+RULES: tuple[Rule, ...] = (
+    sites, members_apart, idle, latents_apart, too_long, named_twice, shorthands, local_decoding,
+)  # fmt: skip

@@ -16,7 +16,7 @@ from ..spans import Path
 from .context import Context, Rule, listed
 from .walk import Node, every_feature, every_node, nodes, value_if_nodes
 
-__all__ = ["RULES", "place_text"]
+__all__ = ["RULES", "WIDEST", "place_text"]
 
 WIDEST = 1000  # a window beyond this is a slip of the pen
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
@@ -46,6 +46,9 @@ def bad_window(context: Context) -> Iterator[Diagnostic]:
     ]
     for n, clique in enumerate(context.spec.cliques):
         places += [(("cliques", n, "sites", s), site.place) for s, site in enumerate(clique.sites)]
+    for n, piece in enumerate(context.spec.pieces):
+        places += [(("pieces", n, "over", s), site.place) for s, site in enumerate(piece.over)]
+        places += [(("pieces", n, "members", m), member.place) for m, member in enumerate(piece.members)]
     for path, place in places:
         at = (*path, "place")
         if isinstance(place, Window) and place.first > place.last:
