@@ -13,18 +13,24 @@ from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .penalties import Penalty, weight_penalty
+from .perceptron import Perceptron, build_perceptron
 from .piecewise import PieceObjective
 from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Penalty", "PieceObjective", "PiecesApart", "Supervision",
-    "weight_penalty",
+    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Penalty", "Perceptron", "PieceObjective", "PiecesApart",
+    "Supervision", "weight_penalty",
 ]  # fmt: skip
 
 Criterion = Likelihood | PieceObjective | PiecesApart | Rescaling
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
-    {"likelihood": build_likelihood, **dict.fromkeys(PIECES, build_pieces), "rescale": build_rescaling},
+    {
+        "likelihood": build_likelihood,
+        **dict.fromkeys(PIECES, build_pieces),
+        "rescale": build_rescaling,
+        "perceptron": build_perceptron,
+    },
 )

@@ -64,7 +64,7 @@ class Likelihood:
     `total_status` sums how inference ended over all evaluations.
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
-    inference: which method it is, or `build`: how to build it for this data laid out in another way.
+    inference: which method it is.   build: how to build it for this data laid out in another way, where it is not that.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Likelihood:
     ):
         self.data, self.method, self.clamped = data, method, clamped
         self.labelling, self.inference = labelling, inference
-        self._build = build if inference is None else inference.build
+        self._build = inference.build if build is None and inference is not None else build
         method.remember()
         if clamped is not None:
             clamped.method.remember()

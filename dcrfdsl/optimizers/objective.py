@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Batches", "CornerObjective", "Iteration", "Objective", "Outcome", "PartedObjective", "Scaling", "ScalingObjective",
-    "SeparableObjective", "Watch",
+    "Batches", "CornerObjective", "Iteration", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling",
+    "ScalingObjective", "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -82,6 +82,19 @@ class SeparableObjective(Objective, Protocol):
 
     @property
     def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
+
+
+@runtime_checkable
+class MistakeObjective(PartedObjective, Protocol):
+    """A sum over sequences of how far the best labelling scores above the gold one, and how it is to be trained.
+
+    epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   seed:
+    of the order of sequences.
+    """
+
+    epochs: int
+    average: bool
+    seed: int
 
 
 class Scaling(Protocol):

@@ -34,8 +34,8 @@ __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
     "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "IisSettings",
     "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior", "MeanFieldSettings", "MethodSettings",
-    "NoPrior", "OwlqnSettings", "Prior", "QuickpropSettings", "SgdSettings", "StoppingSettings", "TrainSettings",
-    "TrpSettings", "TrwSettings",
+    "NoPrior", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings", "SgdSettings", "StoppingSettings",
+    "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
 
 
@@ -201,13 +201,24 @@ class RescaleSettings(MethodSettings):
     per: Literal["clique", "label", "source", "piece"] = "clique"
 
 
+class PerceptronSettings(MethodSettings):
+    """How far the best labelling scores above the gold one; trained by the steps of the perceptron (Collins 2002).
+
+    `epochs`: passes over the data; `average`: whether the mean of the weights after each sequence is kept, which errs
+    less on other data, or the last ones.
+    """
+
+    method = "perceptron"
+    epochs: int = Field(default=10, ge=1)
+    average: bool = True
+
+
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
 _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "marginal": (),
     "exponential": ("weight",),
     "adaboost": ("rounds", "max_step", "tolerance", "update"),
     "hmsvm": ("C", "slack", "loss", "tolerance"),
-    "perceptron": ("epochs", "average", "vote"),
     "mce": ("loss", "psi", "gamma", "smoothing", "normalise", "measure"),
     "hmm": ("order", "overlapping", "smoothing"),
     "induce": (),
@@ -242,7 +253,7 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings,
+            BidirectionalSettings, RescaleSettings, PerceptronSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},

@@ -22,8 +22,9 @@ TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "likelihood": (*SMOOTH, *STEPWISE, *SCALING),
     **dict.fromkeys(PIECES, (*SMOOTH, *STEPWISE)),
     "rescale": SMOOTH,
+    "perceptron": ("auto",),  # it brings steps of its own
 }
-WITHOUT_PENALTY = ("rescale",)  # criteria that no prior is part of
+WITHOUT_PENALTY = ("rescale", "perceptron")  # criteria that no prior is part of
 
 TREATS: Mapping[str, tuple[Shape, ...]] = {
     "auto": ("none", "quadratic", "smooth", "corner"),

@@ -126,7 +126,8 @@ _MEANING: dict[str, tuple[str, str]] = {
     "bad-setting": ("The value is of the wrong kind or out of range.", "The message says what is expected."),
     "idle-setting": (
         "The setting changes nothing here.",
-        "Remove it, or give the clique named positions and a `where`.",
+        "Remove it. What is about joined positions needs named positions and a `where`; a prior needs a criterion with "
+        "a penalty.",
     ),
     "bad-argument": ("An argument is missing, one too many, or of the wrong kind.", "The message shows the usage."),
     "bad-regex": (

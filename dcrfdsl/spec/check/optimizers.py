@@ -87,7 +87,14 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
 def priors(context: Context) -> Iterator[Diagnostic]:
     """Every prior by an optimizer that can treat its penalty."""
     for stage in _stages(context):
-        if stage.criterion in WITHOUT_PENALTY or stage.optimizer not in TRAINED_BY[stage.criterion]:
+        if stage.criterion in WITHOUT_PENALTY:
+            written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
+            for key in written:
+                message = f"`{stage.criterion}` has no penalty, so `{'.'.join(key)}` changes nothing"
+                at = stage.place(*key)
+                yield context.complaint("idle-setting", message, at, "no effect", help="remove it", severity="warning")
+            continue
+        if stage.optimizer not in TRAINED_BY[stage.criterion]:
             continue
         named: dict[tuple[str, ...], MethodSettings] = {("prior",): stage.settings.prior}
         named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
