@@ -83,11 +83,11 @@ def train(
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
     """Progress that knows where the optimizer will stop, for its estimate of the time left."""
-    from ..spec.settings import LbfgsSettings
+    from ..spec.settings import StoppingSettings
     from ..spec.values import stage_settings
 
     optimizer = stage_settings(spec, stage).optimizer
-    if isinstance(optimizer, LbfgsSettings):
+    if isinstance(optimizer, StoppingSettings):
         progress.aim(optimizer.tolerance, optimizer.max_iterations)
     return progress
 

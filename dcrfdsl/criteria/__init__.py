@@ -13,14 +13,15 @@ from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .mce import Mce, build_mce
-from .penalties import weight_precisions
+from .penalties import Penalty, weight_penalty
+from .perceptron import Perceptron, build_perceptron
 from .piecewise import PieceObjective
 from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Mce", "PieceObjective", "PiecesApart", "Supervision",
-    "weight_precisions",
+    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective", "PiecesApart",
+    "Supervision", "weight_penalty",
 ]  # fmt: skip
 
 Criterion = Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
@@ -32,5 +33,6 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         **dict.fromkeys(PIECES, build_pieces),
         "rescale": build_rescaling,
         "mce": build_mce,
+        "perceptron": build_perceptron,
     },
 )

@@ -1,4 +1,7 @@
-"""The base of the settings of every method that the language can name. Not here: the methods (`settings`)."""
+"""What the settings of every method have in common: inference, priors, optimizers, criteria.
+
+Not here: any method, and the tables that list them (`settings`, `priors`, `optimizers`).
+"""
 
 from __future__ import annotations
 

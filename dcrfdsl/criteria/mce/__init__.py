@@ -20,7 +20,9 @@ from ...inference import RunStatus
 from ...inference.steering import Steering
 from ...spec.losses import LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from ...spec.settings import AutoSettings, ExactSettings, TrainSettings
-from ..likelihood import Clamped, clamped_part
+from ..clamping import Clamped
+from ..likelihood import clamped_part
+from ..penalties import Penalty
 from ..supervision import Inference, Supervision
 from .chains import ChainCounter, judging_chain
 from .counted import Counter, Rivals
@@ -38,18 +40,23 @@ Result = TypeVar("Result")
 
 
 class Mce:
-    """A measure of smooth counts of errors, and a gaussian penalty: an objective that is not convex."""
+    """A measure of smooth counts of errors, and a penalty: an objective that is not convex."""
 
     pause: int | None = None  # it is the same at every iteration
     tightened: tuple[str, float, float] | None = None
 
     def __init__(
-        self, counter: Counter, measure: Measure, given: Supervision, precision: Floats, words: str,
+        self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, words: str,
         clamped: Clamped | None,
     ):  # fmt: skip
-        self.counter, self.measure, self.precision, self.words = counter, measure, precision, words
+        self.counter, self.measure, self.penalty, self.words = counter, measure, penalty, words
         self._given, self._clamped = given, clamped
         self.num_weights = given.parameters.num_weights
+
+    @property
+    def l1(self) -> Floats | None:
+        """See `optimizers.objective.CornerObjective`."""
+        return self.penalty.l1
 
     @property
     def total_status(self) -> RunStatus:
@@ -60,9 +67,10 @@ class Mce:
         """The measure and the penalty, and the gradient [W]."""
         found = self.counter.count(weights)
         measured = self.measure(Counts(self.counter.num_stretches, found.missed, found.false))
-        pull = self.precision * weights
-        gradient = measured.by_missed * found.gradient + measured.by_false * found.false_gradient + pull
-        return measured.value + 0.5 * float(pull @ weights), gradient
+        gradient = measured.by_missed * found.gradient
+        if measured.by_false:
+            gradient += measured.by_false * found.false_gradient
+        return measured.value + self.penalty.add(weights, gradient), gradient
 
     def start(self, weights: Floats) -> Floats:
         """See `Likelihood.start`."""
@@ -99,7 +107,6 @@ def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
     own, inference = settings.criterion, given.inference(settings)
     assert isinstance(own, MceSettings)
-    precision = given.precisions(settings)
     is_measure = isinstance(own.loss, MeasureLoss)
     measure: Measure = MEASURES[own.loss.method](own) if is_measure else ErrorRate()
     if math.isfinite(own.psi) and inference.name != "exact":
@@ -111,7 +118,7 @@ def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
     if is_measure and counter.num_stretches == 0:
         message = f"`{own.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
-    return Mce(counter, measure, given, precision, inference.name, clamped_part(given, inference))
+    return Mce(counter, measure, given, given.penalty(settings), inference.name, clamped_part(given, inference))
 
 
 def _looked_at(given: Supervision, loss: object) -> list[int]:

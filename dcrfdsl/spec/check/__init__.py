@@ -20,6 +20,7 @@ from . import (
     lexicons,
     names,
     not_yet,
+    optimizers,
     pieces,
     places,
     regexes,
@@ -54,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     *training.RULES,
     *pieces.RULES,
     *not_yet.RULES,
+    *optimizers.RULES,
 )
 
 
