@@ -14,6 +14,7 @@ from test_criteria import columns, gold_of, trained, twin_of
 
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.mce import build_mce
+from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.spec.losses import (
     LOSSES,
     LogisticSmoothing,
@@ -22,7 +23,9 @@ from dcrfdsl.spec.losses import (
     SigmoidSmoothing,
     SmoothingSettings,
 )
-from dcrfdsl.spec.settings import ExactSettings, LikelihoodSettings, NoPrior, TrainSettings
+from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.spec.settings import ExactSettings, GaussianPrior, LikelihoodSettings, NoPrior, TrainSettings
+from dcrfdsl.training import fit
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
           "forbidden moves", "a view that ties weights"]  # fmt: skip
@@ -291,3 +294,48 @@ def test_smooth_counts_come_to_those_of_conlleval(name: str) -> None:
         assert counted.false == pytest.approx(predicted - right, abs=1e-6)
         all_right, all_wrong = all_right + right, all_wrong + predicted - right
     assert all_right > 0 and all_wrong > 0
+
+
+@pytest.mark.parametrize("loss", ["sequence", "label", "fscore"])
+def test_single_sentences_sum_to_the_gradient_of_all(loss: str) -> None:
+    case = SEGMENTED["bio"]
+    given, weights = supervised(case)
+    names = {} if loss == "sequence" else {"labels": ("y",)}
+    settings = settings_of(loss=LOSSES[loss](**names)).model_copy(update={"prior": GaussianPrior(variance=3.0)})
+    objective = build_mce(given, settings)
+    _, gradient = objective.value_and_gradient(weights)
+    batches = objective.batches(1)
+    assert batches is not None and batches.count == len(case.sentences)
+    batches.begin(weights)
+    summed = weights / 3.0
+    for number in range(batches.count):
+        _, touched, part = batches.gradient(number)
+        summed[touched] += part
+    np.testing.assert_allclose(summed, gradient, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "optimizer", ["auto", "lbfgs", "cg", "owlqn", "gpd", "sgd", "quickprop", "quickprop(online = 0)"]
+)
+def test_every_optimizer_lowers_it(optimizer: str) -> None:
+    text = HEADER.format(scheme="bio") + (
+        "train likelihood as map: prior = gaussian(variance = 1), optimizer = lbfgs(max_iterations = 3)\n"
+        "train mce as mce_f after map: loss = fscore(y), prior = gaussian(variance = 100), optimizer = OPTIMIZER\n"
+    )
+    resolved = load_text(text.replace("OPTIMIZER", optimizer))
+    corpus = corpus_from_rows(BIO, resolved.require().data)
+    before, after = fit(resolved, corpus, stage="map"), fit(resolved, corpus)
+    given, _ = supervised(SEGMENTED["bio"])
+    settings = settings_of(loss=LOSSES["fscore"](labels=("y",)))
+    objective = build_mce(given, settings.model_copy(update={"prior": GaussianPrior(variance=100.0)}))
+    assert after.record.objective == pytest.approx(objective.value_and_gradient(after.weights)[0], rel=1e-9)
+    assert after.record.objective < 0.9 * objective.value_and_gradient(before.weights)[0]
+
+
+def test_training_is_the_same_for_any_number_of_threads() -> None:
+    text = HEADER.format(scheme="bio") + "train mce: loss = fscore(y), optimizer = quickprop(online = 2)\n"
+    resolved = load_text(text)
+    corpus = corpus_from_rows(BIO * 20, resolved.require().data)
+    fits = [fit(resolved, corpus, threads=threads).weights for threads in (1, 2, 3)]
+    assert np.array_equal(fits[0], fits[1])
+    assert np.array_equal(fits[0], fits[2])

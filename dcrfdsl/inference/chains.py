@@ -236,6 +236,7 @@ class ChainRuns:
         marks: SegmentMarks,
         smoothing: Smoothing,
         find_false: bool,
+        shares: tuple[float, float],
         right: RivalSums,
         wrong: RivalSums,
         status: NDArray[np.int8],
@@ -248,8 +249,9 @@ class ChainRuns:
         sums, wrong_sums = self.chain.sums(), self.chain.sums()
         chain_rivals(
             first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
-            d.labelling_off, stretches, marks, smoothing, find_false, right.gradient, sums, wrong.gradient, wrong_sums,
-            right.loss, wrong.loss, status, aligned_zeros(rival_room(self.longest, self.chain.width)),
+            d.labelling_off, stretches, marks, smoothing, find_false, shares, right.gradient, sums,
+            wrong.gradient, wrong_sums, right.loss, wrong.loss, status,
+            aligned_zeros(rival_room(self.longest, self.chain.width)),
             np.zeros(self.longest + 2), np.zeros(self.longest, np.int32), np.zeros((3, self.longest + 2), np.bool_),
         )  # fmt: skip
         self.chain.spread_counts(sums, right.expected)

@@ -167,10 +167,10 @@ def _disagreeing(first, last, checked, length, states, width, pair, goes_on, gol
 
 @inner
 def _judge(
-    first, last, checked, weight, length, states, width, pair, goes_on, smoothing, gold, score, best, tail, after,
-    into, gone, along, belief, pairs, holds,
+    first, last, checked, weight, share, length, states, width, pair, goes_on, smoothing, gold, score, best, tail,
+    after, into, gone, along, belief, pairs, holds,
 ):  # fmt: skip
-    """Adds what a stretch brings to the gradient; returns its weighted ℓ(d), nan where y* itself is impossible.
+    """Adds `share` times what a stretch brings to the gradient; returns its weighted ℓ(d), nan where y* is impossible.
 
     into, gone [length, width]: what comes to a state by the best way, and what goes on from one.   along [length + 1]:
     changes of what goes along y*.   holds [3, length]: which rows of into, gone and belief are not all 0.
@@ -185,7 +185,7 @@ def _judge(
     if wrong == -np.inf:
         return weight * smooth(smoothing, -np.inf)[0]
     value, slope = smooth(smoothing, wrong - right)
-    pull = weight * slope
+    pull = share * weight * slope
     # what agrees: y* up to `last`, then the best that may follow
     if where == first:
         into[first * width + gold[first]] -= pull
@@ -322,8 +322,8 @@ def _end(marks, labels, length, t):
 
 @inner
 def _judge_false(
-    length, states, width, pair, marks, smoothing, gold, rival, score, best, tail, after, into, gone, along, belief,
-    pairs, holds,
+    share, length, states, width, pair, marks, smoothing, gold, rival, score, best, tail, after, into, gone, along,
+    belief, pairs, holds,
 ):  # fmt: skip
     """As `_judge`, for the segments of the best wrong labelling that are none of y*."""
     loss = 0.0
@@ -335,8 +335,8 @@ def _judge_false(
         if same and _end(marks, gold, length, t) == end:
             continue
         loss += _judge(
-            t, end, marks.opens[gold[end]], 1.0, length, states, width, pair, marks.goes_on, smoothing, gold, score,
-            best, tail, after, into, gone, along, belief, pairs, holds,
+            t, end, marks.opens[gold[end]], 1.0, share, length, states, width, pair, marks.goes_on, smoothing, gold,
+            score, best, tail, after, into, gone, along, belief, pairs, holds,
         )  # fmt: skip
     return loss
 
@@ -344,11 +344,12 @@ def _judge_false(
 @inner
 def chain_rivals(
     first, last, longest, chain, kinds, bindings, rows, weights, labelling, off, stretches, marks, smoothing,
-    find_false, gradient, sums, false_gradient, false_sums, loss, false_loss, status, room, along, rival, holds,
+    find_false, shares, gradient, sums, false_gradient, false_sums, loss, false_loss, status, room, along, rival, holds,
 ):  # fmt: skip
     """Σ weight · ℓ(d) of the stretches of each sequence into `loss` [S], and their gradient into `gradient` and `sums`.
 
-    find_false: the segments of the best wrong labelling that are none of y* too, into the `false_…` arguments. The
+    find_false: the segments of the best wrong labelling that are none of y* too, into the `false_…` arguments.
+    shares: what the gradients of both are multiplied by. The
     pair tables of `chain` are logarithms; `sums.pair` gets counts.   status: UNDERFLOW for sequences longer than
     `longest`, IMPOSSIBLE where y* is.   room: `rival_room` cells, along [longest + 2], holds [3, longest + 2]: 0, and
     left so.   rival [longest]: overwritten.
@@ -370,7 +371,8 @@ def chain_rivals(
         _best_both_ways(length, chain, score, best, tail, after)
         for i in range(stretches.off[s], stretches.off[s + 1]):
             loss[s] += _judge(
-                stretches.first[i], stretches.last[i], stretches.checked[i], stretches.weight[i], length, states, width,
+                stretches.first[i], stretches.last[i], stretches.checked[i], stretches.weight[i], shares[0],
+                length, states, width,
                 pair, marks.goes_on, smoothing, gold, score, best, tail, after, into, gone, along, belief, sums.pair,
                 holds,
             )  # fmt: skip
@@ -383,8 +385,8 @@ def chain_rivals(
         _count(s, length, chain, kinds, rows, belief, holds, sums, gradient)
         if find_false and _rival(length, states, width, pair, marks.goes_on, gold, score, best, tail, after, rival):
             false_loss[s] = _judge_false(
-                length, states, width, pair, marks, smoothing, gold, rival, score, best, tail, after, into, gone, along,
-                belief, false_sums.pair, holds,
+                shares[1], length, states, width, pair, marks, smoothing, gold, rival, score, best, tail, after, into,
+                gone, along, belief, false_sums.pair, holds,
             )  # fmt: skip
             _walk(
                 length, states, width, pair, chain.pair_turned, gold, best, after, into, gone, along, belief,

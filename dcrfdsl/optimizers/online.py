@@ -20,7 +20,7 @@ from ..kernels.descent import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
 from .progress import norm_of
 
-__all__ = ["Passes", "best_rate", "one_by_one"]
+__all__ = ["Passes", "best_rate", "comes_in_sequences", "one_by_one"]
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -35,6 +35,11 @@ def one_by_one(objective: Objective) -> Batches:
         message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
         raise DcrfError(Diagnostic("no-single-sequences", message, help="train by `lbfgs`"))
     return found
+
+
+def comes_in_sequences(objective: Objective) -> bool:
+    """Whether steps after single sequences can be made."""
+    return isinstance(objective, PartedObjective) and objective.batches(1) is not None
 
 
 class Passes:

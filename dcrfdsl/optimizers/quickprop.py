@@ -4,8 +4,8 @@
 
 with a step along the gradient where a weight has not moved or its parabola opens downwards. So every weight moves
 downhill; where all together come to a higher point, since weights are not independent, they go half as far. The
-first passes are made by steps after single sequences (`gpd`). Sources: Fahlman, "An empirical study of learning speed
-in back-propagation networks" (1988); its use here: Suzuki 2006 §3.3 and §5.1.
+first passes are made by steps after single sequences (`gpd`), where the objective comes in them. Sources: Fahlman, "An
+empirical study of learning speed in back-propagation networks" (1988); its use here: Suzuki 2006 §3.3 and §5.1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..spec.settings import QuickpropSettings
 from .gpd import go_down
 from .line_search import DECREASE, MOST_TRIALS, NOISE, ROUNDING
 from .objective import Iteration, Objective, Outcome, Watch
-from .online import Passes
+from .online import Passes, comes_in_sequences
 from .progress import Progress, norm_of
 
 __all__ = ["minimise_quickprop"]
@@ -46,7 +46,7 @@ class _Moves:
 def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropSettings, watch: Watch) -> Outcome:
     """Minimises from `start` [W]. Iterations are counted from the first online pass on."""
     online, point, seconds, spent, norm = 0, start, 0.0, 0, 0.0
-    if settings.online:
+    if settings.online and comes_in_sequences(objective):
         norm = norm_of(objective.value_and_gradient(start)[1])
         passes = Passes(objective, start, settings.seed, watch)
         go_down(passes, min(settings.online, settings.max_iterations), settings.rate)

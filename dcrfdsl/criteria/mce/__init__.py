@@ -24,7 +24,7 @@ from ..clamping import Clamped
 from ..likelihood import clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
-from .chains import ChainCounter, judging_chain
+from .chains import ChainBatches, ChainCounter, judging_chain
 from .counted import Counter, Rivals
 from .measures import MEASURES, Counts, ErrorRate, Measure
 from .ordered import OrderedCounter, goes_on
@@ -90,8 +90,12 @@ class Mce:
         """Decoding gets no more exact."""
         return False
 
-    def batches(self) -> None:
-        """There are none: a measure is of the whole training set."""
+    def batches(self, size: int | None = None) -> ChainBatches | None:
+        """Single sequences of chains (`size` 1, say), where the penalty is quadratic; none for a start on batches."""
+        if size is None or not isinstance(self.counter, ChainCounter) or not self.penalty.is_quadratic:
+            return None
+        data = self.counter.data.unbundled()
+        return ChainBatches(self.counter, self.measure, self.penalty.precision, self._given.workers, data, size)
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         """See `Likelihood.spread`."""

@@ -45,6 +45,10 @@ class Measure(Protocol):
     def needs_false(self) -> bool:
         """Whether false segments count."""
 
+    @property
+    def is_ratio(self) -> bool:
+        """Whether its derivatives depend on the counts."""
+
     def __call__(self, counts: Counts) -> Measured: ...
 
 
@@ -53,6 +57,7 @@ class ErrorRate:
     """Σ ℓ (eq. 10 without its constant 1/N)."""
 
     needs_false: bool = False
+    is_ratio: bool = False
 
     def __call__(self, counts: Counts) -> Measured:
         return Measured(counts.missed, 1.0, 0.0)
@@ -64,6 +69,7 @@ class Fscore:
 
     gamma: float
     needs_false: bool = True
+    is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
         square = self.gamma**2
@@ -76,6 +82,7 @@ class Precision:
     """FP / TP."""
 
     needs_false: bool = True
+    is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
         return Measured(counts.false / counts.found, counts.false / counts.found**2, 1.0 / counts.found)
@@ -86,6 +93,7 @@ class Recall:
     """FN / TP."""
 
     needs_false: bool = False
+    is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
         found = counts.found

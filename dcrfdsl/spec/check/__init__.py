@@ -18,6 +18,7 @@ from . import (
     graph,
     hidden,
     lexicons,
+    losses,
     names,
     not_yet,
     optimizers,
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     *pieces.RULES,
     *not_yet.RULES,
     *optimizers.RULES,
+    *losses.RULES,
 )
 
 

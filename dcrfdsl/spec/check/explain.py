@@ -281,6 +281,14 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Training compares the gold labelling with Z, the sum over all of them; samples do not tell how large it is.",
         "Train with another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
     ),
+    "loss-settings": (
+        "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
+        "`loss = sequence` takes every `psi`, `measure` and `smoothing`; segments need `psi = inf` and `sigmoid`.",
+    ),
+    "needs-exact": (
+        "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out.",
+        "Write `infer = exact` in the stage, or `psi = inf`, which compares the best labellings.",
+    ),
     "cannot-train": (
         "The optimizer needs something that the criterion does not give: the gradient of single sequences, or counts.",
         "Take one that the message names; `optimizer = auto` is one that fits.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...errors import DcrfError, Diagnostic
+from ..expressions import Value
 from ..priors import Prior, Shape
 from ..settings import CRITERIA, IisSettings, MethodSettings, TrainSettings
 from ..spans import Path
@@ -16,7 +17,7 @@ from ..values import DEFAULT_STAGE, inference_settings, stage_settings
 from .context import Context, Rule, listed
 from .stages import running_stages, unchained
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "StageView", "stage_views"]
 
 SHAPES: Mapping[Shape, str] = {
     "none": "which is none",
@@ -27,7 +28,7 @@ SHAPES: Mapping[Shape, str] = {
 EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
 
 
-class _Stage:
+class StageView:
     """A stage that runs: what it says, and where."""
 
     def __init__(self, context: Context, number: int):
@@ -55,16 +56,20 @@ class _Stage:
                 return (*self.path, "arguments", a, "value")
         return None
 
+    def value(self, *key: str) -> Value | None:
+        """A setting as written; None where it is not."""
+        return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
+
     def place(self, *key: str) -> Path:
         """Where a setting is written, else the criterion."""
         return self.written(*key) or (*self.path, "name")
 
 
-def _stages(context: Context) -> Iterator[_Stage]:
+def stage_views(context: Context) -> Iterator[StageView]:
     """The stages that run and whose settings can be read."""
     for n in running_stages(context):
         try:
-            stage = _Stage(context, n)
+            stage = StageView(context, n)
         except DcrfError:  # which `settings` reports
             continue
         if CRITERIA[stage.criterion].runs and stage.settings.optimizer.runs:
@@ -73,7 +78,7 @@ def _stages(context: Context) -> Iterator[_Stage]:
 
 def trained_by(context: Context) -> Iterator[Diagnostic]:
     """Every criterion by an optimizer that can train it."""
-    for stage in _stages(context):
+    for stage in stage_views(context):
         able = TRAINED_BY[stage.criterion]
         if stage.optimizer not in able:
             message = f"`{stage.optimizer}` cannot train `{stage.criterion}`"
@@ -86,7 +91,7 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
 
 def priors(context: Context) -> Iterator[Diagnostic]:
     """Every prior by an optimizer that can treat its penalty."""
-    for stage in _stages(context):
+    for stage in stage_views(context):
         if stage.criterion in WITHOUT_PENALTY:
             written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
             for key in written:
@@ -104,7 +109,7 @@ def priors(context: Context) -> Iterator[Diagnostic]:
                 yield _not_treated(stage, key, prior)
 
 
-def _not_treated(stage: _Stage, key: tuple[str, ...], prior: Prior) -> Diagnostic:
+def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagnostic:
     optimizer, written = stage.optimizer, stage.written(*key)
     treats = TREATS[optimizer]
     if treats == ("none",):
@@ -125,7 +130,7 @@ def _not_treated(stage: _Stage, key: tuple[str, ...], prior: Prior) -> Diagnosti
 
 def scaling(context: Context) -> Iterator[Diagnostic]:
     """Iterative scaling needs exact inference, and labels that are all known."""
-    for stage in _stages(context):
+    for stage in stage_views(context):
         if not isinstance(stage.settings.optimizer, IisSettings) or "iis" not in TRAINED_BY[stage.criterion]:
             continue
         own = stage.settings.infer
