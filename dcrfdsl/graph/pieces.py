@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,6 +66,8 @@ def _shift(place: object) -> int:
 
 def independent_pieces(templates: Sequence[PieceTemplate]) -> list[list[PieceTemplate]]:
     """The pieces in groups of which no two share a clique, in the order of each group's first piece (§2 there)."""
+    import networkx as nx  # only here: loading a model does without it
+
     shared: nx.Graph = nx.Graph()
     for number, template in enumerate(templates):
         shared.add_node(number)

@@ -31,10 +31,10 @@ def go_down(passes: Passes, epochs: int, rate: float | None) -> None:
 
 def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, watch: Watch) -> Outcome:
     """Descends from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed on the
-    way, at weights that were moving. It has converged when its steps have become 0. Deterministic by its seed.
+    way, at weights that were moving. No rule says that it has converged: its steps become 0. Deterministic by its seed.
     """
     passes = Passes(objective, start, settings.seed, watch)
     go_down(passes, settings.epochs, settings.rate)
     if passes.is_stopped:
         return passes.outcome(False, "stopped on request")
-    return passes.outcome(True, f"the steps fell to 0 in {settings.epochs} passes")
+    return passes.outcome(False, f"the steps fell to 0 in {settings.epochs} passes")

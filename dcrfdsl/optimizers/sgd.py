@@ -29,7 +29,7 @@ def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, wat
     passes = Passes(objective, start, settings.seed, watch)
     rate, count = passes.rate(settings.rate), passes.batches.count
     curvature = float(passes.batches.precision.mean()) / count
-    fall = max(rate * curvature, 1.0 / (HALF * count) if curvature == 0.0 else 0.0)
+    fall = rate * curvature if curvature > 0.0 else 1.0 / (HALF * count)
     before = np.inf
     for _ in range(settings.epochs):
         value = passes.go(lambda t: rate / (1.0 + fall * t))

@@ -15,8 +15,8 @@ from ..registry import Table
 from .methods import MethodSettings
 
 __all__ = [
-    "OPTIMIZERS", "AutoOptimizer", "CgSettings", "GpdSettings", "IisSettings", "LbfgsSettings", "OwlqnSettings",
-    "QuickpropSettings", "SgdSettings", "StoppingSettings",
+    "OPTIMIZERS", "AutoOptimizer", "CgSettings", "GpdSettings", "IisSettings", "LbfgsSettings", "OnlineSettings",
+    "OwlqnSettings", "QuickpropSettings", "SgdSettings", "StoppingSettings",
 ]  # fmt: skip
 
 
@@ -48,7 +48,7 @@ class CgSettings(StoppingSettings):
     method = "cg"
 
 
-class _OnlineSettings(MethodSettings):
+class OnlineSettings(MethodSettings):
     """Base of those that take a step after each sequence.
 
     `epochs`: passes over the data; `rate`: the first step size, by default the best one on a sample; `seed`: of the
@@ -60,14 +60,14 @@ class _OnlineSettings(MethodSettings):
     seed: int = Field(default=0, ge=0)
 
 
-class SgdSettings(_OnlineSettings):
+class SgdSettings(OnlineSettings):
     """Stochastic gradient descent; ends where a pass changes the objective by less than `tolerance`, relatively."""
 
     method = "sgd"
     tolerance: float = Field(default=1e-4, gt=0, lt=1)
 
 
-class GpdSettings(_OnlineSettings):
+class GpdSettings(OnlineSettings):
     """Generalised probabilistic descent: a step a sequence, whose size falls linearly to 0 over all `epochs`."""
 
     method = "gpd"

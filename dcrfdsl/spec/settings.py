@@ -24,6 +24,7 @@ from .optimizers import (
     GpdSettings,
     IisSettings,
     LbfgsSettings,
+    OnlineSettings,
     OwlqnSettings,
     QuickpropSettings,
     SgdSettings,
@@ -35,8 +36,8 @@ __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
     "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "IisSettings",
     "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior", "MeanFieldSettings", "MethodSettings",
-    "NoPrior", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings", "SgdSettings", "StoppingSettings",
-    "TrainSettings", "TrpSettings", "TrwSettings",
+    "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings", "SgdSettings",
+    "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from ...errors import DcrfError, Diagnostic
 from ..expressions import Value
 from ..priors import Prior, Shape
-from ..settings import CRITERIA, IisSettings, MethodSettings, TrainSettings
+from ..settings import CRITERIA, IisSettings, LikelyCases, MethodSettings, PieceSettings, TrainSettings
 from ..spans import Path
-from ..trainable import TRAINED_BY, TREATS, WITHOUT_PENALTY
+from ..trainable import SMOOTH, STEPWISE, TRAINED_BY, TREATS, WITHOUT_PENALTY
 from ..values import DEFAULT_STAGE, inference_settings, stage_settings
 from .context import Context, Rule, listed
 from .stages import running_stages, unchained
@@ -80,6 +80,15 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
     """Every criterion by an optimizer that can train it."""
     for stage in stage_views(context):
         able = TRAINED_BY[stage.criterion]
+        own = stage.settings.criterion
+        if isinstance(own, PieceSettings) and isinstance(own.nota, LikelyCases) and stage.optimizer in STEPWISE:
+            message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
+            remedy = f"they are trained by {listed(SMOOTH)}"
+            others = [(stage.place("nota"), "chosen on the way")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+            continue
         if stage.optimizer not in able:
             message = f"`{stage.optimizer}` cannot train `{stage.criterion}`"
             remedy = f"`{stage.criterion}` is trained by {listed(able)}"
