@@ -19,9 +19,9 @@ from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus
 from ...inference.steering import Steering
 from ...spec.losses import LabelLoss, MceSettings, MeasureLoss, SequenceLoss
-from ...spec.settings import AutoSettings, ExactSettings, TrainSettings
+from ...spec.settings import AutoSettings, ExactSettings, NoPrior, TrainSettings
 from ..clamping import Clamped
-from ..likelihood import clamped_part
+from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
 from .chains import ChainBatches, ChainCounter, judging_chain
@@ -37,6 +37,7 @@ __all__ = ["Mce", "build_mce"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
+FIRST_STEP = 0.1  # how far the weight moves that moves most
 
 
 class Mce:
@@ -47,8 +48,10 @@ class Mce:
 
     def __init__(
         self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, words: str,
-        clamped: Clamped | None,
+        clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
+        """downhill: the gradient of the likelihood at 0."""
+        self._downhill = downhill
         self.counter, self.measure, self.penalty, self.words = counter, measure, penalty, words
         self._given, self._clamped = given, clamped
         self.num_weights = given.parameters.num_weights
@@ -73,8 +76,13 @@ class Mce:
         return measured.value + self.penalty.add(weights, gradient), gradient
 
     def start(self, weights: Floats) -> Floats:
-        """See `Likelihood.start`."""
-        return weights
+        """The weights at hand. Where all are 0 every labelling ties with every other, and no direction leads down from
+        there: then a small step along the gradient of the likelihood.
+        """
+        if weights.any():
+            return weights
+        downhill = self._downhill()
+        return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
 
     def weights_of(self, point: Floats) -> Floats:
         """See `Likelihood.weights_of`."""
@@ -122,7 +130,13 @@ def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
     if is_measure and counter.num_stretches == 0:
         message = f"`{own.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
-    return Mce(counter, measure, given, given.penalty(settings), inference.name, clamped_part(given, inference))
+
+    def downhill() -> Floats:
+        free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
+        return build_likelihood(given, free).value_and_gradient(np.zeros(given.parameters.num_weights))[1]
+
+    clamped = clamped_part(given, inference)
+    return Mce(counter, measure, given, given.penalty(settings), inference.name, clamped, downhill)
 
 
 def _looked_at(given: Supervision, loss: object) -> list[int]:

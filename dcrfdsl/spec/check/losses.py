@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from ...errors import Diagnostic
 from ..convert import as_call
-from ..expressions import Apply, Reference
+from ..expressions import Apply, At, Reference
 from ..losses import LOSSES, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
+from ..model import ModelSpec
 from ..settings import INFERENCE
 from ..spans import Path
-from .context import Context, Rule
+from ..trainable import SMOOTH
+from .context import Context, Rule, listed
 from .optimizers import StageView, stage_views
 from .training import needs_segments, not_measurable
 from .walk import nodes
@@ -95,4 +97,28 @@ def _needs_exact(context: Context, stage: StageView, own: MceSettings) -> Iterat
         yield context.complaint("needs-exact", message, at, "not exact", help=remedy)
 
 
-RULES: tuple[Rule, ...] = (loss_labels, together)
+def single_sentences(context: Context) -> Iterator[Diagnostic]:
+    """Steps after single sentences are made on plain chains only: elsewhere each would decode anew, many times over."""
+    for stage, _ in _mce(context):
+        if stage.optimizer in ("sgd", "gpd") and not _is_plain_chain(context.spec):
+            message = f"`{stage.optimizer}` cannot train `mce` on this graph, only on chains without features on moves"
+            remedy = f"`mce` is trained on any graph by {listed([*SMOOTH, 'quickprop'])}"
+            others = [((*stage.path, "name"), "the criterion")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+
+
+def _is_plain_chain(spec: ModelSpec) -> bool:
+    """One label, cliques of it alone or with its neighbour, and no features but a bias on the latter."""
+    if len(spec.labels) != 1 or spec.latents or spec.memories or spec.views or spec.constraints:
+        return False
+    for clique in spec.cliques:
+        places = [site.place.offset if isinstance(site.place, At) else 0 for site in clique.sites]
+        plain = all(feature == Reference(name="bias") for feature in clique.features)
+        if clique.relational or max(places) - min(places) > 1 or len(places) > 2 or (len(places) == 2 and not plain):
+            return False
+    return True
+
+
+RULES: tuple[Rule, ...] = (loss_labels, together, single_sentences)
