@@ -71,7 +71,10 @@ def fit(
     parameters, counts = problem.learn_parameters()
 
     workers = Workers(threads)
-    supervision = Supervision(spec, graph, parameters, problem.rows, problem.relations, off, gold, counts, workers)
+    supervision = Supervision(
+        spec, graph, parameters, problem.rows, problem.relations, off, gold, counts, workers,
+        states=tuple(problem.states[name] for name in graph.variables),
+    )  # fmt: skip
     weights = np.zeros(parameters.num_weights)
     trained = TrainedModel(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()

@@ -140,7 +140,7 @@ def supervised(case: Case) -> tuple[Supervision, Any]:
     parameters, counts = parts.learn_parameters()
     given = Supervision(
         parts.spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
-        Workers(2),
+        Workers(2), states=tuple(parts.states[name] for name in parts.graph.variables),
     )  # fmt: skip
     return given, np.random.default_rng(0).normal(0.0, 0.8, parameters.num_weights)
 

@@ -12,7 +12,8 @@ from scipy.optimize import minimize
 from template_cases import CASES, Case
 
 from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import Likelihood
+from dcrfdsl.criteria import Likelihood, Penalty
+from dcrfdsl.criteria.supervision import Inference
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.optimizers import OPTIMIZERS, Iteration
 from dcrfdsl.spec.settings import AutoOptimizer, BpSettings, ExactSettings, LbfgsSettings, MethodSettings
@@ -45,7 +46,10 @@ def problem(
     data = {"plain": lambda: data, "packed": data.packed, "bundled": lambda: data.packed(bundled=True)}[packing]()
     precision = np.full(parameters.num_weights, PRECISION)
     labelling = parts.gold.codes.T.ravel()
-    objective = Likelihood(data, entry.build(data, settings), counts, precision, Workers(threads), None, labelling)
+    objective = Likelihood(
+        data, entry.build(data, settings), counts, Penalty(precision), Workers(threads), None, labelling,
+        Inference(settings.method, settings),
+    )  # fmt: skip
     return Problem(objective, precision)
 
 
@@ -53,14 +57,14 @@ def watch(step: Iteration, weights: Floats) -> bool:
     return False
 
 
-@pytest.mark.parametrize("packing", ["plain", "packed", "bundled"])
+@pytest.mark.parametrize(("packing", "size"), [("plain", None), ("packed", None), ("bundled", None), ("bundled", 1)])
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_of_batches_add_up_to_that_of_all(name: str, packing: str) -> None:
+def test_gradients_of_batches_add_up_to_that_of_all(name: str, packing: str, size: int | None) -> None:
     objective, precision = problem(CASES[name], packing=packing)
     weights = np.random.default_rng(1).normal(0.0, 0.7, objective.num_weights)
     value, gradient = objective.value_and_gradient(weights)
-    batches = objective.batches()
-    assert batches is not None and batches.count > 1
+    batches = objective.batches(size)
+    assert batches is not None and batches.count == (objective.data.num_sequences if size else batches.count) > 1
     batches.begin(weights)
     total, summed, share = 0.0, np.zeros_like(weights), np.zeros_like(weights)
     for number in range(batches.count):

@@ -288,9 +288,9 @@ EXAMPLES: Mapping[str, list[int]] = {
     "02_factorial": [],
     "03_long_range": [],
     "04_latent_memory": [],
-    "05_criteria": [31],
+    "05_criteria": [],
     "06_pieces": [],
-    "07_label_bias": [10],
+    "07_label_bias": [],
     "08_crfsuite_chunking": [],
     "09_morphology": [],
 }

@@ -11,7 +11,7 @@ import reference
 from template_cases import CASES
 from template_twin import TemplateTwin
 
-from dcrfdsl.criteria import Likelihood
+from dcrfdsl.criteria import Likelihood, Penalty
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.given import gold_of as full_gold
@@ -44,8 +44,8 @@ def objective_of(model, corpus, settings, precision=0.0, threads=1):
         corpus.sentence_off, relations,
     )  # fmt: skip
     data = Binder(model.graph, model.parameters, programs=entry.programs).bind(rows, corpus.sentence_off, relations)
-    weights = np.full(model.num_weights, precision)
-    return Likelihood(data, entry.build(data, settings), counts, weights, Workers(threads))
+    penalty = Penalty(np.full(model.num_weights, precision))
+    return Likelihood(data, entry.build(data, settings), counts, penalty, Workers(threads))
 
 
 def twin_of(model, case):

@@ -11,7 +11,7 @@ import pytest
 from template_cases import CASES, Case
 
 from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import Likelihood
+from dcrfdsl.criteria import Likelihood, Penalty
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.inference.methods import Expectations
 from dcrfdsl.kernels.sequences import score_labellings
@@ -99,7 +99,7 @@ class Problem:
         """log Z of all sentences, and its gradient."""
         data = self.packed if special else self.plain
         nothing = np.zeros(self.num_weights)
-        objective = Likelihood(data, self.method(data, special=special), nothing, nothing, Workers(threads))
+        objective = Likelihood(data, self.method(data, special=special), nothing, Penalty(nothing), Workers(threads))
         value, gradient = objective.value_and_gradient(weights)
         return value, gradient, objective.total_status
 
@@ -281,7 +281,9 @@ def everything(problem: Problem, weights: np.ndarray, threads: int) -> list:
     """Objective, gradient, log Z, marginals and labelling by so many threads."""
     settings, data, workers = problem.settings, problem.packed, Workers(threads)
     nothing, build = np.zeros(problem.num_weights), METHODS[settings.method].build
-    value, gradient = Likelihood(data, build(data, settings), nothing, nothing, workers).value_and_gradient(weights)
+    value, gradient = Likelihood(data, build(data, settings), nothing, Penalty(nothing), workers).value_and_gradient(
+        weights
+    )
     method, potentials = build(data, settings), data.potentials(weights)
     out, best = Expectations.empty(data, marginals=True), Expectations.empty(data)
     labelling = np.zeros(int(data.labelling_off[-1]), np.int32)

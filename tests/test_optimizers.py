@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from dcrfdsl.optimizers import OPTIMIZERS, Iteration
 from dcrfdsl.optimizers.memory import PairMemory
-from dcrfdsl.spec.settings import LbfgsSettings
+from dcrfdsl.spec.settings import (
+    AutoOptimizer,
+    CgSettings,
+    LbfgsSettings,
+    OwlqnSettings,
+    QuickpropSettings,
+    StoppingSettings,
+)
 
 Floats = NDArray[np.float64]
 CURVATURE = np.logspace(0, 3, 40)
@@ -45,11 +54,22 @@ def rough(weights: Floats) -> tuple[float, Floats]:
     return -float(weights @ weights), weights - MINIMUM
 
 
-@pytest.mark.parametrize("name", list(OPTIMIZERS))
+# Those that need no more than value and gradient.
+PLAIN: Mapping[str, StoppingSettings] = {
+    "lbfgs": LbfgsSettings(tolerance=1e-8),
+    "auto": AutoOptimizer(tolerance=1e-8),
+    "owlqn": OwlqnSettings(tolerance=1e-8),
+    "cg": CgSettings(tolerance=1e-8),
+    "quickprop": QuickpropSettings(tolerance=1e-8, online=0),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
 def test_the_minimum_of_a_quadratic_is_found(name: str) -> None:
-    outcome = OPTIMIZERS[name](Quadratic(0.0, 0.0), np.zeros(40), LbfgsSettings(tolerance=1e-8), watch)
+    outcome = OPTIMIZERS[name](Quadratic(0.0, 0.0), np.zeros(40), PLAIN[name], watch)
     assert outcome.converged
-    assert outcome.objective == pytest.approx(VALUE, abs=1e-9)
+    # the curvature is at least 1, so the value is above the least by half the square of the gradient at most
+    assert outcome.objective - VALUE <= 0.5 * (1e-8 * float(np.linalg.norm(CURVATURE * MINIMUM))) ** 2 + 1e-9
     # the curvature is at least 1, so no weight is further off than the gradient is long
     assert outcome.weights == pytest.approx(MINIMUM, abs=1e-8 * float(np.linalg.norm(CURVATURE * MINIMUM)))
 
@@ -89,10 +109,10 @@ class Valley:
         return False
 
 
-@pytest.mark.parametrize("name", list(OPTIMIZERS))
+@pytest.mark.parametrize("name", [name for name in PLAIN if name != "quickprop"])
 def test_a_curved_valley_is_followed_although_long_steps_leave_the_domain(name: str) -> None:
     start = np.tile([-1.2, 1.0], 10)
-    outcome = OPTIMIZERS[name](Valley(), start, LbfgsSettings(tolerance=1e-9), watch)
+    outcome = OPTIMIZERS[name](Valley(), start, PLAIN[name].model_copy(update={"tolerance": 1e-9}), watch)
     assert outcome.converged
     assert outcome.weights == pytest.approx(1.0, abs=1e-5)
 

@@ -13,7 +13,7 @@ from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free
 from test_criteria import SHARED, TINY, columns, gold_of, tiny_model, trained, twin_of
 
-from dcrfdsl.criteria import Likelihood
+from dcrfdsl.criteria import Likelihood, Penalty
 from dcrfdsl.criteria.apart import build_pieces
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.data.labels import encode_labels
@@ -51,7 +51,7 @@ def piece_objective(
         kwargs["cases"] = no_cases(data.num_sequences)._replace(mode=nota)
     method = PieceMethod(data, piece_templates(model.spec, model.graph, pieces), gold, **kwargs)
     zeros = np.zeros(model.num_weights)
-    return Likelihood(data, method, zeros, zeros, Workers(threads))
+    return Likelihood(data, method, zeros, Penalty(zeros), Workers(threads))
 
 
 def expected_loss(model: TrainedModel, case: Case, pieces: Sequence[Piece], **kwargs: Any) -> float:

@@ -154,23 +154,24 @@ def test_a_stage_trains_its_pieces_apart_and_leaves_the_rest(optimizer: str) -> 
         assert np.array_equal(other.weights, model.weights)
 
 
+@pytest.mark.parametrize("size", [None, 1])
 @pytest.mark.parametrize("name", ["factorial", "three chains", "skip chain"])
 @pytest.mark.parametrize("criterion", [PiecewiseSettings(), PseudolikelihoodSettings()], ids=lambda s: s.method)
-def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSettings) -> None:
+def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSettings, size: int | None) -> None:
     case = CASES[name]
     given, weights = supervised(replace(case, sentences=case.sentences * (70 // len(case.sentences) + 1)))
     built = build_pieces(given, TrainSettings(criterion=criterion))
     objectives = [part.objective for part in built.apart] if isinstance(built, PiecesApart) else [built]
     for objective, own in zip(objectives, numbers_of(built), strict=True):
         value, gradient = objective.value_and_gradient(weights[own])
-        batches = objective.batches()
+        batches = objective.batches(size)
         if not isinstance(objective.parts[0].method, PieceMethod):
             assert batches is None  # a piece over whole sequences
             continue
         assert batches is not None and batches.count > 1
         at = weights[own]
         batches.begin(at)
-        total, summed = 0.5 * float(objective.precision @ at**2), objective.precision * at
+        total, summed = 0.5 * float(objective.penalty.precision @ at**2), objective.penalty.precision * at
         for number in range(batches.count):
             part, touched, found = batches.gradient(number)
             total += part

@@ -18,7 +18,7 @@ from template_twin import Enumerated, TemplateTwin
 from test_criteria import columns
 
 from dcrfdsl.assembly import Assembly, assemble
-from dcrfdsl.criteria import Clamped, Likelihood
+from dcrfdsl.criteria import Clamped, Likelihood, Penalty
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import given_labels
@@ -107,7 +107,7 @@ def objective(own: Trial) -> Likelihood:
             own.model.graph, own.model.parameters, problem.rows, problem.gold, off, problem.relations, programs=True
         )
         clamped = Clamped(known, METHODS["exact"].build(known, ExactSettings()), partly)
-    return Likelihood(data, method, counts, np.zeros(len(own.weights)), Workers(1), clamped)
+    return Likelihood(data, method, counts, Penalty.none(len(own.weights)), Workers(1), clamped)
 
 
 def test_log_z_and_marginals(own):

@@ -113,10 +113,10 @@ def trained_costs(
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
     from ..assembly import assemble
-    from ..criteria.likelihood import gradient_runs
+    from ..criteria.sums import gradient_runs
     from ..graph.cost import EVALUATIONS, training_cost
     from ..inference import Binder, choose_method, mixed_method
-    from ..spec.settings import LbfgsSettings
+    from ..spec.settings import LbfgsSettings, StoppingSettings
     from ..spec.values import inference_settings, stage_chain, stage_settings
 
     spec = resolved.require()
@@ -128,8 +128,10 @@ def trained_costs(
     runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
     optimizer, most = settings.optimizer, EVALUATIONS
     history = 0
+    if isinstance(optimizer, StoppingSettings):
+        most = optimizer.max_iterations
     if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
-        history, most = optimizer.memory, optimizer.max_iterations
+        history = optimizer.memory
     cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
     asked = settings.infer or inference_settings(spec)
     method, method_settings = choose_method(graph, asked)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+NO_TOLERANCE = 1e-300  # of methods that go through the data a given number of times
+
 
 def train(
     template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")],
@@ -83,12 +85,16 @@ def train(
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
     """Progress that knows where the optimizer will stop, for its estimate of the time left."""
-    from ..spec.settings import LbfgsSettings
+    from ..spec.settings import OnlineSettings, PerceptronSettings, StoppingSettings
     from ..spec.values import stage_settings
 
-    optimizer = stage_settings(spec, stage).optimizer
-    if isinstance(optimizer, LbfgsSettings):
-        progress.aim(optimizer.tolerance, optimizer.max_iterations)
+    settings = stage_settings(spec, stage)
+    if isinstance(settings.criterion, PerceptronSettings):
+        progress.aim(NO_TOLERANCE, settings.criterion.epochs)
+    elif isinstance(settings.optimizer, OnlineSettings):
+        progress.aim(NO_TOLERANCE, settings.optimizer.epochs)
+    elif isinstance(settings.optimizer, StoppingSettings):
+        progress.aim(settings.optimizer.tolerance, settings.optimizer.max_iterations)
     return progress
 
 

@@ -12,19 +12,27 @@ from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
 from .likelihood import Clamped, Likelihood, build_likelihood
-from .penalties import weight_precisions
+from .mce import Mce, build_mce
+from .penalties import Penalty, weight_penalty
+from .perceptron import Perceptron, build_perceptron
 from .piecewise import PieceObjective
 from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Likelihood", "PieceObjective", "PiecesApart", "Supervision",
-    "weight_precisions",
+    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective", "PiecesApart",
+    "Supervision", "weight_penalty",
 ]  # fmt: skip
 
-Criterion = Likelihood | PieceObjective | PiecesApart | Rescaling
+Criterion = Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
-    {"likelihood": build_likelihood, **dict.fromkeys(PIECES, build_pieces), "rescale": build_rescaling},
+    {
+        "likelihood": build_likelihood,
+        **dict.fromkeys(PIECES, build_pieces),
+        "rescale": build_rescaling,
+        "mce": build_mce,
+        "perceptron": build_perceptron,
+    },
 )

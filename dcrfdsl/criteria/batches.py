@@ -8,6 +8,7 @@ the batches that touch it. Not here: steps (`optimizers.start`), the exact objec
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from ..inference.methods import Expectations, ExpectingMethod, Workers
 from ..inference.potentials import BoundData, Potentials
-from ..kernels.batches import collect_touched, count_labelling, firing_runs, list_touched, move_cells
+from ..kernels.batches import collect_touched, firing_runs, list_touched, move_cells
+from ..kernels.labellings import count_labellings
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
+from .clamping import Clamped
 
 __all__ = ["SentenceBatches"]
 
@@ -31,16 +34,18 @@ class _Batch(NamedTuple):
 
     first: int
     last: int
+    parts: list[tuple[int, int]]  # for threads
     touched: NDArray[np.int32]  # in the order of their cells, biases first
     counted: NDArray[np.int32]  # places in `touched`
     counts: Floats
 
 
 class SentenceBatches:
-    """Batches of a data set of which every label is known. The same floats for any number of threads.
+    """Batches of a data set. The same floats for any number of threads.
 
-    partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: as in `Likelihood`.
+    partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: of a quadratic penalty.
     labelling: the known states, see `BoundData.labelling_off`; None where the method itself takes off what is known.
+    size: sequences of a batch.   clamped: those of which not every label is known.
     """
 
     def __init__(
@@ -51,6 +56,8 @@ class SentenceBatches:
         labelling: NDArray[np.int32] | None,
         workers: Workers,
         partial: Floats,
+        size: int | None = None,
+        clamped: Clamped | None = None,
     ):
         self.data, self.method, self.workers = data, method, workers
         self.precision = precision
@@ -59,7 +66,11 @@ class SentenceBatches:
         self._partial.fill(0.0)
         self._expected = np.zeros((len(self._partial), len(data.hard)))
         self._out = Expectations.empty(data, approximate=method.approximate)
-        self._batches = self._cut(labelling)
+        self._clamped = clamped
+        if clamped is not None:
+            self._known = np.zeros(data.num_weights)
+            self._known_out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
+        self._batches = self._cut(labelling, self._runs(size))
         times = np.zeros(data.num_weights, np.int32)
         for batch in self._batches:
             times[batch.touched] += 1
@@ -70,15 +81,22 @@ class SentenceBatches:
     def count(self) -> int:
         return len(self._batches)
 
-    def _cut(self, labelling: NDArray[np.int32] | None) -> list[_Batch]:
+    def _runs(self, size: int | None) -> list[tuple[int, int]]:
+        """Runs of `size` sequences, or as many of about equally many tokens as help a start."""
+        count = self.data.num_sequences
+        if size is None:
+            return self.data.chunks(min(MOST_BATCHES, count // SENTENCES))
+        return [(first, min(first + size, count)) for first in range(0, count, size)]
+
+    def _cut(self, labelling: NDArray[np.int32] | None, runs: Sequence[tuple[int, int]]) -> list[_Batch]:
         d, cell_of, gradient = self.data, self._cell_of, self._partial
         bindings, num_bias = d.bindings, d.bindings.num_bias
         lengths = np.diff(bindings.run_off)
         seen = np.zeros(len(lengths), np.bool_)
         belief = np.zeros(int(d.shapes.local_end.max(initial=0)))
-        nothing = np.zeros(0, np.int32), np.zeros(0)
+        nothing, all_of_it = (np.zeros(0, np.int32), np.zeros(0)), np.ones((1, d.num_sequences))
         batches = []
-        for first, last in d.chunks(min(MOST_BATCHES, d.num_sequences // SENTENCES)):
+        for first, last in runs:
             fires = firing_runs(first, last, d.shapes, d.kinds, d.rows, seen)
             fires = fires[lengths[fires] > 0]
             fires = fires[np.argsort(cell_of[num_bias + bindings.run_off[fires]], kind="stable")]
@@ -86,15 +104,18 @@ class SentenceBatches:
             counts = np.zeros(len(touched))
             if labelling is not None:
                 expected = np.zeros(len(d.hard))
-                count_labelling(
-                    first, last, d.shapes, d.kinds, bindings, d.rows, labelling, d.labelling_off, belief, expected,
-                    gradient[0],
-                )  # fmt: skip
+                known = [(first, last)] if self._clamped is None else self._clamped.known_runs(first, last)
+                for begin, end in known:
+                    count_labellings(
+                        begin, end, d.shapes, d.kinds, bindings, d.rows, labelling[None, :], d.labelling_off,
+                        all_of_it, belief, expected, gradient[0],
+                    )  # fmt: skip
                 d.pass_on(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
-            batches.append(_Batch(first, last, touched, counted, counts[counted]))
+            cuts = np.unique(np.linspace(first, last, len(self._partial) + 1).astype(int)).tolist()
+            batches.append(_Batch(first, last, list(itertools.pairwise(cuts)), touched, counted, counts[counted]))
         return batches
 
     def begin(self, weights: Floats) -> None:
@@ -107,8 +128,7 @@ class SentenceBatches:
         d, batch = self.data, self._batches[number]
         log_base = base_tables(self._weights, d.bindings, d.hard)
         potentials = Potentials(self._cells, log_base, *exponentiate_base(log_base, d.kinds))
-        cuts = np.unique(np.linspace(batch.first, batch.last, len(self._partial) + 1).astype(int)).tolist()
-        number_of = {begin: part for part, begin in enumerate(cuts)}
+        number_of = {begin: part for part, (begin, _) in enumerate(batch.parts)}
 
         def run(begin: int, end: int) -> None:
             part = number_of[begin]
@@ -116,13 +136,31 @@ class SentenceBatches:
             d.pass_on(self._partial[part])
 
         self._expected.fill(0.0)
-        self.workers.map(run, list(itertools.pairwise(cuts)))
+        self.workers.map(run, batch.parts)
         gradient = np.empty(len(batch.touched))
         score = collect_touched(
             batch.touched, self._cell_of, self._partial, batch.counted, batch.counts, self._weights, gradient
         )
         add_bias_gradient(d.bindings, self._expected.sum(axis=0), gradient)
-        return float(self._out.log_z[batch.first : batch.last].sum()) - score, batch.touched, gradient
+        value = float(self._out.log_z[batch.first : batch.last].sum()) - score
+        if self._clamped is not None:
+            value -= self._subtract_clamped(self._clamped, batch, gradient)
+        return value, batch.touched, gradient
+
+    def _subtract_clamped(self, clamped: Clamped, batch: _Batch, gradient: Floats) -> float:
+        """Takes the expectations given what is known off `gradient`; returns the sum of the clamped log Z."""
+        runs = list(clamped.runs(batch.first, batch.last))
+        if not runs:
+            return 0.0
+        potentials = clamped.data.potentials(self._weights)
+        out, expected = self._known_out, np.zeros_like(clamped.data.hard)
+        for begin, end in runs:
+            clamped.method.expectations(potentials, begin, end, out, self._known, expected)
+        own = self._known[batch.touched]
+        self._known[batch.touched] = 0.0
+        add_bias_gradient(clamped.data.bindings, expected, own)  # biases come first in every list
+        gradient -= own
+        return float(sum(out.log_z[begin:end].sum() for begin, end in runs))
 
     def moved(self, number: int) -> None:
         """Says that the weights which a batch touches were changed."""

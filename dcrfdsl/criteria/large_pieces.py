@@ -28,6 +28,7 @@ from ..kernels.tables import add_bias_gradient
 from ..spec.settings import ExactSettings, TrainSettings
 from ..spec.values import inference_settings
 from .likelihood import Clamped, Likelihood
+from .penalties import Penalty
 from .supervision import Supervision
 
 __all__ = ["LargePieces"]
@@ -81,7 +82,7 @@ class LargePieces:
         partly, method = self._partly(given, instance), InstanceMethod(known, exact)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
-        nothing = np.zeros(len(model.weight))
+        nothing = Penalty.none(len(model.weight))
         self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, given.workers, clamped)
 
     def _partly(self, given: Supervision, instance: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -114,7 +115,7 @@ class LargePieces:
         np.add.at(gradient, self._weight, self._trained * self._share * own)
         return value, gradient
 
-    def batches_under(self, precision: Floats) -> None:
+    def batches_under(self, penalty: Penalty, size: int | None = None) -> None:
         """Large pieces are not trained in batches of sentences."""
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:

@@ -1,23 +1,23 @@
-"""Negative conditional log-likelihood and its gradient (Sutton 2004 eq. 7 and 8), and the gaussian penalty.
+"""Negative conditional log-likelihood and its gradient (Sutton 2004 eq. 7 and 8), and a penalty.
 
-    L(λ) = Σ_i [log Z(x_i) − λ·F(y_i, x_i)] + Σ_k λ_k² / 2v_k,     ∂L/∂λ_k = E f_k − Ê f_k + λ_k / v_k
+    L(λ) = Σ_i [log Z(x_i) − λ·F(y_i, x_i)] + P(λ),     ∂L/∂λ_k = E f_k − Ê f_k + ∂P/∂λ_k
 
 Where labels are latent, missing or ambiguous, they are summed out: λ·F(y_i, x_i) becomes the log Z of the graph clamped
 to what is known, and Ê f_k the expectation in it; L is then not convex.
 
-Under message passing log Z is Bethe's approximation and E the pseudo-marginals. Not here: minimising it.
+Under message passing log Z is Bethe's approximation and E the pseudo-marginals. Not here: minimising it, the penalty P
+(`penalties`).
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DcrfError, Diagnostic
 from ..inference.methods import METHODS, Expectations, ExpectingMethod, Workers
 from ..inference.potentials import BoundData
 from ..inference.status import RunStatus
@@ -25,46 +25,18 @@ from ..kernels.packed import add_runs, collect_gradient
 from ..kernels.tables import add_bias_gradient
 from ..spec.settings import TrainSettings
 from .batches import SentenceBatches
+from .clamping import Clamped
+from .penalties import Penalty
+from .scaling import LikelihoodScaling
+from .sums import gradient_runs, slices
 from .supervision import Inference, Supervision
 
-__all__ = ["Clamped", "Likelihood", "build_likelihood"]
+__all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
-GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
-MOST_RUNS, FEWEST_RUNS = 16, 2
-SLICES = 8  # of the weights, for threads
+Build = Callable[[BoundData], ExpectingMethod]
 FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast
-
-
-def gradient_runs(num_cells: int, num_firing: int) -> int:
-    """Into how many runs the data is cut, each with a partial gradient of `num_cells` of its own.
-
-    Few, where features fire hardly more often (`num_firing`) than that: then adding up would take the time.
-    """
-    cells = max(1, num_cells)
-    runs = int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
-    return 1 << (runs.bit_length() - 1)  # two threads would share three runs as two and one
-
-
-def _slices(num_weights: int) -> list[tuple[int, int]]:
-    """Cuts of the weights, for threads."""
-    cuts = np.linspace(0, num_weights, SLICES + 1).astype(int).tolist()
-    return list(itertools.pairwise(cuts))
-
-
-@dataclass(frozen=True, eq=False)
-class Clamped:
-    """The same data set clamped to what is known, for the sentences `partly` [S] known; the others are counted."""
-
-    data: BoundData
-    method: ExpectingMethod
-    partly: NDArray[np.bool_]
-
-    def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The runs of partly known sentences from `first` to `last`."""
-        edges = np.flatnonzero(np.diff(self.partly[first:last], prepend=False, append=False)) + first
-        return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
 class Likelihood:
@@ -72,8 +44,8 @@ class Likelihood:
 
     `total_status` sums how inference ended over all evaluations.
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
-    any.   precision: 1/v of each weight's gaussian prior [W], 0 for none.   labelling: the known states of all
-    variables, see `BoundData.labelling_off`; needed for batches only.
+    any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
+    inference: which method it is.   build: how to build it for this data laid out in another way, where it is not that.
     """
 
     def __init__(
@@ -81,23 +53,25 @@ class Likelihood:
         data: BoundData,
         method: ExpectingMethod,
         counts: Floats,
-        precision: Floats,
+        penalty: Penalty,
         workers: Workers,
         clamped: Clamped | None = None,
         labelling: NDArray[np.int32] | None = None,
         inference: Inference | None = None,
+        build: Build | None = None,
     ):
         self.data, self.method, self.clamped = data, method, clamped
         self.labelling, self.inference = labelling, inference
+        self._build = inference.build if build is None and inference is not None else build
         method.remember()
         if clamped is not None:
             clamped.method.remember()
-        self.counts, self.precision = counts, precision
+        self.counts, self.penalty = counts, penalty
         self.workers = workers
         # the cut into runs depends on the model alone, and partial sums are added in order of runs
         self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)))
         self._partial = data.partial_gradients(len(self.runs))
-        self._slices, self._cell_slices = _slices(data.num_weights), _slices(data.num_cells)
+        self._slices, self._cell_slices = slices(data.num_weights), slices(data.num_cells)
         self._cell_of = data.cell_of_weight()
         self._cells: Floats | None = None  # of the weights at the last evaluation
         self._expected = [np.zeros(len(data.hard)) for _ in self.runs]
@@ -133,7 +107,7 @@ class Likelihood:
 
         def collect(first: int, last: int) -> tuple[float, float]:
             penalty, score = collect_gradient(
-                first, last, partial[:1], self._cell_of, weights, self.precision, self.counts, gradient
+                first, last, partial[:1], self._cell_of, weights, self.penalty.precision, self.counts, gradient
             )
             return penalty, score
 
@@ -142,7 +116,7 @@ class Likelihood:
         for cells in self._expected:
             expected += cells
         add_bias_gradient(self.data.bindings, expected, gradient)
-        value = float(out.log_z.sum()) - sum(scores) + sum(penalties)
+        value = float(out.log_z.sum()) - sum(scores) + sum(penalties) + self.penalty.add_rest(weights, gradient)
         if self.clamped is not None:
             value -= self._subtract_clamped(self.clamped, weights, gradient)
         return value, gradient
@@ -200,33 +174,55 @@ class Likelihood:
 
     def contradictions(self) -> tuple[int, ...]:
         """Sentences for which no labelling agrees with what is known and the hard constraints."""
-        if self.clamped is None:
-            return ()
-        out = Expectations.empty(self.clamped.data)
-        potentials = self.clamped.data.potentials(np.zeros(self.num_weights))
-        nothing, cells = np.zeros(0), np.zeros(len(self.clamped.data.hard))
-        for begin, end in self.clamped.runs(0, self.data.num_sequences):
-            self.clamped.method.expectations(potentials, begin, end, out, nothing, cells)
-        return out.summary().impossible
+        return () if self.clamped is None else self.clamped.contradictions()
 
-    def batches(self) -> SentenceBatches | None:
-        """The likelihood in batches, if every label is known and there are enough sentences. Made anew at each call."""
-        return None if self.clamped is not None or self.labelling is None else self.batches_under(self.precision)
+    def batches(self, size: int | None = None) -> SentenceBatches | None:
+        """The likelihood in batches of `size` sequences; without it of as many as help a start.
 
-    def batches_under(self, precision: Floats) -> SentenceBatches | None:
-        """Batches with another gaussian prior, 1/v of each weight [W]; None where there are too few sentences."""
-        if self.data.num_sequences < FEWEST_SENTENCES:
+        None where the penalty is not quadratic; and for a start where labels are not known, since the objective is not
+        convex then and a start may lead elsewhere. Made anew at each call.
+        """
+        if self.labelling is None or (size is None and self.clamped is not None):
             return None
-        return SentenceBatches(self.data, self.method, precision, self.labelling, self.workers, self._partial)
+        return self.batches_under(self.penalty, size)
+
+    def batches_under(self, penalty: Penalty, size: int | None = None) -> SentenceBatches | None:
+        """Batches with another penalty; None where it is not quadratic, or there are too few sentences for a start."""
+        if not penalty.is_quadratic or (size is None and self.data.num_sequences < FEWEST_SENTENCES):
+            return None
+        data, method, partial = self.data, self.method, self._partial
+        if size is not None and self._build is not None:
+            data = data.unbundled()
+            method, partial = self._build(data), data.partial_gradients(1)
+            method.remember()
+        return SentenceBatches(
+            data, method, penalty.precision, self.labelling, self.workers, partial, size, self.clamped
+        )
+
+    def scaling(self) -> LikelihoodScaling:
+        """What iterative scaling needs. DcrfError where it would not end at the optimum."""
+        if self.inference is None or self.method.approximate:
+            message = f"`iis` needs exact expectations, and `{self.words or 'inference'}` does not give them"
+            raise DcrfError(Diagnostic("cannot-scale", message, help="write `infer = exact`, or train by `lbfgs`"))
+        if self.clamped is not None:
+            message = "`iis` needs the label of every token, and some are not known"
+            raise DcrfError(Diagnostic("cannot-scale", message, help="train by `lbfgs`, which sums them out"))
+        if not self.penalty.is_quadratic or self.penalty.precision.any():
+            raise DcrfError(Diagnostic("cannot-scale", "`iis` has no penalty", help="write `prior = none`"))
+        return LikelihoodScaling(self.data, self.inference.build, self.counts, self.workers)
 
     def gap(self, gradient: Floats) -> float | None:
         """Bound on L(λ) − min L by the penalty alone, which curves L by 1/v in each weight: ½ Σ_k v_k (∂L/∂λ_k)².
 
-        None where a weight has no penalty, inference is approximate, or labels are summed out (L is not convex then).
+        None where a weight has no quadratic penalty, inference is approximate, or labels are summed out (L is not
+        convex then).
         """
-        if self.clamped is not None or self.method.approximate or not self.precision.all():
-            return None
-        return float(0.5 * np.sum(gradient**2 / self.precision))
+        return None if self.clamped is not None or self.method.approximate else self.penalty.gap(gradient)
+
+    @property
+    def l1(self) -> Floats | None:
+        """Strengths [W] of the part of the penalty that has corners, None where there is none."""
+        return self.penalty.l1
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         """`task(first, last)` for stretches that make up all weights, by the threads there are."""
@@ -243,11 +239,16 @@ def build_likelihood(given: Supervision, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
     inference = given.inference(settings)
     programs = METHODS[inference.name].programs
-    data, clamped = given.bind(programs=programs), None
-    partly = ~given.gold.complete_sentences(given.sentence_off)
-    if partly.any():
-        known = given.bind_known(programs=programs)
-        clamped = Clamped(known, inference.build(known), partly)
+    data, clamped = given.bind(programs=programs), clamped_part(given, inference)
     method = inference.build(data)
-    precision = given.precisions(settings)
-    return Likelihood(data, method, given.counts, precision, given.workers, clamped, given.labelling, inference)
+    penalty = given.penalty(settings)
+    return Likelihood(data, method, given.counts, penalty, given.workers, clamped, given.labelling, inference)
+
+
+def clamped_part(given: Supervision, inference: Inference) -> Clamped | None:
+    """The sentences of which some label is not known, clamped to what is; None if there are none."""
+    partly = ~given.gold.complete_sentences(given.sentence_off)
+    if not partly.any():
+        return None
+    known = given.bind_known(programs=METHODS[inference.name].programs)
+    return Clamped(known, inference.build(known), partly)

@@ -1,8 +1,17 @@
-"""Priors as the precision of each weight: a gaussian prior of variance v has the penalty λ²/2v (Sutton 2004 §3.3)."""
+"""Priors as penalties on the weights, added to what a criterion minimises.
+
+    P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k
+
+Quadratic terms are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` brings the others.
+Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: settings in `spec.priors`, a line in
+`PRIORS`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,30 +19,125 @@ from numpy.typing import NDArray
 from ..graph.parameters import Parameters
 from ..registry import Table
 from ..spec.model import CliqueSpec
-from ..spec.settings import GaussianPrior, MethodSettings, TrainSettings
+from ..spec.settings import ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, MethodSettings, TrainSettings
 
-__all__ = ["PRIORS", "weight_precisions"]
+__all__ = ["PRIORS", "Penalty", "Terms", "weight_penalty"]
 
-
-def _none(settings: MethodSettings) -> float:
-    return 0.0
+Floats = NDArray[np.float64]
 
 
-def _gaussian(settings: MethodSettings) -> float:
+class Terms(NamedTuple):
+    """What a prior adds for one weight λ: ½ precision λ² + l1 |λ| + power |λ|^exponent / exponent."""
+
+    precision: float = 0.0
+    l1: float = 0.0
+    power: float = 0.0
+    exponent: float = 2.0
+
+
+def _none(settings: MethodSettings) -> Terms:
+    return Terms()
+
+
+def _gaussian(settings: MethodSettings) -> Terms:
     assert isinstance(settings, GaussianPrior)
-    return 1.0 / settings.variance
+    return Terms(precision=1.0 / settings.variance)
 
 
-PRIORS: Table[Callable[[MethodSettings], float]] = Table("prior", {"none": _none, "gaussian": _gaussian})
+def _laplace(settings: MethodSettings) -> Terms:
+    assert isinstance(settings, LaplacePrior)
+    return Terms(l1=1.0 / settings.scale)
 
 
-def weight_precisions(
-    settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters
-) -> NDArray[np.float64]:
-    """1/v of every weight [W]; `prior.NAME` of a stage replaces the general prior for the clique of that name."""
-    precision = np.full(parameters.num_weights, PRIORS[settings.prior.method](settings.prior))
+def _lphi(settings: MethodSettings) -> Terms:
+    """|λ|^φ / φC, by the faster terms where it is one of them."""
+    assert isinstance(settings, LphiPrior)
+    strength = 1.0 / settings.C
+    match settings.shape:
+        case "corner":
+            return Terms(l1=strength)
+        case "quadratic":
+            return Terms(precision=strength)
+        case _:
+            return Terms(power=strength, exponent=settings.phi)
+
+
+def _elastic_net(settings: MethodSettings) -> Terms:
+    assert isinstance(settings, ElasticNetPrior)
+    return Terms(precision=2.0 * settings.l2, l1=settings.l1)
+
+
+PRIORS: Table[Callable[[MethodSettings], Terms]] = Table(
+    "prior",
+    {"none": _none, "gaussian": _gaussian, "laplace": _laplace, "lphi": _lphi, "elastic_net": _elastic_net},
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """The terms of all W weights.   l1: None where no penalty has a corner.   power, exponent: None where all are 0."""
+
+    precision: Floats
+    l1: Floats | None = None
+    power: Floats | None = None
+    exponent: Floats | None = None
+
+    @classmethod
+    def none(cls, num_weights: int) -> Penalty:
+        return cls(np.zeros(num_weights))
+
+    @property
+    def is_quadratic(self) -> bool:
+        return self.l1 is None and self.power is None
+
+    def masked(self, mask: Floats) -> Penalty:
+        """The same with the terms of each weight times its `mask` [W]."""
+        return Penalty(
+            self.precision * mask,
+            None if self.l1 is None else self.l1 * mask,
+            None if self.power is None else self.power * mask,
+            self.exponent,
+        )
+
+    def add(self, weights: Floats, gradient: Floats) -> float:
+        """P(λ); adds a subgradient to `gradient` [W]: ∂P/∂λ, and 0 in the corners."""
+        pull = self.precision * weights
+        gradient += pull
+        return 0.5 * float(np.sum(pull * weights)) + self.add_rest(weights, gradient)
+
+    def add_rest(self, weights: Floats, gradient: Floats) -> float:
+        """The same for what is not quadratic."""
+        value = 0.0
+        if self.l1 is not None:
+            gradient += self.l1 * np.sign(weights)
+            value += float(np.sum(self.l1 * np.abs(weights)))
+        if self.power is not None and self.exponent is not None:
+            pull = self.power * np.abs(weights) ** (self.exponent - 1.0)
+            gradient += pull * np.sign(weights)
+            value += float(np.sum(pull * np.abs(weights) / self.exponent))
+        return value
+
+    def gap(self, gradient: Floats, trained: NDArray[np.bool_] | None = None) -> float | None:
+        """Bound on how far a convex loss with this penalty is above its least value, where a subgradient is `gradient`.
+
+        The quadratic terms curve it by `precision` in each weight: ½ Σ_k g_k² / precision_k. None where one is 0.
+        trained [W]: the weights that the loss is a function of; by default all.
+        """
+        if trained is not None:
+            gradient, precision = gradient[trained], self.precision[trained]
+        else:
+            precision = self.precision
+        return float(0.5 * np.sum(gradient**2 / precision)) if precision.all() else None
+
+
+def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], parameters: Parameters) -> Penalty:
+    """The penalty of a stage; `prior.NAME` replaces the general prior for the clique of that name."""
+    columns = np.empty((len(Terms._fields), parameters.num_weights))
+    columns[:] = np.array(PRIORS[settings.prior.method](settings.prior))[:, None]
     for number, clique in enumerate(cliques):
         own = settings.clique_priors.get(clique.label)
         if own is not None:
-            precision[parameters.of_clique(number)] = PRIORS[own.method](own)
-    return precision
+            columns[:, parameters.of_clique(number)] = np.array(PRIORS[own.method](own))[:, None]
+    precision, l1, power, exponent = columns.copy()
+    powers = (power, exponent) if power.any() else (None, None)
+    return Penalty(precision, l1 if l1.any() else None, *powers)

@@ -38,6 +38,7 @@ from ..spec.settings import (
 from .batches import SentenceBatches
 from .large_pieces import LargePieces
 from .likelihood import Clamped, Likelihood
+from .penalties import Penalty
 from .supervision import Supervision
 
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces"]
@@ -61,7 +62,7 @@ class PieceObjective:
     def __init__(self, parts: Sequence[Loss], trained: Sequence[Floats], given: Supervision, settings: TrainSettings):
         self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
         self._is_trained = np.max(trained, axis=0)
-        self.precision = self._is_trained * given.precisions(settings)
+        self.penalty = given.penalty(settings).masked(self._is_trained)
         self._hidden = bool((given.gold.codes < 0).any())
         assert isinstance(settings.criterion, PieceSettings)
         nota = settings.criterion.nota
@@ -104,19 +105,19 @@ class PieceObjective:
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalty, in nats, and the gradient [W]."""
         found = [part.value_and_gradient(weights) for part in self.parts]
-        gradient = self.precision * weights
-        penalty = 0.5 * float(np.sum(gradient * weights))
+        gradient = np.zeros_like(weights)
+        penalty = self.penalty.add(weights, gradient)
         for mask, (_, own) in zip(self.trained, found, strict=True):
             gradient += mask * own
         return sum((value for value, _ in found), start=penalty), gradient
 
-    def batches(self) -> SentenceBatches | None:
+    def batches(self, size: int | None = None) -> SentenceBatches | None:
         """See `Likelihood.batches`. None where a piece is over whole sequences, or some weights are not trained."""
         part = self.parts[0]
         is_local = len(self.parts) == 1 and isinstance(part.method, PieceMethod)
         if not is_local or self._hidden or self._choose is not None or not self._is_trained.all():
             return None
-        return part.batches_under(self.precision)
+        return part.batches_under(self.penalty, size)
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         """`task(first, last)` for stretches that make up all weights, by the threads there are."""
@@ -124,10 +125,14 @@ class PieceObjective:
 
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
-        held = self._is_trained > 0.0
-        if self._hidden or not self.precision[held].all() or any(part.method.approximate for part in self.parts):
+        if self._hidden or any(part.method.approximate for part in self.parts):
             return None
-        return float(0.5 * np.sum(gradient[held] ** 2 / self.precision[held]))
+        return self.penalty.gap(gradient, self._is_trained > 0.0)
+
+    @property
+    def l1(self) -> Floats | None:
+        """See `Likelihood.l1`."""
+        return self.penalty.l1
 
     def sharpen(self) -> bool:
         return sum(part.sharpen() for part in self.parts) > 0  # all of them
@@ -155,16 +160,21 @@ def build_piecewise(given: Supervision, settings: TrainSettings, templates: Sequ
             Diagnostic("piece-too-large", message, help="make it over fewer variables, or leave out `nota`")
         )
     divide = own.overlap == "divide"
-    no_penalty = np.zeros(given.parameters.num_weights)
+    no_penalty = Penalty.none(given.parameters.num_weights)
     parts: list[Loss] = []
     trained: list[Floats] = []
     if small:
         data = given.bind(programs=False)
-        method = PieceMethod(data, small, given.gold, divide=divide, beside=large)
-        method.cases = _cases(own, data, method.pieces)
+
+        def build(data: BoundData) -> PieceMethod:
+            method = PieceMethod(data, small, given.gold, divide=divide, beside=large)
+            method.cases = _cases(own, data, method.pieces)
+            return method
+
+        method = build(data)
         _refuse_cases(method, own)
         _refuse_unknown(given, method.pieces, data.rows.shape)
-        parts.append(Likelihood(data, method, no_penalty, no_penalty, given.workers))
+        parts.append(Likelihood(data, method, no_penalty.precision, no_penalty, given.workers, build=build))
         trained.append(np.max([_mask(given, template) for template in small], axis=0))
     if large:
         part = LargePieces(given, settings, large, divide=divide, beside=small)
@@ -272,7 +282,7 @@ def _mask(given: Supervision, template: PieceTemplate) -> Floats:
     return mask
 
 
-def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate, precision: Floats) -> Likelihood:
+def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
     """A piece over whole sequences: the likelihood of a model with its cliques alone, given all other variables."""
     held = {clique for clique, *_ in template.members}
     kept = tuple(t for t in given.graph.templates if t.clique in held or t.clique < 0)
@@ -295,4 +305,4 @@ def _whole(given: Supervision, settings: TrainSettings, template: PieceTemplate,
     if partly.any():
         known = replace(part, gold=given.gold).bind_known(programs=programs)
         clamped = Clamped(known, inference.build(known), partly)
-    return Likelihood(data, inference.build(data), counts, precision, given.workers, clamped)
+    return Likelihood(data, inference.build(data), counts, penalty, given.workers, clamped)

@@ -13,12 +13,12 @@ from ..features.rows import FeatureRows
 from ..graph.gold import Gold
 from ..graph.parameters import Parameters
 from ..graph.unroll import ModelGraph
-from ..inference import METHODS, Binder, BoundData, ExpectingMethod, MixedMethod, Workers, choose_method
+from ..inference import METHODS, Binder, BoundData, ExpectingMethod, MixedMethod, SequenceMethod, Workers, choose_method
 from ..inference.clamped import bind_clamped
 from ..spec.model import ModelSpec
 from ..spec.settings import MethodSettings, TrainSettings
 from ..spec.values import inference_settings
-from .penalties import weight_precisions
+from .penalties import Penalty, weight_penalty
 
 __all__ = ["Inference", "Supervision"]
 
@@ -30,7 +30,7 @@ class Inference:
     name: str
     settings: MethodSettings
 
-    def build(self, data: BoundData) -> ExpectingMethod:
+    def build(self, data: BoundData) -> SequenceMethod:
         return METHODS[self.name].build(data, self.settings)
 
     def words(self, method: ExpectingMethod) -> str:
@@ -42,6 +42,7 @@ class Inference:
 class Supervision:
     """Training data. rows: one a feature set.   relations: pairs of each relational clique, by its number.
     counts [W]: of the sentences that are wholly known.   stage, weights [W]: what trains, and what it begins with.
+    states: of each variable of the graph.
     """
 
     spec: ModelSpec
@@ -55,6 +56,7 @@ class Supervision:
     workers: Workers
     stage: str = ""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    states: tuple[tuple[str, ...], ...] = ()
 
     @property
     def labelling(self) -> NDArray[np.int32]:
@@ -64,8 +66,8 @@ class Supervision:
     def inference(self, settings: TrainSettings) -> Inference:
         return Inference(*choose_method(self.graph, settings.infer or inference_settings(self.spec)))
 
-    def precisions(self, settings: TrainSettings) -> NDArray[np.float64]:
-        return weight_precisions(settings, self.spec.cliques, self.parameters)
+    def penalty(self, settings: TrainSettings) -> Penalty:
+        return weight_penalty(settings, self.spec.cliques, self.parameters)
 
     def bind(self, *, programs: bool) -> BoundData:
         """Everything that is free, packed for training."""

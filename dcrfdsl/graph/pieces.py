@@ -66,7 +66,7 @@ def _shift(place: object) -> int:
 
 def independent_pieces(templates: Sequence[PieceTemplate]) -> list[list[PieceTemplate]]:
     """The pieces in groups of which no two share a clique, in the order of each group's first piece (§2 there)."""
-    import networkx as nx  # not where a model is loaded
+    import networkx as nx  # only here: loading a model does without it
 
     shared: nx.Graph = nx.Graph()
     for number, template in enumerate(templates):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,24 @@ from ..graph.unroll import ModelGraph
 from ..kernels.chain import FLOOR, ChainSums, chain_expectations, room_for
 from ..kernels.chain_scores import ChainTables
 from ..kernels.contraction import IMPOSSIBLE, OK, UNDERFLOW
+from ..kernels.rivals import SegmentMarks, Smoothing, Stretches, chain_rivals, rival_room
 from ..kernels.vectors import aligned_zeros, block_registers, padded
 from ..kernels.viterbi import chain_decode
 from ..kernels.wiring import Kinds
 from .potentials import BoundData, Potentials
 
-__all__ = ["Chain", "ChainRuns", "chain_of"]
+__all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]
 
 Floats = NDArray[np.float64]
 LONGEST = 2**15  # positions; longer sequences go the general way, block by block
+
+
+class RivalSums(NamedTuple):
+    """What `ChainRuns.rivals` adds to: gradient [cells], expected [shared cells]; and losses [S], which it writes."""
+
+    gradient: Floats
+    expected: Floats
+    loss: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +107,16 @@ class Chain:
         return ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
 
     def spread(self, tables: ChainTables, sums: ChainSums, expected: Floats) -> None:
-        """Adds expectations to those of the shared cells, `expected`."""
+        """Adds expectations to those of the shared cells, `expected`; sums of pairs are still to be multiplied by ψ."""
+        table = tables.pair.reshape(-1, self.width)[: self.states, : self.states]
+        counts = sums.pair.reshape(-1, self.width)[: self.states, : self.states]
+        self._spread(sums, np.where(table > 0.0, counts * table, 0.0), expected)
+
+    def spread_counts(self, sums: ChainSums, expected: Floats) -> None:
+        """As `spread`, where sums of pairs are counts."""
+        self._spread(sums, sums.pair.reshape(-1, self.width)[: self.states, : self.states], expected)
+
+    def _spread(self, sums: ChainSums, pairs: Floats, expected: Floats) -> None:
         n = self.states
         for kinds, own in (
             (self.everywhere, sums.everywhere),
@@ -106,9 +125,6 @@ class Chain:
         ):
             for kind in kinds:
                 expected[self.base[kind] : self.base[kind] + n] += own[:n]
-        table = tables.pair.reshape(-1, self.width)[:n, :n]
-        counts = sums.pair.reshape(-1, self.width)[:n, :n]
-        pairs = np.where(table > 0.0, counts * table, 0.0)
         for kind, turned in self.pairs:
             expected[self.base[kind] : self.base[kind] + n * n] += (pairs.T if turned else pairs).ravel()
 
@@ -204,6 +220,42 @@ class ChainRuns:
         if len(gradient):
             self.chain.spread(tables, sums, expected)
         return _stretches(status[first:last] == UNDERFLOW, first)
+
+    @property
+    def judges(self) -> bool:
+        """Whether `rivals` answers for every sequence."""
+        return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
+
+    def rivals(
+        self,
+        potentials: Potentials,
+        first: int,
+        last: int,
+        labelling: NDArray[np.int32],
+        stretches: Stretches,
+        marks: SegmentMarks,
+        smoothing: Smoothing,
+        find_false: bool,
+        shares: tuple[float, float],
+        right: RivalSums,
+        wrong: RivalSums,
+        status: NDArray[np.int8],
+    ) -> None:
+        """See `kernels.rivals.chain_rivals`; `right` is of the stretches, `wrong` of the best wrong labelling's."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
+        if tables is None:  # no move is possible at all
+            status[first:last] = IMPOSSIBLE
+            return
+        sums, wrong_sums = self.chain.sums(), self.chain.sums()
+        chain_rivals(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
+            d.labelling_off, stretches, marks, smoothing, find_false, shares, right.gradient, sums,
+            wrong.gradient, wrong_sums, right.loss, wrong.loss, status,
+            aligned_zeros(rival_room(self.longest, self.chain.width)),
+            np.zeros(self.longest + 2), np.zeros(self.longest, np.int32), np.zeros((3, self.longest + 2), np.bool_),
+        )  # fmt: skip
+        self.chain.spread_counts(sums, right.expected)
+        self.chain.spread_counts(wrong_sums, wrong.expected)
 
     def decode(
         self,

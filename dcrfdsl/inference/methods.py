@@ -172,10 +172,12 @@ class ExactMethod:
         return False
 
     def expectations(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
-    ) -> None:
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
+        share: Floats = NOTHING,
+    ) -> None:  # fmt: skip
+        """`share` [S]: what the expectations of each sequence are multiplied by; empty: 1."""
         d, p, left = self.data, potentials, [(first, last)]
-        if self.chain is not None:
+        if self.chain is not None and not len(share):
             left = self.chain.expectations(p, first, last, out.log_z, out.status, out.marginals, gradient, expected)
         for begin, end in left:
             value, adjoint = self._room()
@@ -183,7 +185,7 @@ class ExactMethod:
                 run(
                     begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
                     p.log_base, p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone,
-                    out.marginals, d.marginal_off, value, adjoint,
+                    out.marginals, d.marginal_off, value, adjoint, share,
                 )  # fmt: skip
 
     def decode(

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..graph.bank import GraphShape, ShapeBank
 from ..graph.elimination import OrderCost, best_order, least_table, order_cost
-from ..kernels.wiring import Rows
 from .potentials import BoundData, Potentials
 
 if TYPE_CHECKING:  # `methods` lists the class of this file
@@ -50,22 +49,12 @@ def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]
         pending = iter(orders.values())
         bank = ShapeBank(data.bank.local_start, lambda shape: next(pending))
         number = {g: bank.add(data.bank.shapes[g]) for g in orders}
-        rows = _only(data.rows, narrow)
+        rows = data.only(narrow).rows
         rows = rows._replace(shape=np.array([number[g] for g in rows.shape.tolist()], np.int32))
         parts.append((narrow, replace(data, bank=bank, shapes=bank.shape_arrays(), rows=rows)))
     if len(wide):
-        parts.append((wide, replace(data, rows=_only(data.rows, wide))))
+        parts.append((wide, data.only(wide)))
     return parts
-
-
-def _only(rows: Rows, sequences: NDArray[np.int64]) -> Rows:
-    """The rows of some sequences."""
-    lengths = np.diff(rows.token_off)[sequences]
-    return rows._replace(
-        first_row=np.ascontiguousarray(rows.first_row[:, sequences]),
-        token_off=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        shape=rows.shape[sequences],
-    )
 
 
 @dataclass(eq=False)

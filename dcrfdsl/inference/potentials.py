@@ -71,6 +71,23 @@ class BoundData:
             return self
         return replace(self, rows=self.rows._replace(packed=packing.packed), packing=packing)
 
+    def only(self, sequences: NDArray[np.int64]) -> BoundData:
+        """Some of the sequences, in this order."""
+        lengths = np.diff(self.rows.token_off)[sequences]
+        rows = self.rows._replace(
+            first_row=np.ascontiguousarray(self.rows.first_row[:, sequences]),
+            token_off=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+            shape=self.rows.shape[sequences],
+        )
+        return replace(self, rows=rows)
+
+    def unbundled(self) -> BoundData:
+        """A packed data set without rows for features that fire together: their upkeep is a pass over all of them."""
+        if self.packing is None:
+            return self
+        plain = unpacked(len(self.kinds.base), self.bindings.num_bias)
+        return replace(self, rows=self.rows._replace(packed=plain), packing=None).packed()
+
     @property
     def num_cells(self) -> int:
         """Length of the gradients that kernels add to."""

@@ -96,9 +96,9 @@ def _exact(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResu
         return GraphResult(status, log_z=log_z + shift + constant)
     marginals = np.zeros(sum(graph.cards))
     if redone:
-        backward_log(*steps, programs, patterns, logs, adjoint, shapes.state_off, marginals)
+        backward_log(*steps, programs, patterns, logs, adjoint, shapes.state_off, marginals, 1.0)
     else:
-        backward_linear(*steps, programs, patterns, value, scale, adjoint, shapes.state_off, marginals)
+        backward_linear(*steps, programs, patterns, value, scale, adjoint, shapes.state_off, marginals, 1.0)
         adjoint *= value
     for v in set(range(len(graph.cards))).difference(*graph.scopes):
         marginals[shapes.state_off[v] : shapes.state_off[v] + graph.cards[v]] = 1.0 / graph.cards[v]

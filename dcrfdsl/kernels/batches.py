@@ -1,4 +1,4 @@
-"""A data set in batches: the weights that a run of sequences touches, the counts of its labels, its gradient.
+"""A data set in batches: the weights that a run of sequences touches, and its gradient.
 
 Not here: the cut into batches (`criteria.batches`), steps (`descent`).
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import kernel
-from .tables import scatter_gradient
 
-__all__ = ["collect_touched", "count_labelling", "firing_runs", "list_touched", "move_cells"]
+__all__ = ["collect_touched", "firing_runs", "list_touched", "move_cells"]
 
 
 @kernel
@@ -54,31 +53,6 @@ def list_touched(num_bias, runs, run_off):
             out[at] = num_bias + e
             at += 1
     return out
-
-
-@kernel
-def count_labelling(first, last, shapes, kinds, bindings, rows, labelling, off, belief, expected, gradient):
-    """Adds the counts of the features at a labelling: the expectations of a distribution that is all on it.
-
-    labelling: sequence s has its states from off[s] on.   belief: zeros up to the end of the longest sequence's local
-    tables, and left so.   expected [shared cells], gradient: as inference adds to them.
-    """
-    for s in range(first, last):
-        g = rows.shape[s]
-        v0 = shapes.var_off[g]
-        for mass in (1.0, 0.0):  # the mass is put on the labelling, and taken away after it was counted
-            for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
-                at = 0
-                for e in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
-                    v = shapes.scope[e]
-                    at = at * shapes.card[v0 + v] + labelling[off[s] + v]
-                at += shapes.fac_table[f]
-                if at >= shapes.local_start:
-                    belief[at] = mass
-                else:
-                    expected[at] += mass
-            if mass > 0.0:
-                scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
 
 
 @kernel

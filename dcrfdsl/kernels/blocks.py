@@ -147,9 +147,9 @@ def _room_between(g, programs):
 @kernel
 def _expectations(
     s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected, out, value,
-    adjoint,
+    adjoint, root,
 ):  # fmt: skip
-    """log Z and expectations of sequence s, added to `gradient` and `expected` unless `gradient` is empty.
+    """log Z and expectations of sequence s, `root` times, added to `gradient` and `expected` if there are any.
 
     space: LINEAR or LOG. The shared cells of `value` hold the base tables so; those of `adjoint` are added to: the
     derivatives of log Z by them, in log space their expectations. out: marginals of the sequence's states, or empty.
@@ -178,11 +178,11 @@ def _expectations(
             a, b = _passed_on(block, shapes, programs)
             copy_run(pulled, 0, b - a, adjoint[a:])
         if space == LINEAR:
-            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out)
+            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root)
             for j in range(shared, at):
                 adjoint[j] *= value[j]
         else:
-            backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out)
+            backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out, root)
         if len(gradient) > 0:
             scatter_gradient(s, factors, kinds, bindings, rows, adjoint, expected, gradient)
         pulled = adjoint[at : at + own].copy()
@@ -218,7 +218,7 @@ def _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_b
 @kernel
 def blocked_expectations(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint,
+    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint, share,
 ):  # fmt: skip
     """As `sequences.exact_expectations`, for the sequences of the run that are computed in blocks and for no other."""
     shared = shapes.local_start
@@ -237,11 +237,12 @@ def blocked_expectations(
         if programs.block_off[g] == programs.block_off[g + 1]:
             continue
         out = marginals[marginal_off[s] : marginal_off[s + 1]] if len(marginals) > 0 else nothing
+        root = share[s] if len(share) > 0 else 1.0
         state, total = UNDERFLOW, 0.0
         if base_fits:
             total, state = _expectations(
                 s, np.int64(LINEAR), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
-                expected, out, value, adjoint,
+                expected, out, value, adjoint, root,
             )  # fmt: skip
             total += shared_peaks(g, shapes, peaks)
         if state == UNDERFLOW:
@@ -250,7 +251,7 @@ def blocked_expectations(
             adjoint[:shared] = 0.0
             total, state = _expectations(
                 s, np.int64(LOG), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
-                expected, out, logs, adjoint,
+                expected, out, logs, adjoint, root,
             )  # fmt: skip
             add_run(adjoint, 0, shared, log_adjoint)
             copy_run(kept, 0, shared, adjoint)

@@ -46,7 +46,7 @@ from .vectors import (
     total,
 )
 
-__all__ = ["FLOOR", "ChainSums", "chain_expectations", "room_for"]
+__all__ = ["FLOOR", "ChainSums", "chain_expectations", "room_for", "scatter_rows", "sum_states"]
 
 Floats = NDArray[np.float64]
 
@@ -195,7 +195,7 @@ def _sum_pairs(length, chain, alpha, tail, out):
 
 
 @inlined
-def _sum_states(length, chain, score, sums):
+def sum_states(length, chain, score, sums):
     """Adds the marginals of all positions, of the first and of the last."""
     registers, width = chain.registers, chain.width
     for c in range(0, width, len(registers) * LANES):
@@ -209,8 +209,8 @@ def _sum_states(length, chain, score, sums):
 
 
 @inlined
-def _scatter(s, length, chain, kinds, rows, score, gradient):
-    """Adds the marginals of sequence s to the gradient cells of the features that fire."""
+def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
+    """Adds the marginals of positions `first` to `last` of sequence s to the cells of the features that fire."""
     registers, width, packed = chain.registers, chain.width, rows.packed
     block = len(registers) * LANES
     for n in range(len(chain.scored)):
@@ -219,12 +219,12 @@ def _scatter(s, length, chain, kinds, rows, score, gradient):
             continue
         row = rows.first_row[kinds.feature_set[k], s] + packed.shift[k]
         start = packed.dense_start[k]
-        for t in range(length):
+        for t in range(first, last):
             scatter_single(packed, k, row + t, score, t * width, gradient)
-            first, last = packed.dense_off[row + t], packed.dense_off[row + t + 1]
+            begin, end = packed.dense_off[row + t], packed.dense_off[row + t + 1]
             for c in range(0, width, block):
                 own = load(registers, score, t * width + c)
-                for q in range(first, last):
+                for q in range(begin, end):
                     cell = start + packed.dense[q] * width + c
                     store(gradient, cell, add(own, load(registers, gradient, cell)))
 
@@ -268,5 +268,5 @@ def chain_expectations(
                     marginals[at + t * chain.states + j] = score[t * width + j]
         if len(gradient) > 0:
             _sum_pairs(length, chain, alpha, tail, sums.pair)
-            _sum_states(length, chain, score, sums)
-            _scatter(s, length, chain, kinds, rows, score, gradient)
+            sum_states(length, chain, score, sums)
+            scatter_rows(s, 0, length, chain, kinds, rows, score, gradient)

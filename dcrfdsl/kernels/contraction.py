@@ -116,10 +116,11 @@ def _contract(pattern, dims, start, index, value, a, b, c):
 
 
 @fast_inner
-def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal):
+def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal, root):
     """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
 
-    The result of a root step is the normaliser of a connected component, 1 after scaling: its adjoint is 1. If
+    The result of a root step is the normaliser of a connected component, 1 after scaling: its adjoint is `root`, 1, or
+    what everything is to be multiplied by. If
     `marginal` is not empty, the marginal of the variable that a step sums out is added there from `state_off[v]` on.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
@@ -129,7 +130,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
         num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
         size = num_b * num_l * num_r
         if programs.step[i, 4]:
-            adjoint[c] = 1.0
+            adjoint[c] = root
         if dims[pattern, 5]:
             at = start[pattern, 0]
             for j in range(size):
@@ -229,11 +230,11 @@ def forward_log(first, last, programs, patterns, value):
 
 
 @inner
-def backward_log(first, last, programs, patterns, value, belief, state_off, marginal):
+def backward_log(first, last, programs, patterns, value, belief, state_off, marginal, root):
     """Marginals of every table from a finished `forward_log`: p(a, b, k) = p(c) · exp(A + B − C), summed.
 
     C lies in the arena with the maximum taken out, so its normaliser is summed up again. Adds to `belief`, which must
-    be zero where results lie; `marginal` as in `backward_linear`.
+    be zero where results lie; `marginal` and `root` as in `backward_linear`.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     wanted = len(marginal) > 0
@@ -241,7 +242,7 @@ def backward_log(first, last, programs, patterns, value, belief, state_off, marg
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
         num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
         if programs.step[i, 4]:
-            belief[c] = 1.0
+            belief[c] = root
         if dims[pattern, 5]:
             at = start[pattern, 0]
             for j in range(num_b * num_l * num_r):
@@ -259,7 +260,7 @@ def backward_log(first, last, programs, patterns, value, belief, state_off, marg
                 b0 = b + index[b_b + ib]
                 for r in range(num_r):
                     share = belief[out]
-                    if share > 0.0:
+                    if share != 0.0:
                         right = b0 + index[b_r + r]
                         peak = -np.inf
                         for k in range(num_k):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .compiling import fast_inner, fast_kernel, kernel
 
-__all__ = ["adaptive_steps", "combine", "dot", "inner_products"]
+__all__ = ["adaptive_steps", "combine", "dot", "inner_products", "plain_steps", "secant_steps"]
 
 BLOCK = 512  # weights that are worked on together
 
@@ -76,3 +76,39 @@ def adaptive_steps(touched, gradient, share, rate, weights, squares, seen):
             squares[w] += g * g
             step = rate / np.sqrt(squares[w])
             weights[w] = (weights[w] - step * g) / (1.0 + step * share[w])
+
+
+@kernel
+def plain_steps(touched, gradient, share, step, weights, seen):
+    """A gradient step on the weights number touched[i], with the penalty ½ Σ share λ² taken at the point stepped to:
+
+        λ ← (λ − step g) / (1 + step share)
+
+    share, seen [W]: the gradient is added to the latter.
+    """
+    for i in range(len(touched)):
+        w, g = touched[i], gradient[i]
+        seen[w] += g
+        weights[w] = (weights[w] - step * g) / (1.0 + step * share[w])
+
+
+@kernel
+def secant_steps(gradient, before, growth, step, moves):
+    """Fahlman's rule for each weight: its last move Δ in `moves` [W] becomes the next one; returns their slope Σ g Δ.
+
+        Δ ← Δ g / (g_before − g), at most `growth` times as long,    Δ ← −step g
+
+    the latter where it has not moved, or where the former would not lead downhill.
+    """
+    slope = 0.0
+    for w in range(len(moves)):
+        g, last = gradient[w], moves[w]
+        fall = before[w] - g
+        move = -step * g
+        if last != 0.0 and fall * last < 0.0:  # the gradient rises along the move: there is a lowest point
+            secant = last * g / fall
+            limit = growth * abs(last)
+            move = min(max(secant, -limit), limit)
+        moves[w] = move
+        slope += g * move
+    return slope

@@ -66,12 +66,14 @@ def _room(shapes, programs, rows, first, last):
 @kernel
 def exact_expectations(
     first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint,
+    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint, share,
 ):  # fmt: skip
     """log Z of each sequence by its contraction program, and expected feature counts.
 
     gradient [weights] and expected [shared cells] are added to, unless `gradient` is empty (then only marginals are
     wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order, or empty.
+    share [S]: what the expectations of each sequence are multiplied by; empty: 1. With neither gradient nor marginals
+    nothing but log Z is computed.
     value, adjoint: room for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
     """
     arena, steps = _room(shapes, programs, rows, first, last)
@@ -82,6 +84,7 @@ def exact_expectations(
     copy_run(log_base, 0, shared, logs)
     log_adjoint = np.zeros(shared)  # expectations of shared tables from sequences computed in log space
     wanted = len(marginals) > 0
+    looked_at = wanted or len(gradient) > 0
     nothing = np.empty(0)
     for s in range(first, last):
         g = rows.shape[s]
@@ -91,6 +94,7 @@ def exact_expectations(
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
         out = marginals[marginal_off[s] : marginal_off[s + 1]] if wanted else nothing
+        root = share[s] if len(share) > 0 else 1.0
         state, total = UNDERFLOW, 0.0
         if base_fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
@@ -98,9 +102,9 @@ def exact_expectations(
             if fits:
                 total, state = forward_linear(a, b, programs, patterns, value, scale)
                 total += shift + shared_peaks(g, shapes, peaks)
-        if state == OK:
+        if state == OK and looked_at:
             adjoint[shared:arena_end] = 0.0
-            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out)
+            backward_linear(a, b, programs, patterns, value, scale, adjoint, state_off, out, root)
             for j in range(shared, local_end):
                 adjoint[j] *= value[j]
         elif state == UNDERFLOW:
@@ -109,10 +113,10 @@ def exact_expectations(
             logs[0] = 0.0
             total = forward_log(a, b, programs, patterns, logs)
             state = OK if total > -np.inf else IMPOSSIBLE
-            if state == OK:
+            if state == OK and looked_at:
                 kept = adjoint[:shared].copy()
                 adjoint[:arena_end] = 0.0
-                backward_log(a, b, programs, patterns, logs, adjoint, state_off, out)
+                backward_log(a, b, programs, patterns, logs, adjoint, state_off, out, root)
                 add_run(adjoint, 0, shared, log_adjoint)
                 copy_run(kept, 0, shared, adjoint)
         status[s] = state

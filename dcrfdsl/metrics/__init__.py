@@ -1,5 +1,6 @@
 """How good predictions are: `evaluate_predictions` on a corpus, `measure` on codes, by the names of `evaluate`."""
 
+from ..data.segments import has_segments
 from .evaluation import (
     METRICS,
     Evaluation,
@@ -12,7 +13,7 @@ from .evaluation import (
     measure,
     unseen_values,
 )
-from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, has_segments, segment_counts, segments_by_type
+from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, segment_counts, segments_by_type
 
 __all__ = [
     "AMBIGUOUS", "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion",

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from ..data.corpus import Corpus, InternedColumn
 from ..data.partial import read_cells
+from ..data.segments import Codes, Offsets, has_segments, split_mark
 from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import Table, did_you_mean
 from ..spec.expressions import Argument, Reference
 from ..spec.model import CallSpec, Label, ModelSpec, Scheme, plain
 from ..spec.schemes import legal_moves, violations
-from .segments import AMBIGUOUS, MISSING, UNSEEN, Codes, Offsets, has_segments, ratio, segment_counts, split_mark
+from .segments import AMBIGUOUS, MISSING, UNSEEN, ratio, segment_counts
 
 __all__ = [
     "METRICS", "Evaluation", "Gold", "Metric", "Values", "confusion", "default_metrics", "encode_gold",

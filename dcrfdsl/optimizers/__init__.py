@@ -1,6 +1,7 @@
 """Optimizers: they see an objective's value and gradient and nothing else. `OPTIMIZERS` is the table of those that run.
 
-To add one: a settings class in `spec.settings`, a file here with a function of the same signature, a line in the table.
+To add one: a settings class in `spec.optimizers`, its lines in `spec.trainable`, a file here with a function of the
+same signature, a line in the table. What a method needs beyond value and gradient is a protocol in `objective`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,14 @@ from typing import Any
 from ..registry import Table
 from .apart import minimise_apart
 from .auto import minimise_auto
+from .cg import minimise_cg
+from .gpd import minimise_gpd
+from .iis import minimise_iis
 from .lbfgs import minimise_lbfgs
 from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
+from .owlqn import minimise_owlqn
+from .quickprop import minimise_quickprop
+from .sgd import minimise_sgd
 
 __all__ = [
     "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch",
@@ -20,5 +27,9 @@ __all__ = [
 ]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(
-    "optimizer", {"lbfgs": minimise_lbfgs, "auto": minimise_auto}
-)
+    "optimizer",
+    {
+        "auto": minimise_auto, "lbfgs": minimise_lbfgs, "owlqn": minimise_owlqn, "cg": minimise_cg,
+        "sgd": minimise_sgd, "gpd": minimise_gpd, "quickprop": minimise_quickprop, "iis": minimise_iis,
+    },
+)  # fmt: skip

@@ -1,7 +1,9 @@
-"""The optimizer that is taken where none is named: a start on batches, then L-BFGS with what it found.
+"""The optimizer that is taken where none is named: OWL-QN for a penalty with corners, the steps that a criterion
+brings with it (the perceptron), else a start on batches, then L-BFGS with what it found.
 
-It stops by the same rule as L-BFGS, at the same optimum. Where the objective has no batches (few sentences; labels that
-are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS alone.
+L-BFGS stops by the same rule as alone, at the same optimum. Where the objective has no batches (few sentences; labels
+that are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS
+alone.
 """
 
 from __future__ import annotations
@@ -9,9 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.settings import AutoOptimizer
-from .lbfgs import Progress, descend
-from .objective import Objective, Outcome, PartedObjective, Watch
+from ..spec.settings import AutoOptimizer, OwlqnSettings
+from .lbfgs import descend
+from .objective import MistakeObjective, Objective, Outcome, PartedObjective, Watch
+from .owlqn import has_corners, minimise_owlqn
+from .perceptron import minimise_perceptron
+from .progress import Progress
 from .start import start_on_batches
 
 __all__ = ["minimise_auto"]
@@ -21,13 +26,18 @@ Floats = NDArray[np.float64]
 
 def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
+    if isinstance(objective, MistakeObjective):
+        return minimise_perceptron(objective, start, watch)
+    if has_corners(objective):
+        own = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
+        return minimise_owlqn(objective, start, own, watch)
     progress = Progress(objective, start, settings, watch)
     curvature = None
     if isinstance(objective, PartedObjective) and settings.epochs > 0 and progress.norm > 0.0:
         curvature = _start(progress, objective, settings)
         if progress.reason:
             return progress.outcome()
-    descend(progress, curvature)
+    descend(progress, settings.memory, curvature)
     return progress.outcome()
 
 

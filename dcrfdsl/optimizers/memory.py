@@ -35,14 +35,17 @@ class PairMemory:
         self._changes = np.zeros((size, num_weights), np.float32)
         # what products are taken with: the newest y, g and the newest s; then y and g bent by the metric
         self._others = np.zeros((3 if curvature is None else 5, num_weights))
+        self.pairs: list[int] = []  # rows in use, oldest first
         self.forget()
 
-    def forget(self) -> None:
-        size = len(self._moves)
-        self.pairs: list[int] = []  # rows in use, oldest first
+    def forget(self) -> bool:
+        """Forgets all pairs; False if there were none."""
+        size, had_pairs = len(self._moves), bool(self.pairs)
+        self.pairs = []
         # [i, j]: s_i · y_j, y_i · y_j, y_i · diag(1/h) y_j of rows i and j
         self._cross, self._plain, self._bent = np.zeros((3, size, size))
         self._is_new = False
+        return had_pairs
 
     @property
     def scaled(self) -> bool:

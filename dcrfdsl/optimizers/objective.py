@@ -9,7 +9,10 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch"]
+__all__ = [
+    "Batches", "CornerObjective", "Iteration", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling",
+    "ScalingObjective", "SeparableObjective", "Watch",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -23,6 +26,15 @@ class Objective(Protocol):
 
     def sharpen(self) -> bool:
         """Computes values more exactly from now on; False if they are as exact as they get."""
+
+
+@runtime_checkable
+class CornerObjective(Objective, Protocol):
+    """An objective part of which is Σ l1 |λ|. Its gradient there is that of one side: l1 sign(λ), 0 in the corner."""
+
+    @property
+    def l1(self) -> Floats | None:
+        """Strengths [W]; None where there is no such part."""
 
 
 class Batches(Protocol):
@@ -48,8 +60,11 @@ class Batches(Protocol):
 class PartedObjective(Objective, Protocol):
     """An objective that comes in batches, that lends its threads, and that knows how far the optimum may be."""
 
-    def batches(self) -> Batches | None:
-        """None where steps on batches would not help."""
+    def batches(self, size: int | None = None) -> Batches | None:
+        """Of `size` sequences each; without it of as many as help a start.
+
+        None where there is no way to have them, or where none are asked for by size and they would not help.
+        """
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         """`task(first, last)` for stretches that make up all weights, in order; the cut depends on the model only."""
@@ -67,6 +82,42 @@ class SeparableObjective(Objective, Protocol):
 
     @property
     def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
+
+
+@runtime_checkable
+class MistakeObjective(PartedObjective, Protocol):
+    """A sum over sequences of how far the best labelling scores above the gold one, and how it is to be trained.
+
+    epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   seed:
+    of the order of sequences.
+    """
+
+    epochs: int
+    average: bool
+    seed: int
+
+
+class Scaling(Protocol):
+    """What iterative scaling needs of a likelihood of features that are not negative."""
+
+    @property
+    def counts(self) -> Floats:
+        """Ê f [W], 0 for features that the gold labels never show."""
+
+    @property
+    def totals(self) -> Floats:
+        """T(x) of each sequence, the largest sum over all labellings of the features that gold labels show."""
+
+    def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+        """For each of `totals`, E f over the sequences of that total: the weights where it is above 0, and it there."""
+
+
+@runtime_checkable
+class ScalingObjective(Objective, Protocol):
+    """A likelihood that iterative scaling can maximise: its gradient is E f − Ê f."""
+
+    def scaling(self) -> Scaling:
+        """DcrfError where the model, the data or the penalty does not allow it."""
 
 
 class Iteration(NamedTuple):

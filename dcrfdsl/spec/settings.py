@@ -3,36 +3,42 @@
 `INFERENCE`, `PRIORS`, `OPTIMIZERS` and `CRITERIA` are the tables that the checker and the rooms below share: a name is
 known if it stands here; whether this version runs it is `runs`. Units: tolerances are absolute for messages
 (normalised to sum 1) and relative for gradients (norm over norm at the start); variances are in weight units squared.
+The classes of priors and optimizers are in `priors` and `optimizers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, create_model
 
 from ..registry import Table
 from .expressions import Frozen
+from .losses import MceSettings
+from .methods import MethodSettings
+from .optimizers import (
+    OPTIMIZERS,
+    AutoOptimizer,
+    CgSettings,
+    GpdSettings,
+    IisSettings,
+    LbfgsSettings,
+    OnlineSettings,
+    OwlqnSettings,
+    QuickpropSettings,
+    SgdSettings,
+    StoppingSettings,
+)
+from .priors import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior, Prior
 
 __all__ = [
-    "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoSettings", "BpSettings", "ExactSettings",
-    "GaussianPrior", "GibbsSettings", "LbfgsSettings", "LikelihoodSettings", "MeanFieldSettings", "MethodSettings",
-    "NoPrior", "TrainSettings", "TrpSettings", "TrwSettings",
+    "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
+    "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "IisSettings",
+    "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior", "MeanFieldSettings", "MethodSettings",
+    "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings", "SgdSettings",
+    "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
-
-
-class MethodSettings(Frozen):
-    """Base: `method` is the name in a template, `runs` tells whether this version can run it.
-
-    `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can be trained.
-    """
-
-    method: ClassVar[str]
-    runs: ClassVar[bool] = True
-    names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
-    methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
-    gives_log_z: ClassVar[bool] = True
 
 
 # inference ------------------------------------------------------------------------------------------------------
@@ -92,111 +98,6 @@ class GibbsSettings(MethodSettings):
     samples: int = Field(default=1000, ge=1)
     burn_in: int = Field(default=100, ge=0)
     thin: int = Field(default=1, ge=1)
-    seed: int = Field(default=0, ge=0)
-
-
-# priors ---------------------------------------------------------------------------------------------------------
-
-
-class NoPrior(MethodSettings):
-    """Maximum likelihood: no penalty."""
-
-    method = "none"
-
-
-class GaussianPrior(MethodSettings):
-    """Penalty ‖λ‖² / 2v (Sutton 2004 §3.3)."""
-
-    method = "gaussian"
-    variance: float = Field(default=10.0, gt=0)
-
-
-class LaplacePrior(MethodSettings):
-    method = "laplace"
-    runs = False
-    scale: float = Field(default=1.0, gt=0)
-
-
-class LphiPrior(MethodSettings):
-    method = "lphi"
-    runs = False
-    phi: float = Field(default=2.0, ge=1)
-    C: float = Field(default=1.0, gt=0)
-
-
-class ElasticNetPrior(MethodSettings):
-    method = "elastic_net"
-    runs = False
-    l1: float = Field(default=0.0, ge=0)
-    l2: float = Field(default=0.0, ge=0)
-
-
-# optimizers -----------------------------------------------------------------------------------------------------
-
-
-class LbfgsSettings(MethodSettings):
-    """Limited-memory BFGS; stops at ‖g‖/‖g₀‖ < `tolerance`."""
-
-    method = "lbfgs"
-    memory: int = Field(default=7, ge=1, le=100)
-    tolerance: float = Field(default=1e-5, gt=0, lt=1)
-    max_iterations: int = Field(default=1000, ge=1)
-
-
-class OwlqnSettings(LbfgsSettings):
-    method = "owlqn"
-    runs = False
-
-
-class _Planned(MethodSettings):
-    """A method of a later version: read, kept, and refused by name when it would have to run."""
-
-    runs = False
-    epochs: int | None = None
-    rate: float | None = None
-    tolerance: float | None = None
-    max_iterations: int | None = None
-    seed: int | None = None
-
-
-class SgdSettings(_Planned):
-    method = "sgd"
-
-
-class SagSettings(_Planned):
-    method = "sag"
-
-
-class CgSettings(_Planned):
-    method = "cg"
-
-
-class QuickpropSettings(_Planned):
-    method = "quickprop"
-    mu: float = Field(default=1.75, gt=1)
-    online: int = Field(default=10, ge=0)
-
-
-class GpdSettings(_Planned):
-    method = "gpd"
-
-
-class IisSettings(_Planned):
-    method = "iis"
-    algorithm: Literal["S", "T"] = "T"
-
-
-class AutoOptimizer(LbfgsSettings):
-    """The optimizer that fits the criterion: L-BFGS, where it helps after a start by AdaGrad on batches of sentences.
-
-    `epochs`: passes of the start over the data, `rate`: about how far a weight moves in its first step, `seed`: of the
-    order of batches.
-    """
-
-    method = "auto"
-    memory: int = Field(default=20, ge=1, le=100)
-    epochs: int = Field(default=3, ge=0)
-    rate: float = Field(default=0.5, gt=0)
     seed: int = Field(default=0, ge=0)
 
 
@@ -302,14 +203,24 @@ class RescaleSettings(MethodSettings):
     per: Literal["clique", "label", "source", "piece"] = "clique"
 
 
+class PerceptronSettings(MethodSettings):
+    """How far the best labelling scores above the gold one; trained by the steps of the perceptron (Collins 2002).
+
+    `epochs`: passes over the data; `average`: whether the mean of the weights after each sequence is kept, which errs
+    less on other data, or the last ones.
+    """
+
+    method = "perceptron"
+    epochs: int = Field(default=10, ge=1)
+    average: bool = True
+
+
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
 _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "marginal": (),
     "exponential": ("weight",),
     "adaboost": ("rounds", "max_step", "tolerance", "update"),
     "hmsvm": ("C", "slack", "loss", "tolerance"),
-    "perceptron": ("epochs", "average", "vote"),
-    "mce": ("loss", "psi", "gamma", "smoothing", "normalise", "measure"),
     "hmm": ("order", "overlapping", "smoothing"),
     "induce": (),
 }
@@ -337,29 +248,13 @@ INFERENCE: Table[type[MethodSettings]] = Table(
         "forward_backward": "exact",
     },
 )
-PRIORS: Table[type[MethodSettings]] = Table(
-    "prior",
-    {s.method: s for s in (NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior)},
-    {"l2": "gaussian", "l1": "laplace", "ridge": "gaussian", "lasso": "laplace"},
-)
-OPTIMIZERS: Table[type[MethodSettings]] = Table(
-    "optimizer",
-    {
-        s.method: s
-        for s in (
-            AutoOptimizer, LbfgsSettings, OwlqnSettings, SgdSettings, SagSettings, CgSettings, QuickpropSettings,
-            GpdSettings, IisSettings,
-        )
-    },
-    {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis"},
-)  # fmt: skip
 CRITERIA: Table[type[MethodSettings]] = Table(
     "training criterion",
     {
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings,
+            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},

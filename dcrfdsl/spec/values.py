@@ -155,7 +155,11 @@ class _Reader:
     def method(self, table: Table[type[MethodSettings]], call: CallSpec, path: Path) -> MethodSettings | None:
         """The settings of one method of `table`; None after a complaint."""
         settings = self._entry(table, call, path)
-        return None if settings is None else self._fill(settings, call.name, self._given(call, path), path, table)
+        if settings is None:
+            return None
+        names = {settings.names: self._names(call, path)} if settings.names else {}
+        given = self._given(call, path, positional=bool(settings.names))
+        return self._fill(settings, call.name, given, path, table, found=names)
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dcrfdsl.assembly import assemble
 from dcrfdsl.cli.inputs import data_statement
-from dcrfdsl.criteria import Likelihood
+from dcrfdsl.criteria import Likelihood, Penalty
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
@@ -120,7 +120,7 @@ def objective(source: str, corpus: Corpus, *, threads: int, method: str | None =
     binder = Binder(problem.graph, parameters, programs=entry.programs)
     data = binder.bind(problem.rows, corpus.sentence_off, problem.relations).packed(bundled=True)
     precision = np.full(parameters.num_weights, 0.2)
-    return Likelihood(data, entry.build(data, settings), counts, precision, Workers(threads))
+    return Likelihood(data, entry.build(data, settings), counts, Penalty(precision), Workers(threads))
 
 
 def _with_method(source: str, method: str) -> Resolved:

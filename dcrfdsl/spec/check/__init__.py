@@ -18,8 +18,10 @@ from . import (
     graph,
     hidden,
     lexicons,
+    losses,
     names,
     not_yet,
+    optimizers,
     pieces,
     places,
     regexes,
@@ -54,6 +56,8 @@ RULES: tuple[Rule, ...] = (
     *training.RULES,
     *pieces.RULES,
     *not_yet.RULES,
+    *optimizers.RULES,
+    *losses.RULES,
 )
 
 

@@ -126,7 +126,8 @@ _MEANING: dict[str, tuple[str, str]] = {
     "bad-setting": ("The value is of the wrong kind or out of range.", "The message says what is expected."),
     "idle-setting": (
         "The setting changes nothing here.",
-        "Remove it, or give the clique named positions and a `where`.",
+        "Remove it. What is about joined positions needs named positions and a `where`; a prior needs a criterion with "
+        "a penalty.",
     ),
     "bad-argument": ("An argument is missing, one too many, or of the wrong kind.", "The message shows the usage."),
     "bad-regex": (
@@ -279,6 +280,27 @@ _MEANING: dict[str, tuple[str, str]] = {
     "no-log-z": (
         "Training compares the gold labelling with Z, the sum over all of them; samples do not tell how large it is.",
         "Train with another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
+    ),
+    "loss-settings": (
+        "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
+        "`loss = sequence` takes every `psi`, `measure` and `smoothing`; segments need `psi = inf` and `sigmoid`.",
+    ),
+    "needs-exact": (
+        "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out.",
+        "Write `infer = exact` in the stage, or `psi = inf`, which compares the best labellings.",
+    ),
+    "cannot-train": (
+        "The optimizer needs something that the criterion does not give: the gradient of single sequences, or counts.",
+        "Take one that the message names; `optimizer = auto` is one that fits.",
+    ),
+    "prior-not-treated": (
+        "The optimizer needs a penalty of another kind: no penalty at all, a quadratic one, or one without corners.",
+        "A penalty with a corner at zero needs `owlqn`; `optimizer = auto` takes it. `iis` needs `prior = none`.",
+    ),
+    "cannot-scale": (
+        "Iterative scaling needs exact expectations, features that are not negative and that the data shows, the label "
+        "of every token, and no prior.",
+        "Train by `lbfgs`, or change what the message names.",
     ),
     "not-yet": (
         "The language has this, and this version of the program does not run it.",

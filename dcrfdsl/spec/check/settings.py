@@ -12,13 +12,13 @@ from typing import Any
 from ...errors import DcrfError, Diagnostic
 from ...registry import Table, did_you_mean
 from ..expressions import Number
-from ..model import CallSpec, Cardinality, Enumerated, Learned, ModelSpec, Scheme
+from ..model import CallSpec, Cardinality, Enumerated, Learned, Scheme
 from ..model import Label as LabelSpec
 from ..options import shown
 from ..schemes import SCHEMES
 from ..values import DEFAULT_STAGE, decoding, inference_settings, stage_settings
 from .context import Context, Rule, a, listed
-from .stages import running_stages
+from .stages import running_stages, unchained
 
 __all__ = ["RULES"]
 
@@ -34,14 +34,10 @@ def inference(context: Context) -> Iterator[Diagnostic]:
 
 def stages(context: Context) -> Iterator[Diagnostic]:
     """The stages that run; a broken chain (`training`) must not hide what they say."""
-    loose = _unchained(context.spec)
+    loose = unchained(context.spec)
     for n in running_stages(context):
         label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
         yield from _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
-
-
-def _unchained(spec: ModelSpec) -> ModelSpec:
-    return spec.model_copy(update={"stages": tuple(s.model_copy(update={"after": None}) for s in spec.stages)})
 
 
 def _problems(read: Callable[[], Any]) -> Iterator[Diagnostic]:

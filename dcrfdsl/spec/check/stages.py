@@ -5,9 +5,10 @@ Not here: what is wrong with a stage.
 
 from __future__ import annotations
 
+from ..model import ModelSpec
 from .context import Context
 
-__all__ = ["running_stages"]
+__all__ = ["running_stages", "unchained"]
 
 
 def running_stages(context: Context) -> tuple[int, ...]:
@@ -23,3 +24,8 @@ def running_stages(context: Context) -> tuple[int, ...]:
         before = stages[at].after
         at = by_label.get(before) if before is not None else None
     return tuple(reversed(chain))
+
+
+def unchained(spec: ModelSpec) -> ModelSpec:
+    """The same stages, none after another: what is wrong with the chain must not hide what a stage says."""
+    return spec.model_copy(update={"stages": tuple(s.model_copy(update={"after": None}) for s in spec.stages)})

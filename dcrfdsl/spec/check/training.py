@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ...errors import DcrfError, Diagnostic
 from ...registry import Table
 from ..convert import as_call
-from ..expressions import Apply, Argument, Here, Reference
+from ..expressions import Argument, Here, Reference
 from ..model import CallSpec, Label
 from ..schemes import SCHEMES
 from ..settings import INFERENCE
@@ -19,9 +19,8 @@ from ..spans import Path
 from ..values import stage_chain
 from .context import COLUMN, Context, Rule, a, listed
 from .stages import running_stages
-from .walk import nodes
 
-__all__ = ["METRICS", "RULES"]
+__all__ = ["METRICS", "RULES", "needs_segments", "not_measurable"]
 
 METRICS: Table[tuple[str, ...]] = Table(
     "metric",
@@ -129,12 +128,12 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
             message = f"`{call.name}` takes the name of {a(kind)}"
             yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
         elif context.named(value.name, kind) is None:
-            yield from _not_measurable(context, call.name, value.name, kind, at)
+            yield from not_measurable(context, call.name, value.name, kind, at)
         elif call.name == "segments":
-            yield from _segments(context, value.name, at, "segments")
+            yield from needs_segments(context, value.name, at, "segments")
 
 
-def _not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
+def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
     entry = context.named(name)
     if context.may_be_lost(name):
         return
@@ -152,27 +151,7 @@ def _not_measurable(context: Context, metric: str, name: str, kind: str, at: Pat
     yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
 
 
-def fscore_labels(context: Context) -> Iterator[Diagnostic]:
-    """`loss = fscore(y)` of a running stage counts segments."""
-    for n in running_stages(context):
-        for stage in context.spec.stages[n : n + 1]:
-            for s, setting in enumerate(stage.criterion.settings):
-                for path, node in nodes(setting.value, ("stages", n, "criterion", "settings", s, "value")):
-                    if isinstance(node, Apply) and node.function == "fscore":
-                        yield from _fscore(context, node, path)
-
-
-def _fscore(context: Context, call: Apply, path: Path) -> Iterator[Diagnostic]:
-    for n, argument in enumerate(call.arguments):
-        at = (*path, "arguments", n, "value")
-        if isinstance(argument.value, Reference):
-            if context.named(argument.value.name, "label"):
-                yield from _segments(context, argument.value.name, at, "fscore")
-            else:
-                yield from _not_measurable(context, "fscore", argument.value.name, "label", at)
-
-
-def _segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
+def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
     """Legal when every state is O or B-, I-, E-, S- and a type, declared or learned."""
     entry = context.named(name, "label")
     assert entry is not None and isinstance(entry.entry, Label)
@@ -195,4 +174,4 @@ def _is_segment_state(state: str) -> bool:
     return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
 
 
-RULES: tuple[Rule, ...] = (stage_names, pieces, log_z, metrics, fscore_labels)
+RULES: tuple[Rule, ...] = (stage_names, pieces, log_z, metrics)

@@ -1,0 +1,52 @@
+"""What every way to count errors gives: Σ ℓ and its gradient, of what is right and of what is falsely found."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...inference import RunStatus
+
+__all__ = ["Counted", "Counter", "Rivals"]
+
+Floats = NDArray[np.float64]
+
+
+class Counted(NamedTuple):
+    """missed: Σ weight · ℓ of the stretches that are judged, with its gradient [W].   false: Σ ℓ of the false segments,
+    with its gradient [W].
+    """
+
+    missed: float
+    false: float
+    gradient: Floats
+    false_gradient: Floats
+
+
+class Counter(Protocol):
+    """Counts the errors of a data set at some weights."""
+
+    approximate: bool
+
+    @property
+    def status(self) -> RunStatus:
+        """How inference ended, over all calls."""
+
+    @property
+    def num_stretches(self) -> int: ...
+
+    def count(self, weights: Floats) -> Counted:
+        """The smooth counts at weights [W]."""
+
+
+class Rivals(Protocol):
+    """Finds the best labelling of each sentence other than the known one."""
+
+    @property
+    def status(self) -> RunStatus:
+        """How decoding ended, over all calls."""
+
+    def best_wrong(self, weights: Floats) -> NDArray[np.int32]:
+        """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""

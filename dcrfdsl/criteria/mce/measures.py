@@ -1,0 +1,110 @@
+"""What is made of smooth counts of errors: a sum, or a measure of right and wrong segments, with its derivatives.
+
+Not here: the counts. To add a measure: a settings class in `spec.losses`, a class here, a line in `MEASURES`; it gets
+TP, FP and FN of the whole training set and gives its value and what changes with ℓ of one segment.
+Source: Suzuki, McDermott & Isozaki 2006 §4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from ...registry import Table
+from ...spec.losses import MceSettings
+
+__all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "Precision", "Recall"]
+
+
+class Counts(NamedTuple):
+    """Smooth counts over the training set. stretches: right ones there are; missed: Σ ℓ of them (FN); false: Σ ℓ of
+    the segments of the best wrong labellings that are no right ones (FP).
+    """
+
+    stretches: int
+    missed: float
+    false: float
+
+    @property
+    def found(self) -> float:
+        """TP."""
+        return self.stretches - self.missed
+
+
+class Measured(NamedTuple):
+    """A value to be made small, and its derivatives by ℓ of a right stretch and by ℓ of a false segment."""
+
+    value: float
+    by_missed: float
+    by_false: float
+
+
+class Measure(Protocol):
+    @property
+    def needs_false(self) -> bool:
+        """Whether false segments count."""
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether its derivatives depend on the counts."""
+
+    def __call__(self, counts: Counts) -> Measured: ...
+
+
+@dataclass(frozen=True)
+class ErrorRate:
+    """Σ ℓ (eq. 10 without its constant 1/N)."""
+
+    needs_false: bool = False
+    is_ratio: bool = False
+
+    def __call__(self, counts: Counts) -> Measured:
+        return Measured(counts.missed, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Fscore:
+    """(γ² FN + FP) / ((γ² + 1) TP) (eq. 16)."""
+
+    gamma: float
+    needs_false: bool = True
+    is_ratio: bool = True
+
+    def __call__(self, counts: Counts) -> Measured:
+        square = self.gamma**2
+        above, below = square * counts.missed + counts.false, (square + 1.0) * counts.found
+        return Measured(above / below, square / below + (square + 1.0) * above / below**2, 1.0 / below)
+
+
+@dataclass(frozen=True)
+class Precision:
+    """FP / TP."""
+
+    needs_false: bool = True
+    is_ratio: bool = True
+
+    def __call__(self, counts: Counts) -> Measured:
+        return Measured(counts.false / counts.found, counts.false / counts.found**2, 1.0 / counts.found)
+
+
+@dataclass(frozen=True)
+class Recall:
+    """FN / TP."""
+
+    needs_false: bool = False
+    is_ratio: bool = True
+
+    def __call__(self, counts: Counts) -> Measured:
+        found = counts.found
+        return Measured(counts.missed / found, 1.0 / found + counts.missed / found**2, 0.0)
+
+
+MEASURES: Table[Callable[[MceSettings], Measure]] = Table(
+    "measure of segments",
+    {
+        "fscore": lambda settings: Fscore(settings.gamma),
+        "precision": lambda settings: Precision(),
+        "recall": lambda settings: Recall(),
+    },
+)

@@ -1,0 +1,126 @@
+"""The best labelling of each sentence other than the known one, on the label variables that a loss looks at.
+
+Exactly by decoding the graph without the known labelling (`graph.differing`). On loops with messages: the best one
+found; where that is the known one, it is decoded again with the likeliest other state of some variable held fast.
+Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: what is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.differing import differing_graph, differing_rows
+from ...graph.steering import ANY, only
+from ...inference import METHODS, Binder, BoundData, Expectations, RunStatus
+from ...inference.steering import Orders, Steering
+from ...spec.settings import ExactSettings
+from ..supervision import Inference, Supervision
+
+__all__ = ["ExactRivals", "OrderedRivals", "differing_data"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+RUNS = 16
+
+
+def differing_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+    """The training data without the known labellings, packed, with contraction programs."""
+    graph = differing_graph(given.graph, looked_at, len(given.rows))
+    rows = (*given.rows, *differing_rows(given.graph, given.gold, looked_at))
+    binder = Binder(graph, given.parameters, programs=True)
+    return binder.bind(rows, given.sentence_off, given.relations).packed(bundled=True)
+
+
+class ExactRivals:
+    """Exact, on every graph that `exact` can do."""
+
+    def __init__(self, data: BoundData, width: int, settings: ExactSettings, given: Supervision):
+        """data: see `differing_data`.   width: variables of a position in the model."""
+        self._data, self._width, self._workers = data, width, given.workers
+        self._method = METHODS["exact"].build(data, settings)
+        self.status = RunStatus()
+
+    def best_wrong(self, weights: Floats) -> Codes:
+        """See `Rivals.best_wrong`."""
+        data, method = self._data, self._method
+        labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+        out, potentials = Expectations.empty(data), data.potentials(weights)
+        self._workers.map(lambda first, last: method.decode(potentials, first, last, out, labelling), data.chunks(RUNS))
+        impossible = out.summary().impossible  # no other labelling: nothing can go wrong there
+        self.status = self.status + RunStatus(graphs=data.num_sequences)
+        found = labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
+        for s in impossible:
+            found[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+        return found
+
+
+class OrderedRivals:
+    """By any method; as good as that is."""
+
+    def __init__(self, steering: Steering, given: Supervision, looked_at: Sequence[int], inference: Inference):
+        self._steering, self._given, self._looked_at = steering, given, tuple(looked_at)
+        self._data = given.bind(programs=METHODS[inference.name].programs)
+        self._method = inference.build(self._data)
+
+    @property
+    def status(self) -> RunStatus:
+        """How decoding ended, over all calls."""
+        return self._steering.status
+
+    def best_wrong(self, weights: Floats) -> Codes:
+        """See `Rivals.best_wrong`."""
+        off, gold = self._given.sentence_off, self._given.gold.codes
+        count, labels = len(off) - 1, self._given.graph.num_labels
+        free = np.full((labels, int(off[-1])), ANY, np.int32)
+        found = self._decode(weights, Orders(np.arange(count), free))
+        same = np.ones(count, np.bool_)
+        for variable in self._looked_at:
+            known = gold[variable] >= 0
+            differs = known & (found[variable] != gold[variable]) & (found[variable] >= 0)
+            same[np.searchsorted(off, np.flatnonzero(differs), side="right") - 1] = False
+        again = np.flatnonzero(same & (np.diff(off) > 0))
+        if not len(again):
+            return found
+        orders = self._likeliest_others(weights, again)
+        others = self._decode(weights, orders)
+        at = 0
+        for s in again.tolist():
+            length = int(off[s + 1] - off[s])
+            found[:, off[s] : off[s + 1]] = others[:, at : at + length]
+            at += length
+        return found
+
+    def _decode(self, weights: Floats, orders: Orders) -> Codes:
+        result = self._steering.decode(weights, orders)
+        return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
+
+    def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> Orders:
+        """For each of some sentences: the state other than the known one that has the largest marginal."""
+        data, method, given = self._data, self._method, self._given
+        out = Expectations.empty(data, marginals=True, approximate=method.approximate)
+        potentials, nothing = data.potentials(weights), np.zeros(0)
+        given.workers.map(
+            lambda first, last: method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard))),
+            data.chunks(RUNS),
+        )
+        cards = given.graph.cards
+        marginals = out.marginals.reshape(-1, sum(cards))
+        starts = np.cumsum([0, *cards])
+        best = np.full((len(self._looked_at), len(marginals)), -1.0)
+        state = np.zeros(best.shape, np.int32)
+        for n, variable in enumerate(self._looked_at):
+            own = marginals[:, starts[variable] : starts[variable + 1]].copy()
+            known = given.gold.codes[variable] >= 0
+            own[known, given.gold.codes[variable][known]] = -1.0
+            best[n], state[n] = np.where(known, own.max(axis=1), -1.0), own.argmax(axis=1)
+        off, blocks = given.sentence_off, []
+        for s in sentences.tolist():
+            part = best[:, off[s] : off[s + 1]]
+            n, t = divmod(int(part.argmax()), part.shape[1])
+            codes = np.full((given.graph.num_labels, part.shape[1]), ANY, np.int32)
+            codes[self._looked_at[n], t] = only(state[n, off[s] + t])
+            blocks.append(codes)
+        return Orders(sentences, np.concatenate(blocks, axis=1))

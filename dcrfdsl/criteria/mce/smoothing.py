@@ -1,0 +1,35 @@
+"""Smooth counts of errors ℓ(d) and their slopes, over arrays (Suzuki 2006 eq. 8)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.rivals import LARGEST, LOGISTIC, SIGMOID, Smoothing
+from ...spec.losses import LogisticSmoothing, MceSettings, SmoothingSettings
+
+__all__ = ["smoothed", "smoothing_of"]
+
+Floats = NDArray[np.float64]
+
+
+def smoothing_of(settings: MceSettings) -> Smoothing:
+    """The kernels' form; β is −α where d is a ratio (1 where nothing is better), else 0, unless it is given."""
+    own = settings.smoothing
+    assert isinstance(own, SmoothingSettings)
+    usual = -own.alpha if settings.measure == "ratio" else 0.0
+    kind = LOGISTIC if isinstance(own, LogisticSmoothing) else SIGMOID
+    return Smoothing(kind, own.alpha, usual if own.beta is None else own.beta, settings.measure == "ratio")
+
+
+def smoothed(smoothing: Smoothing, d: Floats) -> tuple[Floats, Floats]:
+    """ℓ(d) and ℓ'(d), elementwise; 0 where d is -inf."""
+    inner = np.ones_like(d)
+    if smoothing.of_ratio:
+        d = inner = np.exp(np.minimum(d, LARGEST))
+    z = smoothing.alpha * d + smoothing.beta
+    small = np.exp(-np.abs(z))
+    sigmoid = np.where(z >= 0.0, 1.0 / (1.0 + small), small / (1.0 + small))
+    if smoothing.kind == SIGMOID:
+        return sigmoid, inner * smoothing.alpha * small / (1.0 + small) ** 2
+    return (np.maximum(z, 0.0) + np.log1p(small)) / smoothing.alpha, inner * sigmoid

@@ -1,0 +1,76 @@
+"""What iterative scaling needs of the likelihood: feature totals, and expectations by total (Lafferty 2001 §4).
+
+    T(x) = max_y Σ_k f_k(y, x)        a_{k,t} = Σ over sequences with T(x) = t of E f_k
+
+The total of a labelling is its score where every weight is 1, so that the best labelling under these weights has the
+largest. Every feature that is scaled counts, biases and those of START and STOP as well; features that the gold labels
+never show are not scaled. Not here: the updates (`optimizers.iis`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DcrfError, Diagnostic
+from ..inference.methods import Expectations, SequenceMethod, Workers
+from ..inference.potentials import BoundData
+from ..kernels.packed import collect_gradient
+from ..kernels.tables import add_bias_gradient
+
+__all__ = ["LikelihoodScaling"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class LikelihoodScaling:
+    """Features of a data set of which every label is known, under exact inference.
+
+    counts [W]: Ê f.   build: inference on a data set.   DcrfError where a feature is negative.
+    """
+
+    def __init__(self, data: BoundData, build: Callable[[BoundData], SequenceMethod], counts: Floats, workers: Workers):
+        if (data.rows.value < 0.0).any():
+            message = "`iis` needs features that are not negative, and the data has negative numbers"
+            raise DcrfError(Diagnostic("cannot-scale", message, help="shift the column, or train by `lbfgs`"))
+        self.counts, self.workers = counts, workers
+        self._cell_of = data.cell_of_weight()
+        self.totals = self._largest_totals(data, build(data))
+        self._order = np.argsort(self.totals, kind="stable")  # so that those of one total are one run
+        self.data = data.only(self._order)
+        self.method = build(self.data)
+
+    def _largest_totals(self, d: BoundData, decoder: SequenceMethod) -> Floats:
+        potentials = d.potentials((self.counts > 0.0).astype(float))
+        out, labelling = Expectations.empty(d), np.zeros(int(d.labelling_off[-1]), np.int32)
+        self.workers.map(lambda first, last: decoder.decode(potentials, first, last, out, labelling), d.chunks(16))
+        # totals of indicators are whole numbers, which sums of exponents and logarithms miss by a little
+        rounded = np.round(out.log_z, 9)
+        return np.where(np.isfinite(rounded), rounded, 0.0)
+
+    def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
+        """See `optimizers.objective.Scaling`."""
+        d = self.data
+        potentials = d.potentials(weights)
+        nothing, ascending = np.zeros(d.num_weights), self.totals[self._order]
+
+        def expectation(first: int, last: int) -> list[tuple[Ints, Floats]]:
+            found = []
+            for total in totals[first:last].tolist():
+                out, partial, expected = Expectations.empty(d), d.partial_gradients(1), np.zeros(len(d.hard))
+                begin, end = np.searchsorted(ascending, [total, np.nextafter(total, np.inf)]).tolist()
+                self.method.expectations(potentials, begin, end, out, partial[0], expected)
+                d.pass_on(partial[0])
+                gradient = np.empty(d.num_weights)
+                collect_gradient(0, len(gradient), partial, self._cell_of, nothing, nothing, nothing, gradient)
+                add_bias_gradient(d.bindings, expected, gradient)
+                own = np.flatnonzero(gradient > 0.0)
+                found.append((own, gradient[own]))
+            return found
+
+        cuts = list(itertools.pairwise(np.unique(np.linspace(0, len(totals), 17).astype(int)).tolist()))
+        return [part for run in self.workers.map(expectation, cuts) for part in run]

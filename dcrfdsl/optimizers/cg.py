@@ -1,0 +1,70 @@
+"""Nonlinear conjugate gradients by Polak and Ribière, with restarts. Its history is one direction, so that it needs
+less memory than L-BFGS, and more passes.
+
+    d ← −g + β d_before,    β = max(0, g · (g − g_before) / ‖g_before‖²)
+
+It begins anew along −g where d does not lead downhill, and where two gradients in a row are far from orthogonal
+(Powell). Source: Nocedal & Wright, "Numerical optimization", §5.2. Not here: the search along d (`line_search`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.descent import dot
+from ..spec.settings import CgSettings
+from .line_search import ROUNDING, line_search
+from .objective import Objective, Outcome, Watch
+from .progress import Progress, norm_of
+
+__all__ = ["minimise_cg"]
+
+Floats = NDArray[np.float64]
+FLATTENING = 0.1  # of the slope by a line search, up and down: conjugate directions need an end close to the bottom
+SIMILAR = 0.2  # of the gradient's square: more than this in common with the one before means a restart
+
+
+class _Ray:
+    """The last direction and what is kept of the point that it began at."""
+
+    def __init__(self) -> None:
+        self.direction: Floats = np.zeros(0)
+        self.gradient: Floats = np.zeros(0)
+        self.fall = 0.0  # −slope · step of the last search
+
+    def forget(self) -> bool:
+        had_one = len(self.direction) > 0
+        self.direction = np.zeros(0)
+        return had_one
+
+
+def minimise_cg(objective: Objective, start: Floats, settings: CgSettings, watch: Watch) -> Outcome:
+    """Minimises from `start` [W]."""
+    progress, last = Progress(objective, start, settings, watch), _Ray()
+    progress.run(lambda: _iterate(progress, last), last.forget)
+    return progress.outcome()
+
+
+def _iterate(progress: Progress, last: _Ray) -> bool:
+    """One iteration; False if no better point was found."""
+    gradient = progress.gradient
+    square = float(dot(gradient, gradient))
+    direction, slope, step = -gradient, -square, min(1.0, 1.0 / progress.norm)
+    if len(last.direction):
+        common = float(dot(gradient, last.gradient))
+        factor = max(0.0, (square - common) / float(dot(last.gradient, last.gradient)))
+        bent = factor * last.direction - gradient
+        bent_slope = float(dot(gradient, bent))
+        if abs(common) < SIMILAR * square and bent_slope < 0.0:
+            direction, slope = bent, bent_slope
+        step = last.fall / -slope
+    progress.is_flat = -slope * step <= 10.0 * ROUNDING * abs(progress.value)
+    found = line_search(progress, direction, slope, step, flattening=FLATTENING, steepest=FLATTENING)
+    if found is None:
+        return False
+    weights, value, new_gradient = found
+    taken = norm_of(weights - progress.weights) / norm_of(direction)
+    last.direction, last.gradient, last.fall = direction, gradient, -slope * taken
+    progress.accept(weights, value, new_gradient)
+    return True

@@ -1,0 +1,40 @@
+"""Generalised probabilistic descent: a step after each sequence, whose size falls linearly to 0 over all passes.
+
+    η_t = η_0 (1 − t / T),    T = passes · N
+
+Source: Juang & Katagiri, "Discriminative learning for minimum error classification" (1992); before Quickprop in Suzuki
+2006 §5.1. Not here: the steps (`online`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spec.settings import GpdSettings
+from .objective import Objective, Outcome, Watch
+from .online import Passes
+
+__all__ = ["go_down", "minimise_gpd"]
+
+Floats = NDArray[np.float64]
+
+
+def go_down(passes: Passes, epochs: int, rate: float | None) -> None:
+    """All passes, or those until `watch` asks to stop."""
+    first, total = passes.rate(rate), epochs * passes.batches.count
+    for _ in range(epochs):
+        passes.go(lambda t: first * (1.0 - t / total))
+        if passes.is_stopped:
+            return
+
+
+def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, watch: Watch) -> Outcome:
+    """Descends from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed on the
+    way, at weights that were moving. No rule says that it has converged: its steps become 0. Deterministic by its seed.
+    """
+    passes = Passes(objective, start, settings.seed, watch)
+    go_down(passes, settings.epochs, settings.rate)
+    if passes.is_stopped:
+        return passes.outcome(False, "stopped on request")
+    return passes.outcome(False, f"the steps fell to 0 in {settings.epochs} passes")

@@ -1,0 +1,67 @@
+"""The search along a ray that methods with a direction share: conditions of Wolfe, by interpolation and bisection.
+
+Source: Nocedal & Wright, "Numerical optimization", §3.1 and §3.5. Not here: directions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.descent import dot
+from .progress import Progress
+
+__all__ = ["DECREASE", "MOST_TRIALS", "NOISE", "ROUNDING", "Point", "line_search"]
+
+Floats = NDArray[np.float64]
+Point = tuple[Floats, float, Floats]  # weights, value and gradient there
+DECREASE, FLATTENING = 1e-4, 0.9  # the conditions of Wolfe
+MOST_TRIALS = 30  # of a line search
+NOISE = 1e-15  # relative changes of the objective that mean nothing
+ROUNDING = 1e-12  # relative changes that may be errors of summation; slopes are trusted there
+
+
+def line_search(
+    progress: Progress,
+    direction: Floats,
+    slope: float,
+    step: float,
+    *,
+    flattening: float = FLATTENING,
+    steepest: float = np.inf,
+) -> Point | None:
+    """A point on the ray that satisfies the weak conditions of Wolfe, by interpolation and bisection; the strong ones
+    where the slope there may be `steepest` times the one at the start, upwards.
+
+    slope: of the ray at its start.   step: the first that is tried.   None if there is no such point; one that is lower
+    at least, if that is all that was found.
+    """
+    low, high, low_slope = 0.0, np.inf, slope
+    lower: Point | None = None
+    for _ in range(MOST_TRIALS):
+        weights = progress.weights + step * direction
+        value, gradient = progress.evaluate(weights)
+        rise, end_slope = value - progress.value, float(dot(gradient, direction))
+        fits = rise <= DECREASE * step * slope
+        if progress.is_flat and abs(rise) <= ROUNDING * abs(progress.value):
+            fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # the approximate condition of Hager and Zhang (2005)
+        if not fits:
+            high = step
+            # the parabola through both values and the slope, kept away from the ends
+            bottom = -0.5 * slope * step**2 / (rise - slope * step) if np.isfinite(rise) else 0.0
+            step = min(max(bottom, low + 0.1 * (high - low)), low + 0.5 * (high - low))
+        else:
+            if lower is None or value < lower[1]:
+                lower = (weights, value, gradient)
+            if end_slope > -steepest * slope:  # beyond the lowest point: to where the secant of the slopes is level
+                high = step
+                level = low + (step - low) * low_slope / (low_slope - end_slope)
+                step = min(max(level, low + 0.1 * (high - low)), high - 0.1 * (high - low))
+                continue
+            if end_slope >= flattening * slope:
+                return weights, value, gradient
+            low, low_slope = step, end_slope
+            step = 2.0 * step if high == np.inf else 0.5 * (low + high)
+        if -slope * step <= NOISE * abs(progress.value):
+            break
+    return lower

@@ -1,0 +1,140 @@
+"""Steps after each sequence: what stochastic gradient descent and generalised probabilistic descent share.
+
+    λ ← λ − η_t (∂f_i/∂λ + ∂P_i/∂λ)        for the loss f_i of one sequence and its share P_i of the penalty
+
+A weight's penalty is shared out evenly among the sequences in which it can have a gradient (1/N of it each, for one
+that all of them have), so that a step touches no other weights; the shares add up to the whole. P_i is taken at the
+point that is stepped to, which keeps long steps stable. Not here: how η_t falls (`sgd`, `gpd`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DcrfError, Diagnostic
+from ..kernels.descent import dot, plain_steps
+from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
+from .progress import norm_of
+
+__all__ = ["Passes", "best_rate", "comes_in_sequences", "one_by_one"]
+
+Floats = NDArray[np.float64]
+Order = NDArray[np.int64]
+SAMPLE = 1000  # sequences on which a rate is tried
+FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
+
+
+def one_by_one(objective: Objective) -> Batches:
+    """The sequences of an objective. DcrfError where it does not come in sequences."""
+    found = objective.batches(1) if isinstance(objective, PartedObjective) else None
+    if found is None:
+        message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
+        raise DcrfError(Diagnostic("no-single-sequences", message, help="train by `lbfgs`"))
+    return found
+
+
+def comes_in_sequences(objective: Objective) -> bool:
+    """Whether steps after single sequences can be made."""
+    return isinstance(objective, PartedObjective) and objective.batches(1) is not None
+
+
+class Passes:
+    """Passes over single sequences. `weights` [W] is where they have come to; `watch` is called after each."""
+
+    def __init__(self, objective: Objective, start: Floats, seed: int, watch: Watch):
+        self.objective, self.batches, self.watch = objective, one_by_one(objective), watch
+        self.begun = time.perf_counter()
+        self.generator = np.random.default_rng(seed)
+        self.weights = start.copy()
+        self.count, self.evaluations, self.steps = 0, 0, 0
+        self.is_stopped = False
+
+    def rate(self, rate: float | None) -> float:
+        """The rate that is asked for, or one that is found on a sample."""
+        if rate is not None:
+            return rate
+        found, passes = best_rate(self.batches, self.weights, self.generator)
+        self.evaluations += passes
+        return found
+
+    def go(self, step_of: Callable[[int], float]) -> float:
+        """One pass in random order; `step_of` gives the size of each step by its number. Returns the objective summed
+        as the pass came by the sequences.
+        """
+        batches, seen = self.batches, np.zeros_like(self.weights)
+        order = self.generator.permutation(batches.count)
+        batches.begin(self.weights)
+        loss = _walk(batches, order, self.weights, lambda n: step_of(self.steps + n), seen)
+        self.steps += batches.count
+        pull = batches.precision * self.weights
+        value = loss + 0.5 * dot(pull, self.weights)
+        self.count += 1
+        self.evaluations += 1
+        seconds = time.perf_counter() - self.begun
+        self.is_stopped = self.watch(Iteration(self.count, value, norm_of(seen + pull), seconds), self.weights)
+        return float(value)
+
+    def outcome(self, converged: bool, reason: str) -> Outcome:
+        """Where the passes ended, with the exact objective there."""
+        value, gradient = self.objective.value_and_gradient(self.weights)
+        gap = self.objective.gap(gradient) if isinstance(self.objective, PartedObjective) else None
+        seconds = time.perf_counter() - self.begun
+        return Outcome(
+            self.weights, value, self.count, self.evaluations + 1, converged, seconds, reason, False,
+            norm_of(gradient), gap,
+        )  # fmt: skip
+
+
+def _walk(
+    batches: Batches, order: Order, weights: Floats, step_of: Callable[[int], float] | None, seen: Floats
+) -> float:
+    """The losses of the sequences `order`, each taken where the steps before it led; without `step_of` no step is."""
+    total = 0.0
+    for n, number in enumerate(order.tolist()):
+        value, touched, gradient = batches.gradient(number)
+        total += value
+        if step_of is not None:
+            plain_steps(touched, gradient, batches.share, step_of(n), weights, seen)
+            batches.moved(number)
+    return total
+
+
+def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -> tuple[float, int]:
+    """The constant step size after a pass with which the objective of a sample is lowest, and how many passes (over the
+    sample) that took.
+
+    It begins at FIRST_RATE and is doubled while that helps, or halved until it does (Bottou's rule).
+    """
+    sample = np.sort(generator.permutation(batches.count)[:SAMPLE])
+    share = len(sample) / batches.count
+    nothing = np.zeros_like(start)
+    passes = 0
+
+    def after(rate: float) -> float:
+        nonlocal passes
+        weights = start.copy()
+        batches.begin(weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            _walk(batches, sample, weights, lambda n: rate, nothing)
+            value = _walk(batches, sample, weights, None, nothing)
+        passes += 2
+        value += 0.5 * share * dot(batches.precision * weights, weights)
+        return value if np.isfinite(value) else np.inf
+
+    batches.begin(start.copy())
+    before = _walk(batches, sample, start, None, nothing) + 0.5 * share * dot(batches.precision * start, start)
+    best, lowest = FIRST_RATE, after(FIRST_RATE)
+    factor = FACTOR if lowest < before else 1.0 / FACTOR
+    rate = FIRST_RATE
+    for _ in range(MOST_RATES):
+        rate *= factor
+        value = after(rate)
+        if value < lowest:
+            best, lowest = rate, value
+        elif lowest < before:
+            break
+    return best, passes + 1

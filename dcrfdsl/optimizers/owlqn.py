@@ -1,0 +1,91 @@
+"""OWL-QN: L-BFGS for an objective with the penalty Σ l1 |λ|, which has a corner wherever a weight is zero.
+
+Within an orthant the objective is smooth. Each step goes along the direction of L-BFGS for the smooth part, with what
+does not agree in sign with the steepest descent left out, and ends where it would leave the orthant: such weights
+become zero, and stay so while no slope there is steeper than the penalty's. The search stops on the pseudo-gradient,
+the subgradient of least norm. Weights without a corner are moved as L-BFGS would. Source: Andrew & Gao, "Scalable
+training of L1-regularized log-linear models" (2007). Not here: pairs (`memory`), when to stop (`progress`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.descent import dot
+from ..spec.settings import LbfgsSettings
+from .line_search import DECREASE, MOST_TRIALS, NOISE, ROUNDING
+from .memory import PairMemory
+from .objective import CornerObjective, Objective, Outcome, Watch
+from .progress import Progress
+
+__all__ = ["has_corners", "minimise_owlqn"]
+
+Floats = NDArray[np.float64]
+
+
+def has_corners(objective: Objective) -> bool:
+    return isinstance(objective, CornerObjective) and objective.l1 is not None
+
+
+class _CornerProgress(Progress):
+    """Measures the pseudo-gradient. l1 [W]: strengths of the corners."""
+
+    def __init__(self, objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, l1: Floats):
+        self.l1 = l1
+        super().__init__(objective, start, settings, watch)
+
+    def steepest(self, weights: Floats, gradient: Floats) -> Floats:
+        """The gradient, in corners the least slope of both sides: 0 if the objective rises on both."""
+        in_corner = (weights == 0.0) & (self.l1 > 0.0)
+        least: Floats = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
+        return np.where(in_corner, least, gradient)
+
+    def smooth(self, weights: Floats, gradient: Floats) -> Floats:
+        """The gradient of the objective without the part that has corners."""
+        return gradient - self.l1 * np.sign(weights)
+
+
+def minimise_owlqn(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
+    """Minimises from `start` [W]; without corners it is L-BFGS with a simpler line search."""
+    found = objective.l1 if isinstance(objective, CornerObjective) else None
+    progress = _CornerProgress(objective, start, settings, watch, np.zeros(len(start)) if found is None else found)
+    memory = PairMemory(objective, len(start), settings.memory, None)
+    progress.run(lambda: _iterate(progress, memory), memory.forget)
+    return progress.outcome()
+
+
+def _iterate(progress: _CornerProgress, memory: PairMemory) -> bool:
+    """One iteration; False if no better point was found."""
+    before, has_corner = progress.weights, progress.l1 > 0.0
+    steepest = progress.steepest(before, progress.gradient)
+    direction = memory.direction(steepest)
+    direction[has_corner & (direction * steepest >= 0.0)] = 0.0
+    if not float(dot(steepest, direction)) < 0.0:
+        return False
+    orthant = np.where(before != 0.0, np.sign(before), -np.sign(steepest))
+    step = 1.0 if memory.scaled else min(1.0, 1.0 / progress.norm)
+    for trial in range(MOST_TRIALS):
+        weights = before + step * direction
+        weights[has_corner & (weights * orthant <= 0.0)] = 0.0
+        slope = float(dot(steepest, weights - before))
+        if trial == 0:
+            progress.is_flat = -slope <= 10.0 * ROUNDING * abs(progress.value)
+        if -slope <= NOISE * abs(progress.value):
+            return False
+        value, gradient = progress.evaluate(weights)
+        fits = value - progress.value <= DECREASE * slope
+        if progress.is_flat and abs(value - progress.value) <= ROUNDING * abs(progress.value):
+            end_slope = float(dot(progress.steepest(weights, gradient), weights - before))
+            fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # see `line_search`
+        if fits:
+            # the curvature of the weights that move: what the others' slopes do belongs to no step within this orthant
+            free = ~has_corner | (weights != 0.0) | (before != 0.0)
+            slopes = (progress.smooth(weights, gradient), progress.smooth(before, progress.gradient))
+            memory.add(weights, before, *(np.where(free, slope, 0.0) for slope in slopes))
+            progress.accept(weights, value, gradient)
+            return True
+        # the lowest point of the parabola through both values and the slope
+        bottom = 0.5 * slope / (slope - (value - progress.value)) if np.isfinite(value) else 0.0
+        step *= min(max(bottom, 0.1), 0.5)
+    return False

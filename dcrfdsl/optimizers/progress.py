@@ -1,0 +1,132 @@
+"""The point that an optimizer is at, everything that is reported of the way to it, and the rule that stops it.
+
+Stops when ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively,
+over the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking
+L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). Not here: any method.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.descent import dot
+from ..spec.settings import StoppingSettings
+from .objective import Iteration, Objective, Outcome, PartedObjective, Watch
+
+__all__ = ["Progress", "norm_of"]
+
+Floats = NDArray[np.float64]
+WINDOW = 10  # iterations over which the objective must have come to rest
+
+
+def norm_of(vector: Floats) -> float:
+    return float(np.sqrt(dot(vector, vector)))
+
+
+class _Stop(Exception):
+    """Raised to leave the loop of `Progress.run`."""
+
+
+class Progress:
+    """The point at hand, and everything that is reported of the way to it."""
+
+    def __init__(self, objective: Objective, start: Floats, settings: StoppingSettings, watch: Watch):
+        self.objective, self.settings, self.watch = objective, settings, watch
+        self.begun = time.perf_counter()
+        self.evaluations = 0
+        self.iterations = 0
+        self.converged = False
+        self.stalled = False
+        self.is_flat = False  # a whole step is expected to change the objective by no more than errors of summation
+        self.reason = ""
+        self.values: list[float] = []  # objective after each iteration
+        self.weights = start
+        self.evaluate_again()
+        self.start_norm = self.norm
+
+    def evaluate(self, weights: Floats) -> tuple[float, Floats]:
+        self.evaluations += 1
+        return self.objective.value_and_gradient(weights)
+
+    def evaluate_again(self) -> None:
+        """Value and gradient of the point at hand: it is new, or the objective has become more exact."""
+        self.value, self.gradient = self.evaluate(self.weights)
+        self.norm = norm_of(self.steepest(self.weights, self.gradient))
+
+    def steepest(self, weights: Floats, gradient: Floats) -> Floats:
+        """The direction [W] of steepest rise: its norm is zero at an optimum, and says how far that is."""
+        return gradient
+
+    def run(self, iterate: Callable[[], bool], forget: Callable[[], bool]) -> None:
+        """Calls `iterate` until a rule says stop; the state is then that of the outcome.
+
+        iterate: makes one iteration and ends by `accept`; False if it found no better point.   forget: puts away what
+        was learned of the way so far, which may be what is wrong; False if there was nothing.
+        """
+        if self.norm == 0.0:
+            self.converged, self.reason = True, "the gradient is zero at the start"
+            return
+        try:
+            while self.iterations < self.settings.max_iterations:
+                if iterate():
+                    continue
+                if self.is_flat:
+                    self.converged, self.reason = True, "no step changes the objective by more than rounding does"
+                    return
+                if forget():
+                    continue  # once more downhill
+                if self.objective.sharpen():
+                    self.evaluate_again()
+                else:
+                    self.stalled, self.reason = True, "the line search found no better point"
+                    return
+            self.reason = f"{self.settings.max_iterations} iterations done"
+        except _Stop:
+            pass
+
+    def accept(self, weights: Floats, value: float, gradient: Floats) -> None:
+        """After an iteration: remembers the point, reports it, and stops where the rule says so."""
+        self.weights, self.value, self.gradient = weights, value, gradient
+        self.norm = norm_of(self.steepest(weights, gradient))
+        stop = self.report(value, self.norm, weights)
+        self.values.append(value)
+        if self.norm <= self.settings.tolerance * self.start_norm and self._rests():
+            self.converged, self.reason = True, "the gradient is below its tolerance"
+            raise _Stop
+        if stop:
+            self.reason = "stopped on request"
+            raise _Stop
+
+    def _rests(self) -> bool:
+        """Whether the objective has stopped falling; a gradient far below the tolerance is enough by itself."""
+        if self.norm <= 0.01 * self.settings.tolerance * self.start_norm:
+            return True
+        fall = self.values[-1 - WINDOW] - self.value if len(self.values) > WINDOW else np.inf
+        return bool(fall <= 0.5 * self.settings.tolerance * abs(self.value))
+
+    def report(self, value: float, norm: float, weights: Floats) -> bool:
+        """Counts and reports an iteration; True if it is to be the last."""
+        self.iterations += 1
+        seconds = time.perf_counter() - self.begun
+        return self.watch(Iteration(self.iterations, value, norm, seconds), weights)
+
+    def outcome(self) -> Outcome:
+        seconds = time.perf_counter() - self.begun
+        steepest = self.steepest(self.weights, self.gradient)
+        gap = self.objective.gap(steepest) if isinstance(self.objective, PartedObjective) else None
+        return Outcome(
+            self.weights,
+            self.value,
+            self.iterations,
+            self.evaluations,
+            self.converged,
+            seconds,
+            self.reason,
+            self.stalled,
+            self.norm,
+            gap,
+        )

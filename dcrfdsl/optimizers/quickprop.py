@@ -1,0 +1,95 @@
+"""Quickprop: for each weight a parabola through its last two slopes, whose lowest point it moves to.
+
+    Δ ← Δ · S / (S_before − S),    |Δ| ≤ mu |Δ_before|,    S = ∂L/∂λ
+
+with a step along the gradient where a weight has not moved or its parabola opens downwards. So every weight moves
+downhill; where all together come to a higher point, since weights are not independent, they go half as far. The
+first passes are made by steps after single sequences (`gpd`), where the objective comes in them. Sources: Fahlman, "An
+empirical study of learning speed in back-propagation networks" (1988); its use here: Suzuki 2006 §3.3 and §5.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.descent import secant_steps
+from ..spec.settings import QuickpropSettings
+from .gpd import go_down
+from .line_search import DECREASE, MOST_TRIALS, NOISE, ROUNDING
+from .objective import Iteration, Objective, Outcome, Watch
+from .online import Passes, comes_in_sequences
+from .progress import Progress, norm_of
+
+__all__ = ["minimise_quickprop"]
+
+Floats = NDArray[np.float64]
+
+
+class _Moves:
+    """The last moves [W], the gradient [W] before them, the size of steps along the gradient, and which part of all
+    moves is tried first: twice the one that led to a lower point.
+    """
+
+    def __init__(self, num_weights: int):
+        self.last, self.before = np.zeros((2, num_weights))
+        self.step = 0.0
+        self.part = 1.0
+
+    def forget(self) -> bool:
+        had_moved = bool(self.last.any())
+        self.last.fill(0.0)
+        self.part = 1.0
+        return had_moved
+
+
+def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropSettings, watch: Watch) -> Outcome:
+    """Minimises from `start` [W]. Iterations are counted from the first online pass on."""
+    online, point, seconds, spent, norm = 0, start, 0.0, 0, 0.0
+    if settings.online and comes_in_sequences(objective):
+        norm = norm_of(objective.value_and_gradient(start)[1])
+        passes = Passes(objective, start, settings.seed, watch)
+        go_down(passes, min(settings.online, settings.max_iterations), settings.rate)
+        first = passes.outcome(False, "stopped on request")
+        if passes.is_stopped:
+            return first
+        online, point, seconds, spent = first.iterations, first.weights, first.seconds, first.evaluations
+
+    def later(step: Iteration, weights: Floats) -> bool:
+        return watch(step._replace(iteration=step.iteration, seconds=seconds + step.seconds), weights)
+
+    progress = Progress(objective, point, settings, later)
+    progress.start_norm = max(progress.start_norm, norm)
+    progress.iterations, progress.evaluations = online, progress.evaluations + spent
+    moves = _Moves(len(point))
+    progress.run(lambda: _iterate(progress, moves, settings.mu), moves.forget)
+    return progress.outcome()
+
+
+def _iterate(progress: Progress, moves: _Moves, growth: float) -> bool:
+    """One iteration; False if no better point was found."""
+    gradient = progress.gradient
+    step = moves.step or min(1.0, 1.0 / progress.norm)
+    direction = moves.last.copy()
+    slope = float(secant_steps(gradient, moves.before, growth, step, direction))
+    progress.is_flat = -slope <= 10.0 * ROUNDING * abs(progress.value)
+    part = moves.part
+    for _ in range(MOST_TRIALS):
+        move = part * direction
+        weights = progress.weights + move
+        value, new_gradient = progress.evaluate(weights)
+        rise = value - progress.value
+        fits = rise <= DECREASE * part * slope
+        if progress.is_flat and abs(rise) <= ROUNDING * abs(progress.value):
+            fits = norm_of(new_gradient) < progress.norm
+        if fits:
+            moves.before, moves.last, moves.part = gradient, move, min(1.0, 2.0 * part)
+            # as long as the secants of all weights together say: s·s / s·y
+            curved = float(move @ (new_gradient - gradient))
+            moves.step = float(move @ move) / curved if curved > 0.0 else step
+            progress.accept(weights, value, new_gradient)
+            return True
+        if -slope * part <= NOISE * abs(progress.value):
+            break
+        part *= 0.5
+    return False

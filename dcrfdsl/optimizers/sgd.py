@@ -1,0 +1,41 @@
+"""Stochastic gradient descent: a step after each sequence, in an order drawn anew for each pass.
+
+    η_t = η_0 / (1 + μ η_0 t),    μ = mean precision of the penalty / N
+
+as in Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η falls to a half in HALF passes, since the
+loss alone may curve by nothing. Source: Bottou, "Stochastic gradient descent tricks" (2012), §5. Not here: the steps
+(`online`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spec.settings import SgdSettings
+from .objective import Objective, Outcome, Watch
+from .online import Passes
+
+__all__ = ["minimise_sgd"]
+
+Floats = NDArray[np.float64]
+HALF = 10  # passes
+
+
+def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, watch: Watch) -> Outcome:
+    """Minimises from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed on the
+    way, at weights that were moving. Deterministic by its seed.
+    """
+    passes = Passes(objective, start, settings.seed, watch)
+    rate, count = passes.rate(settings.rate), passes.batches.count
+    curvature = float(passes.batches.precision.mean()) / count
+    fall = rate * curvature if curvature > 0.0 else 1.0 / (HALF * count)
+    before = np.inf
+    for _ in range(settings.epochs):
+        value = passes.go(lambda t: rate / (1.0 + fall * t))
+        if passes.is_stopped:
+            return passes.outcome(False, "stopped on request")
+        if abs(before - value) <= settings.tolerance * abs(value):
+            return passes.outcome(True, "a pass changed the objective by less than the tolerance")
+        before = value
+    return passes.outcome(False, f"{settings.epochs} passes done")

@@ -1,0 +1,27 @@
+"""What the settings of every method have in common: inference, priors, optimizers, criteria.
+
+Not here: any method, and the tables that list them (`settings`, `priors`, `optimizers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ..registry import Table
+from .expressions import Frozen
+
+__all__ = ["MethodSettings"]
+
+
+class MethodSettings(Frozen):
+    """Base: `method` is the name in a template, `runs` tells whether this version can run it.
+
+    `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can be trained.
+    """
+
+    method: ClassVar[str]
+    runs: ClassVar[bool] = True
+    names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
+    methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
+    gives_log_z: ClassVar[bool] = True
