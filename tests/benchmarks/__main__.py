@@ -32,6 +32,7 @@ from work import SMOKE
 BENCHMARKS: dict[str, Benchmark] = {
     "chain": passes.chain_pass,
     "pos": passes.pos_pass,
+    "errors": passes.error_pass,
     "objective": training.time_to_objective,
     "factorial": passes.factorial_pass,
     "pieces": pieces.piecewise_training,

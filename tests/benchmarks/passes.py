@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import peers
 from figures import Figure, Skip, Target, at_least, at_most, seconds_of, times_faster
-from work import CHUNKING, FACTORIAL, POS, ROUNDS, SMOKE, corpus_of, objective, trained_weights
+from work import CHUNKING, FACTORIAL, POS, ROUNDS, SMOKE, corpus_of, objective, segment_errors, trained_weights
 
 from dcrfdsl.graph.factor_graph import FactorGraph
 from dcrfdsl.inference.single import infer_graph
 from dcrfdsl.spec.settings import BpSettings
 
-__all__ = ["chain_pass", "factorial_pass", "messages", "pos_pass"]
+__all__ = ["chain_pass", "error_pass", "factorial_pass", "messages", "pos_pass"]
 
 
 def _pass(source: str, threads: int, method: str | None = None) -> float:
@@ -50,6 +50,21 @@ def chain_pass() -> Iterator[Figure]:
 def pos_pass() -> Iterator[Figure]:
     """A chain of 44 part-of-speech labels: one pass against CRFsuite."""
     yield from _against_crfsuite("POS pass", POS, "pos", {1: times_faster(5), 2: times_faster(8)})
+
+
+def error_pass() -> Iterator[Figure]:
+    """Segment errors of the chunker, smoothed, with their gradient (Suzuki 2006): at most three likelihood passes."""
+    weights, corpus = trained_weights(CHUNKING), corpus_of(CHUNKING)
+    for threads in (1, 2):
+        own = segment_errors(CHUNKING, corpus, "chunk", threads=threads)
+        yield Figure(
+            f"segment errors, {threads} thread{'s' if threads > 1 else ''}",
+            seconds_of(lambda: own.value_and_gradient(weights), ROUNDS),  # noqa: B023
+            "s",
+            "the best labellings that agree and disagree with each gold segment, and each segment of the best wrong "
+            "labelling, F-score and gradient; peer: our own likelihood pass at the same weights and threads",
+            times_faster(1 / 3), _pass(CHUNKING, threads),
+        )  # fmt: skip
 
 
 def factorial_pass() -> Iterator[Figure]:

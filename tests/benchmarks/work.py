@@ -19,17 +19,19 @@ from numpy.typing import NDArray
 
 from dcrfdsl.assembly import assemble
 from dcrfdsl.cli.inputs import data_statement
-from dcrfdsl.criteria import Likelihood, Penalty
+from dcrfdsl.criteria import CRITERIA, Criterion, Likelihood, Penalty, Supervision
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
+from dcrfdsl.spec.losses import LOSSES, MceSettings
 from dcrfdsl.spec.resolve import Resolved, load_template, load_text
+from dcrfdsl.spec.settings import GaussianPrior, TrainSettings
 from dcrfdsl.spec.values import inference_settings
 from dcrfdsl.training import fit
 
 __all__ = [
     "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "objective",
-    "repeated_file", "resolved_of", "template", "trained_weights", "training_file", "work_folder",
+    "repeated_file", "resolved_of", "segment_errors", "template", "trained_weights", "training_file", "work_folder",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
@@ -121,6 +123,19 @@ def objective(source: str, corpus: Corpus, *, threads: int, method: str | None =
     data = binder.bind(problem.rows, corpus.sentence_off, problem.relations).packed(bundled=True)
     precision = np.full(parameters.num_weights, 0.2)
     return Likelihood(data, entry.build(data, settings), counts, Penalty(precision), Workers(threads))
+
+
+def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> Criterion:
+    """The smooth F-score of segments on a corpus as an objective, with the template's features."""
+    resolved = resolved_of(source)
+    problem = assemble(resolved.require(), corpus, resolved.directories, {})
+    parameters, counts = problem.learn_parameters()
+    given = Supervision(
+        problem.spec, problem.graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold,
+        counts, Workers(threads), states=tuple(problem.states[name] for name in problem.graph.variables),
+    )  # fmt: skip
+    criterion = MceSettings(loss=LOSSES["fscore"].model_validate({"labels": (label,)}))
+    return CRITERIA["mce"](given, TrainSettings(criterion=criterion, prior=GaussianPrior(variance=1e5)))
 
 
 def _with_method(source: str, method: str) -> Resolved:
