@@ -180,6 +180,8 @@ class SequenceCounter:
         """Σ mass F of the labellings that there are, [W]."""
         data = self._data
         present = [(codes, mass) for codes, mass in ((right, right_mass), (wrong, wrong_mass)) if codes is not None]
+        if not present:
+            return np.zeros(data.num_weights)
         labellings = np.stack([codes for codes, _ in present])
         masses = np.stack([mass for _, mass in present])
 
