@@ -241,7 +241,8 @@ def test_sentences_are_split_in_halves(tagged: Path) -> None:
 
 
 def test_spelling_tells_the_tags_of_unknown_words(tagged: Path) -> None:
-    (record,) = experiments.pos_tagging(tagged, experiments.PosPlan(1), seed=0, threads=1)
+    plan = experiments.PosPlan(1)
+    (record,) = experiments.pos_tagging(experiments.pos_corpus(tagged, plan), plan, seed=0, threads=1)
     assert set(record["models"]) == set(tables.POS_NAMES) and record["unknown"] > 10.0
     for plain in ("memm", "crf"):
         assert record["models"][plain]["unknown"] > 20.0, "or there is nothing to be told"
@@ -312,6 +313,14 @@ def test_a_run_writes_records_tables_and_plots(
     run.show(result)
     shown = capsys.readouterr().out
     assert all(text in shown for text in ("5.1 Label bias", "5.2 Mixed-order", "5.3 Parts of speech", "CRF+"))
+
+
+def test_a_file_that_is_not_there_is_said_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiments, "fit", lambda *_, **__: pytest.fail("trained"))
+    with pytest.raises(SystemExit, match="no such file"):
+        run.main(["--pos", str(tmp_path / "none.txt"), "--quick", "--out", str(tmp_path / "result.json")])
 
 
 def test_ctrl_c_keeps_the_sections_that_are_complete(

@@ -20,7 +20,18 @@ from dcrfdsl.data import Corpus, InternedColumn
 from dcrfdsl.metrics import unseen_values
 from dcrfdsl.spec.resolve import Resolved
 
-__all__ = ["BIAS", "FORMS", "BiasPlan", "MixedPlan", "PosPlan", "halves", "label_bias", "mixed_order", "pos_tagging"]
+__all__ = [
+    "BIAS",
+    "FORMS",
+    "BiasPlan",
+    "MixedPlan",
+    "PosPlan",
+    "halves",
+    "label_bias",
+    "mixed_order",
+    "pos_corpus",
+    "pos_tagging",
+]
 
 HERE = Path(__file__).parent
 Record = dict[str, Any]
@@ -159,13 +170,16 @@ POS = {"memm": ("pos", MEMM), "crf": ("pos", CRF), "memm+": ("pos_spelling", MEM
 POS_SMOOTHING = {"moves": 1.0, "emissions": 0.01}
 
 
-def pos_tagging(file: Path, plan: PosPlan, seed: int, threads: int | None) -> Iterator[Record]:
-    """A record a split: by model the percentage of test tags that are wrong, of all words and of unknown ones."""
-    templates = {name: load_template(HERE / f"{name}.dcrf") for name in ("pos", "pos_spelling")}
-    data = templates["pos"].require().data
+def pos_corpus(file: Path, plan: PosPlan) -> Corpus:
+    data = load_template(HERE / "pos.dcrf").require().data
     assert data is not None
     corpus = read_corpus(file, data)
-    corpus = corpus.slice(0, min(plan.sentences or corpus.num_sentences, corpus.num_sentences))
+    return corpus.slice(0, min(plan.sentences or corpus.num_sentences, corpus.num_sentences))
+
+
+def pos_tagging(corpus: Corpus, plan: PosPlan, seed: int, threads: int | None) -> Iterator[Record]:
+    """A record a split: by model the percentage of test tags that are wrong, of all words and of unknown ones."""
+    templates = {name: load_template(HERE / f"{name}.dcrf") for name in ("pos", "pos_spelling")}
     for split in range(plan.splits):
         train, test = halves(corpus, np.random.default_rng([seed, split]))
         unknown = unseen_values(test.text_column("word"), train.text_column("word").values)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments import BiasPlan, MixedPlan, PosPlan, label_bias, mixed_order, pos_tagging
+from experiments import BiasPlan, MixedPlan, PosPlan, label_bias, mixed_order, pos_corpus, pos_tagging
 from figure import PAIRS, scatter
 from rich.console import Console
 from rich.table import Table
@@ -125,7 +125,7 @@ def reproduce(
         "mixed": mixed_order(plan.mixed, seed, threads),
     }
     if pos is not None:
-        runs["pos"] = pos_tagging(pos, plan.pos, seed, threads)
+        runs["pos"] = pos_tagging(pos_corpus(pos, plan.pos), plan.pos, seed, threads)  # read before anything is trained
     result: dict[str, Any] = {"complete": True, "seed": seed, "sections": {}}
     try:
         for name, records in runs.items():
@@ -137,6 +137,7 @@ def reproduce(
             own["rows"] = SECTIONS[name].rows(own["records"])
             own["differences"] = SECTIONS[name].differences
             result["sections"][name] = own
+            out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     except KeyboardInterrupt:
         result["complete"] = False
     out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
