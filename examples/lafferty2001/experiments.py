@@ -22,7 +22,6 @@ from dcrfdsl.spec.resolve import Resolved
 
 __all__ = [
     "BIAS",
-    "FORMS",
     "BiasPlan",
     "MixedPlan",
     "PosPlan",
@@ -125,7 +124,6 @@ class MixedPlan(NamedTuple):
     length: int = 25
 
 
-FORMS = {"edges": "μ_y, λ_y'y, λ_y'yx", "states": "μ_y, λ_y'y, μ_yx"}
 MIXED_SMOOTHING = 0.01  # of moves and emissions
 
 
