@@ -1,0 +1,237 @@
+"""The trainings of Lafferty, McCallum and Pereira (2001), Section 5: what is trained on what, and its errors.
+
+Errors are in percent. Not here: the sources of made-up data (`sources`), the HMM (`hmm`), tables and plots.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from hmm import Hmm
+from numpy.typing import NDArray
+from sources import MixedOrder, best_path, noisy_words
+
+from dcrfdsl import corpus_from_rows, fit, load_template, read_corpus
+from dcrfdsl.data import Corpus, InternedColumn
+from dcrfdsl.metrics import unseen_values
+from dcrfdsl.spec.resolve import Resolved
+
+__all__ = [
+    "BIAS",
+    "BiasPlan",
+    "MixedPlan",
+    "PosPlan",
+    "halves",
+    "label_bias",
+    "mixed_order",
+    "pos_corpus",
+    "pos_tagging",
+]
+
+HERE = Path(__file__).parent
+Record = dict[str, Any]
+
+
+class RowSpec(NamedTuple):
+    """Which stage of the template is trained, and how its model tags."""
+
+    stage: str
+    decode: str
+
+
+CRF, MEMM = RowSpec("crf", "joint"), RowSpec("memm", "local")
+
+
+def trained(resolved: Resolved, train: Corpus, test: Corpus, row: RowSpec, threads: int | None) -> Record:
+    """Scores, objective, iterations and processor time of one training."""
+    cpu = time.process_time()
+    model = fit(resolved, train, stage=row.stage, threads=threads)
+    cpu = time.process_time() - cpu
+    return {
+        "scores": model.evaluate(test, threads=threads, decode=row.decode),
+        "objective": model.record.objective,
+        "iterations": model.record.iterations,
+        "reason": model.record.reason,
+        "weights": model.num_weights,
+        "cpu_seconds": cpu,
+    }
+
+
+def error(score: float) -> float:
+    return 100.0 * (1.0 - score)
+
+
+# 5.1: label bias --------------------------------------------------------------------------------------------------
+
+
+class BiasPlan(NamedTuple):
+    """shares: probabilities of `rib`.   draws: training and test sets of each."""
+
+    shares: tuple[float, ...]
+    draws: int
+    train: int
+    test: int
+
+
+BIAS = {"crf": CRF, "crf_lbfgs": RowSpec("crf_lbfgs", "joint"), "memm": MEMM}
+
+
+def label_bias(plan: BiasPlan, seed: int, threads: int | None) -> Iterator[Record]:
+    """A record a draw: by model the percentage of test words and of test states that are wrong."""
+    resolved = load_template(HERE / "label_bias.dcrf")
+    data = resolved.require().data
+    assert data is not None
+    for probability in plan.shares:
+        for draw in range(plan.draws):
+            generator = np.random.default_rng([seed, draw])
+            train, test = (
+                corpus_from_rows(noisy_words(generator, count, probability), data) for count in (plan.train, plan.test)
+            )
+            record: Record = {"share": probability, "draw": draw, "models": {"best": best_errors(test, probability)}}
+            for name, row in BIAS.items():
+                found = trained(resolved, train, test, row, threads)
+                scores = found.pop("scores")
+                found["words"] = error(scores["sentence_accuracy"])
+                found["states"] = error(scores["accuracy(state)"])
+                record["models"][name] = found
+            yield record
+
+
+def best_errors(test: Corpus, probability: float) -> Record:
+    """Of the tagger that knows the automaton; a wrong word has two wrong states of its three."""
+    symbols, states = ("".join(_texts(test, name)) for name in ("symbol", "state"))
+    words = [symbols[n : n + 3] for n in range(0, len(symbols), 3)]
+    bad = np.array([best_path(word, probability) != states[3 * n : 3 * n + 3] for n, word in enumerate(words)])
+    return {"words": share(bad), "states": share(bad) * 2 / 3}
+
+
+# 5.2: mixed order -------------------------------------------------------------------------------------------------
+
+
+class MixedPlan(NamedTuple):
+    """sweeps: of each the template, the supports of the source, α, and how many random sources.
+
+    train, test: sequences, of `length` symbols each.
+    """
+
+    sweeps: tuple[tuple[str, str, tuple[float, ...], int], ...]
+    train: int
+    test: int
+    length: int = 25
+
+
+MIXED_SMOOTHING = 0.01  # of moves and emissions
+
+
+def mixed_order(plan: MixedPlan, seed: int, threads: int | None) -> Iterator[Record]:
+    """A record a training set: by model the percentage of test labels that are wrong.
+
+    The source of a number is the same for all α and templates, and so are its data for one α.
+    """
+    for form, supports, alphas, sources in plan.sweeps:
+        resolved = load_template(HERE / f"mixed_{form}.dcrf")
+        data = resolved.require().data
+        assert data is not None
+        for number in range(sources):
+            for alpha in alphas:
+                source = MixedOrder.drawn(np.random.default_rng([seed, number]), supports)
+                generator = np.random.default_rng([seed, number, round(1000 * alpha)])
+                train, test = (
+                    corpus_from_rows(source.sequences(generator, alpha, count, plan.length), data)
+                    for count in (plan.train, plan.test)
+                )
+                record: Record = {"form": form, "supports": supports, "alpha": alpha, "source": number, "models": {}}
+                for name, row in {"crf": CRF, "memm": MEMM}.items():
+                    found = trained(resolved, train, test, row, threads)
+                    found["error"] = error(found.pop("scores")["accuracy(state)"])
+                    record["models"][name] = found
+                hmm = Hmm.counted(train, "symbol", "state", moves=MIXED_SMOOTHING, emissions=MIXED_SMOOTHING)
+                record["models"]["hmm"] = {"error": share(wrong(hmm, test, "symbol", "state"))}
+                yield record
+
+
+# 5.3: parts of speech ---------------------------------------------------------------------------------------------
+
+
+class PosPlan(NamedTuple):
+    """splits: how often the sentences are split into halves.   sentences: how many are taken; None: all."""
+
+    splits: int
+    sentences: int | None = None
+
+
+POS = {"memm": ("pos", MEMM), "crf": ("pos", CRF), "memm+": ("pos_spelling", MEMM), "crf+": ("pos_spelling", CRF)}
+POS_SMOOTHING = {"moves": 1.0, "emissions": 0.01}
+
+
+def pos_corpus(file: Path, plan: PosPlan) -> Corpus:
+    data = load_template(HERE / "pos.dcrf").require().data
+    assert data is not None
+    corpus = read_corpus(file, data)
+    return corpus.slice(0, min(plan.sentences or corpus.num_sentences, corpus.num_sentences))
+
+
+def pos_tagging(corpus: Corpus, plan: PosPlan, seed: int, threads: int | None) -> Iterator[Record]:
+    """A record a split: by model the percentage of test tags that are wrong, of all words and of unknown ones."""
+    templates = {name: load_template(HERE / f"{name}.dcrf") for name in ("pos", "pos_spelling")}
+    for split in range(plan.splits):
+        train, test = halves(corpus, np.random.default_rng([seed, split]))
+        unknown = unseen_values(test.text_column("word"), train.text_column("word").values)
+        hmm = Hmm.counted(train, "word", "pos", **POS_SMOOTHING)
+        record: Record = {
+            "split": split,
+            "train_sentences": train.num_sentences,
+            "test_sentences": test.num_sentences,
+            "unknown": share(unknown),
+            "models": {},
+        }
+        for name, counted in (("hmm", hmm), ("hmm_rare", hmm.with_rare(train, "word", "pos"))):
+            bad = wrong(counted, test, "word", "pos")
+            record["models"][name] = {"error": share(bad), "unknown": share(bad[unknown])}
+        for name, (template, row) in POS.items():
+            found = trained(templates[template], train, test, row, threads)
+            scores = found.pop("scores")
+            found["error"] = error(scores["accuracy(pos)"])
+            found["unknown"] = error(scores["oov_accuracy(pos, word)"])
+            record["models"][name] = found
+        yield record
+
+
+def wrong(hmm: Hmm, corpus: Corpus, symbol: str, label: str) -> NDArray[np.bool_]:
+    """Which tokens the HMM gets wrong."""
+    found: NDArray[np.bool_] = np.array(hmm.tagged(corpus, symbol)) != np.array(_texts(corpus, label))
+    return found
+
+
+def _texts(corpus: Corpus, name: str) -> list[str]:
+    column = corpus.text_column(name)
+    return [column.values[code] for code in column.codes.tolist()]
+
+
+def share(mask: NDArray[np.bool_]) -> float:
+    """In percent; 0 of nothing."""
+    return 100.0 * float(mask.mean()) if mask.size else 0.0
+
+
+def halves(corpus: Corpus, generator: np.random.Generator) -> tuple[Corpus, Corpus]:
+    """The sentences at random in two halves; the second has the odd one."""
+    order = generator.permutation(corpus.num_sentences)
+    middle = len(order) // 2
+    return _chosen(corpus, np.sort(order[:middle])), _chosen(corpus, np.sort(order[middle:]))
+
+
+def _chosen(corpus: Corpus, sentences: NDArray[np.int64]) -> Corpus:
+    """Some sentences, with their values only."""
+    lengths = corpus.lengths()[sentences]
+    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    tokens = np.repeat(corpus.sentence_off[sentences] - off[:-1], lengths) + np.arange(off[-1])
+    columns = {
+        name: InternedColumn(corpus.text_column(name).codes[tokens], corpus.text_column(name).values)
+        for name in corpus.columns
+    }
+    # `slice` interns the columns anew.
+    return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, len(sentences))
