@@ -229,6 +229,11 @@ CASES = {
             t < 2 or not (labelling["y"][t - 1] == "Q" and labelling["y"][t - 2] != "R") or labelling["y"][t] == "P"
         ),
     ),
+    "a constraint short of the end": Case(
+        "data conll(word, y)\nlabel y in {P, Q}\nclique y: bias, word\nclique y[-1], y\nforbid y[-1] is Q\n",
+        [[("a", "P"), ("b", "P"), ("c", "Q")], [("b", "Q")], [("c", "P"), ("a", "P")]],
+        lambda labelling, t: t < 1 or labelling["y"][t - 1] != "Q",
+    ),
     "a view that ties weights": Case(
         "data conll(word, y, z)\nlabel y in {P1, P2, Q1}\nlabel z in {R, S}\nview coarse = prefix(y, 1)\n"
         "clique y: word\nclique z: bias\nclique coarse: bias, word[-1..1]\nclique coarse[-1], coarse: bias, word\n"

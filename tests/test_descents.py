@@ -278,9 +278,18 @@ def test_gradients_of_single_sequences_add_up_where_labels_are_summed_out(name: 
     np.testing.assert_allclose(summed, gradient, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["sgd", "gpd", "quickprop"])
+@pytest.mark.parametrize("name", ["sgd", "gpd"])
 def test_an_objective_that_is_no_sum_over_sequences_is_refused(name: str) -> None:
     objective = objective_of(CASES["chain"], "likelihood", "train.prior=lphi(phi = 1.5)")
     with pytest.raises(DcrfError) as caught:
         OPTIMIZERS[name](objective, np.zeros(objective.num_weights), SEEDED[name], watch)
     assert [d.slug for d in caught.value.diagnostics] == ["no-single-sequences"]
+
+
+def test_quickprop_does_without_sequences() -> None:
+    objective = objective_of(CASES["chain"], "likelihood", "train.prior=lphi(phi = 1.5)")
+    start = np.zeros(objective.num_weights)
+    with_online = OPTIMIZERS["quickprop"](objective, start, QuickpropSettings(online=5, max_iterations=20), watch)
+    without = OPTIMIZERS["quickprop"](objective, start, QuickpropSettings(online=0, max_iterations=20), watch)
+    assert np.array_equal(with_online.weights, without.weights)
+    assert with_online.objective < objective.value_and_gradient(start)[0]

@@ -206,12 +206,26 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
         own = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
         if template.relational or template.views or template.coded is not None:
             continue
+        if not _lie_alike([o for _, o in table.sites], template.offsets):
+            continue
         if set(own) == set(wanted) and template.position == table.position and len(own) == len(wanted):
             turned = np.transpose(table.allowed[0], [wanted[site] for site in own])
             both = turned if template.allowed is None else template.allowed & turned
             templates[number] = replace(template, allowed=both)
             return
     templates.append(_own_template(table, numbers, -1))
+
+
+def _lie_alike(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Whether instances of the same sites, up to a shift, lie at the same positions.
+
+    Anchors are positions themselves, so `y[-1]` alone never means the last one.
+    """
+
+    def reach(offsets: Sequence[int]) -> tuple[int, int]:
+        return max(0, min(offsets)), max(0, -max(offsets))
+
+    return reach(first) == reach(second)
 
 
 def _own_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
