@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .spec.unparse import to_text
     from .syntax.parse import parse
     from .training import fit
+    from .tuning import tune
 
 __version__ = "0.1.0"
 
@@ -72,7 +73,7 @@ __all__ = [
     "corpus_from_frame", "corpus_from_rows", "feats", "feature", "first", "fit", "gaussian", "if_else",
     "index", "last", "lbfgs", "length", "load", "load_template", "load_text", "locked", "lower", "parse",
     "positions", "prefix", "read_corpus", "segments", "shape", "span", "state_file", "states_of", "suffix",
-    "to_text",
+    "to_text", "tune",
 ]  # fmt: skip
 
 # Name → module; what is not listed comes from `builder`.
@@ -90,6 +91,7 @@ _HOMES = {
     "load_text": "spec.resolve",
     "parse": "syntax.parse",
     "to_text": "spec.unparse",
+    "tune": "tuning",
 }
 
 

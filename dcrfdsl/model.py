@@ -304,8 +304,7 @@ class TrainedModel:
             }
             graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
             parameters = Parameters.restore(arrays, len(spec.cliques))
-            stored = header["record"]
-            record = TrainingRecord(**{**stored, "notes": tuple(stored["notes"]), "before": tuple(stored["before"])})
+            record = TrainingRecord.restore(header["record"])
             weights = arrays["weights"]
         except (KeyError, TypeError, ValueError) as error:
             raise data_error(

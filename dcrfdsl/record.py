@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
 from .data.corpus import Corpus, InternedColumn
-from .optimizers import Outcome
+from .induction import Round
+from .optimizers import Iteration, Outcome
 from .spec.settings import TrainSettings
 
 __all__ = ["TrainingRecord"]
@@ -23,6 +24,8 @@ class TrainingRecord:
     """How the weights came about. `before` are the records of earlier stages.
 
     gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
+    curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
+    tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.
     """
 
     stage: str = ""
@@ -42,6 +45,17 @@ class TrainingRecord:
     before: tuple[Mapping[str, Any], ...] = ()
     gradient_norm: float = float("nan")
     gap: float | None = None
+    curve: tuple[Iteration, ...] = ()
+    tuning: Mapping[str, Any] = field(default_factory=dict)
+    rounds: tuple[Round, ...] = ()
+
+    @classmethod
+    def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
+        """From the header of a model file, in which tuples are lists."""
+        lists = {name: tuple(stored[name]) for name in ("notes", "before")}
+        curve = tuple(Iteration(*step) for step in stored.get("curve", ()))
+        rounds = tuple(Round(**done) for done in stored.get("rounds", ()))
+        return cls(**{**stored, **lists, "curve": curve, "rounds": rounds})
 
     @classmethod
     def of(
@@ -53,6 +67,8 @@ class TrainingRecord:
         inference: str,
         notes: Any,
         earlier: TrainingRecord,
+        curve: Sequence[Iteration] = (),
+        rounds: Sequence[Round] = (),
     ) -> TrainingRecord:
         """The record of a stage that has just run."""
         before = (*earlier.before, {k: v for k, v in asdict(earlier).items() if k != "before"}) if earlier.stage else ()
@@ -74,6 +90,8 @@ class TrainingRecord:
             before,
             outcome.gradient_norm,
             outcome.gap,
+            tuple(curve),
+            rounds=tuple(rounds),
         )
 
     @property

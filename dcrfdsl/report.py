@@ -21,8 +21,10 @@ from rich.table import Table
 from rich.text import Text
 
 __all__ = [
-    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "duration", "file_size",
-    "iteration_json", "peak_mb", "print_table", "progress_for", "remaining_seconds", "scores_table", "weights_table",
+    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus",
+    "duration", "file_size",
+    "iteration_json", "peak_mb", "print_table", "progress_for", "remaining_seconds", "scores_table", "setting_text",
+    "trials_table", "weights_table",
 ]  # fmt: skip
 
 
@@ -212,6 +214,29 @@ class LiveProgress(TrainingProgress):
         return Group(table, Text(self.estimate() or " ", style="dim"))
 
 
+class TrialStatus(TrainingProgress):
+    """One line on a terminal that tells how far the training of a trial has come; nothing elsewhere."""
+
+    def __init__(self, *, shown: bool):
+        super().__init__()
+        self._status = Console(stderr=True).status("training") if shown and sys.stderr.isatty() else None
+
+    def __enter__(self) -> TrialStatus:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, step: Iteration) -> None:
+        if self._status is not None:
+            self._status.update(f"iteration {step.iteration}, objective {step.objective:.4f}, {duration(step.seconds)}")
+
+
 class JsonLines(TrainingProgress):
     """A JSON object a line, on stdout."""
 
@@ -251,6 +276,29 @@ def scores_table(scores: Mapping[str, float]) -> Table:
     return table
 
 
+def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
+    """Trials of a search as `record.tuning` keeps them: their values, scores as percentages, times; `*` is the best.
+
+    A trial that was stopped before its end is marked so.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "trial", *trials[0]["values"], "dev", "time"):
+        table.add_column(heading, justify="right")
+    for trial in trials:
+        mark = "*" if trial["number"] == chosen else ""
+        values = [setting_text(value) for value in trial["values"].values()]
+        end = "" if trial["complete"] else " (stopped)"
+        table.add_row(
+            mark, str(trial["number"]), *values, f"{100 * trial['dev']:.2f}", duration(trial["seconds"]) + end
+        )
+    return table
+
+
+def setting_text(value: float | str) -> str:
+    """A value of a constant: `0.001`, `10`, `gaussian(variance = 1)`"""
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
 def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Table:
     """Weights as (clique, feature, states, weight), in the order given."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -262,9 +310,10 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
     return table
 
 
-def print_table(table: Table) -> None:
-    """`table` on stdout, folded to the width of a terminal; elsewhere a row is one line."""
-    Console(width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
+def print_table(table: Table, *, stream: IO[str] | None = None) -> None:
+    """`table` on `stream` (default: stdout), folded to the width of a terminal; elsewhere a row is one line."""
+    file = stream or sys.stdout
+    Console(file=file, width=None if file.isatty() else 10_000, highlight=False).print(table)
 
 
 def peak_mb() -> float:

@@ -22,13 +22,14 @@ from .data.labels import raise_if_any
 from .errors import DcrfError, Diagnostic
 from .features.registered import RegisteredFeature
 from .given import no_labelling
+from .induction import Round, induce_round, require_known_labels
 from .inference import Workers
 from .model import TrainedModel
 from .optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
 from .record import TrainingRecord
 from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
-from .spec.settings import MethodSettings, TrainSettings
+from .spec.settings import AutoOptimizer, InduceSettings, MethodSettings, TrainSettings
 from .spec.values import stage_chain, stage_settings
 
 __all__ = ["Iteration", "fit"]
@@ -80,11 +81,27 @@ def fit(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
     for label, settings in chain:
+        curve: list[Iteration] = []
+        report = functools.partial(_kept, curve, on_iteration)
         begun = replace(supervision, stage=label, weights=trained.weights)
+        rounds: Sequence[Round] = ()
+        if isinstance(settings.criterion, InduceSettings):
+            trained, begun, rounds = _induced(trained, begun, settings, settings.criterion, report, should_stop)
+            supervision = begun
+        before = curve[-1] if curve else None
         objective = CRITERIA[settings.criterion.method](begun, settings)
         raise_if_any(no_labelling(corpus, objective.contradictions()))
         outcome = _best_of_starts(
-            trained, _starts(trained, settings), label, settings, objective, dev, workers, on_iteration, should_stop
+            trained,
+            _starts(trained, settings),
+            label,
+            settings,
+            objective,
+            dev,
+            workers,
+            report,
+            should_stop,
+            before,
         )
         record = TrainingRecord.of(
             label,
@@ -92,8 +109,10 @@ def fit(
             outcome,
             corpus,
             objective.words,
-            _notes(objective, outcome),
+            [*_notes(objective, outcome), *_idle_patience(settings, dev)],
             trained.record,
+            curve,
+            rounds,
         )
         trained = trained.with_weights(outcome.weights, record)
     return trained
@@ -133,6 +152,7 @@ def _best_of_starts(
     workers: Workers,
     on_iteration: Callable[[Iteration], None] | None,
     should_stop: Callable[[], bool] | None,
+    before: Iteration | None,
 ) -> Outcome:
     """The outcome with the best training objective; what was begun after `should_stop` said so does not run."""
     best: Outcome | None = None
@@ -140,13 +160,65 @@ def _best_of_starts(
         report = on_iteration
         if on_iteration is not None and len(starts) > 1:
             report = functools.partial(_numbered, on_iteration, number)
-        outcome = _run_stage(trained, start, stage, settings, objective, dev, workers, report, should_stop)
+        outcome = _run_stage(trained, start, stage, settings, objective, dev, workers, report, should_stop, before)
         if best is None or outcome.objective < best.objective:
             best = outcome
         if should_stop is not None and should_stop():
             break
     assert best is not None
     return best
+
+
+def _induced(
+    trained: TrainedModel,
+    given: Supervision,
+    settings: TrainSettings,
+    own: InduceSettings,
+    report: Callable[[Iteration], None],
+    should_stop: Callable[[], bool] | None,
+) -> tuple[TrainedModel, Supervision, list[Round]]:
+    """The model and the problem with the features that rounds of induction add; a few iterations come before each."""
+    require_known_labels(given)
+    extractor, rounds, last = trained.extractor, [], None
+    limits: dict[str, int] = {"max_iterations": own.iterations}
+    for _ in range(own.rounds):
+        optimizer = settings.optimizer.model_copy(update=limits)
+        short = settings.model_copy(update={"optimizer": optimizer, "patience": None})
+        seen: list[Iteration] = []
+        keep = functools.partial(_kept, seen, report)
+        objective = CRITERIA[own.method](given, short)
+        outcome = _run_stage(
+            trained, given.weights, given.stage, short, objective, None, given.workers, keep, should_stop, last
+        )
+        given = replace(given, weights=outcome.weights)
+        if should_stop is not None and should_stop():
+            break
+        last = seen[-1] if seen else last
+        given, extractor, done = induce_round(given, extractor, settings)
+        if not done.weights:
+            break
+        rounds.append(done)
+        if isinstance(optimizer, AutoOptimizer):
+            limits["epochs"] = 0  # long steps on batches would lead away from where the last round came to
+    grown = TrainedModel(
+        trained.spec, trained.states, extractor, trained.known_values, trained.graph, given.parameters, given.weights,
+        trained.record,
+    )  # fmt: skip
+    return grown, given, rounds
+
+
+def _moved_on(before: Iteration | None, step: Iteration) -> Iteration:
+    """A step counted from an earlier one on."""
+    if before is None:
+        return step
+    return step._replace(iteration=before.iteration + step.iteration, seconds=before.seconds + step.seconds)
+
+
+def _kept(curve: list[Iteration], on_iteration: Callable[[Iteration], None] | None, step: Iteration) -> None:
+    """Adds an iteration to the learning curve, and passes it on."""
+    curve.append(step)
+    if on_iteration is not None:
+        on_iteration(step)
 
 
 def _numbered(on_iteration: Callable[[Iteration], None], start: int, step: Iteration) -> None:
@@ -163,23 +235,29 @@ def _run_stage(
     workers: Workers,
     on_iteration: Callable[[Iteration], None] | None,
     should_stop: Callable[[], bool] | None,
+    before: Iteration | None = None,
 ) -> Outcome:
-    """One stage from the weights `start`; with `patience` the weights of the best dev score are kept."""
+    """One stage from the weights `start`; its iterations are counted from `before` on.
+
+    With `patience` the weights of the best dev score are kept, however training ends: the first such ones, but those
+    that it converged to if none were better.
+    """
     best: tuple[float, int, Floats] | None = None
+    last, impatient = 0.0, False
     evaluator = trained.evaluator(dev, workers, settings.decode, stage) if dev is not None else None
 
     def watch(step: Iteration, weights: Floats) -> bool:
-        nonlocal best
-        stop = False
+        nonlocal best, last, impatient
+        step = _moved_on(before, step)
         if evaluator is not None:
             score = evaluator(objective.weights_of(weights))
-            step = step._replace(dev=score)
+            step, last = step._replace(dev=score), score
             if best is None or score > best[0]:
                 best = (score, step.iteration, weights.copy())
-            stop = settings.patience is not None and step.iteration - best[1] >= settings.patience
+            impatient = settings.patience is not None and step.iteration - best[1] >= settings.patience
         if on_iteration is not None:
             on_iteration(step)
-        return stop or (should_stop is not None and should_stop())
+        return impatient or (should_stop is not None and should_stop())
 
     minimise = OPTIMIZERS[settings.optimizer.method]
     point = objective.start(start).copy()
@@ -189,19 +267,34 @@ def _run_stage(
         outcome = minimise(objective, point, settings.optimizer, watch)
     else:
         outcome = _in_two_parts(minimise, objective, point, settings.optimizer, watch, objective.pause)
-    if settings.patience is not None and best is not None and best[1] < outcome.iterations and not outcome.converged:
-        value, gradient = objective.value_and_gradient(best[2])
-        reason = f"no better dev score for {settings.patience} iterations; weights of iteration {best[1]} kept"
-        outcome = replace(
-            outcome,
-            weights=best[2],
-            objective=value,
-            evaluations=outcome.evaluations + 1,
-            reason=reason,
-            gradient_norm=float(np.linalg.norm(gradient)),
-            gap=objective.gap(gradient),
-        )
-    return replace(outcome, weights=objective.weights_of(outcome.weights))
+    if settings.patience is not None and best is not None and not (outcome.converged and last >= best[0]):
+        why = f"no better dev score for {settings.patience} iterations" if impatient else outcome.reason
+        outcome = _with_weights(outcome, best[2], objective, f"{why}; weights of iteration {best[1]} kept")
+    done, spent = (before.iteration, before.seconds) if before is not None else (0, 0.0)
+    return replace(
+        outcome,
+        weights=objective.weights_of(outcome.weights),
+        iterations=done + outcome.iterations,
+        seconds=spent + outcome.seconds,
+    )
+
+
+def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reason: str) -> Outcome:
+    """The outcome with the weights of an earlier iteration; as it is where it has just these."""
+    if np.array_equal(weights, outcome.weights):
+        return outcome
+    value, gradient = objective.value_and_gradient(weights)
+    return replace(
+        outcome,
+        weights=weights,
+        objective=value,
+        evaluations=outcome.evaluations + 1,
+        converged=False,
+        reason=reason,
+        stalled=False,
+        gradient_norm=float(np.linalg.norm(gradient)),
+        gap=objective.gap(gradient),
+    )
 
 
 def _in_two_parts(
@@ -213,9 +306,15 @@ def _in_two_parts(
     pause: int,
 ) -> Outcome:
     """Minimises an objective that changes after `pause` iterations; they are counted through."""
-    limit = getattr(settings, "max_iterations", pause)
-    first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), watch)
-    if first.iterations >= limit:
+    limit, is_stopped = getattr(settings, "max_iterations", pause), False
+
+    def earlier(step: Iteration, weights: Floats) -> bool:
+        nonlocal is_stopped
+        is_stopped = watch(step, weights)
+        return is_stopped
+
+    first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), earlier)
+    if is_stopped or first.iterations >= limit:
         return first
     objective.advance(first.weights)
 
@@ -237,6 +336,11 @@ def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
     """The training values of every column that an `oov_accuracy(label, column)` metric asks about."""
     columns = {plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
     return {str(name): frozenset(corpus.text_column(str(name)).values) for name in columns}
+
+
+def _idle_patience(settings: TrainSettings, dev: Corpus | None) -> Sequence[str]:
+    idle = settings.patience is not None and dev is None
+    return ["`patience` changes nothing without held-out data, which `--dev` gives"] if idle else []
 
 
 def _notes(objective: Criterion, outcome: Outcome) -> Sequence[str]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
+from .tuning import Plan, Search, SearchSeed, Trials, Tune, check_ranges, refuse_idle_options, tuned
 
 if TYPE_CHECKING:
+    from ..data import Corpus
     from ..model import TrainedModel
     from ..report import TrainingProgress
     from ..spec.model import ModelSpec
+    from ..spec.resolve import Resolved
 
 __all__ = ["train"]
 
@@ -33,6 +38,13 @@ def train(
     ] = None,
     stage: StageName = None,
     set_: SetPaths = None,
+    tune: Tune = False,
+    search: Search = None,
+    trials: Trials = None,
+    seed: SearchSeed = None,
+    curve: Annotated[
+        Path | None, typer.Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
+    ] = None,
     threads: Threads = None,
     features: Features = None,
     as_json: Json = False,
@@ -44,11 +56,24 @@ def train(
     Example:
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --set "train.prior=gaussian(variance=1)"
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --curve curve.csv
+      dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20
+
+    \b
+    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev.
+    --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
+    linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
+    given by --set is not searched.
     """
     from ..files import ensure_writable
 
-    _refuse_clashes(output, template, data, dev)
+    refuse_idle_options(tune, dev, search, trials, seed)
+    _refuse_clashes((output, curve), template, data, dev)
     ensure_writable(output)
+    if curve is not None:
+        from ..curves import check_curve_path
+
+        check_curve_path(curve)
     from .. import report
     from ..spec.check import check_or_raise
 
@@ -57,6 +82,8 @@ def train(
     resolved = resolved_template(template, set_, stage)
     spec = resolved.spec
     check_or_raise(resolved, stage=stage, registered=registered)  # before anything is read
+    if tune:
+        check_ranges(resolved, stage, registered)
     from .compiling import announce_compiling  # loads Numba, as reading does
 
     announce_compiling(talk)
@@ -65,22 +92,27 @@ def train(
     if not quiet:
         print_diagnostics(remarks)
     held_out = read_gold(dev, spec, talk) if dev else None
+    how = {"stage": stage, "threads": threads, "registered": registered}
+    if tune and held_out is not None:
+        model = tuned(resolved, corpus, held_out, Plan(search, trials, seed), talk, as_json=as_json, **how)
+    else:
+        progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
+        model = _fitted(resolved, corpus, held_out, progress, talk, **how)
+    model.save(output)
+    if curve is not None:
+        from ..curves import write_curve
+
+        write_curve(curve, model.record)
+    _conclude(model, output, talk, as_json=as_json)
+
+
+def _fitted(
+    resolved: Resolved, corpus: Corpus, dev: Corpus | None, progress: TrainingProgress, talk: Talk, **how: Any
+) -> TrainedModel:
     from ..training import fit  # loads the engine
 
-    progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
     with Interruption(talk) as interruption, progress:
-        model = fit(
-            resolved,
-            corpus,
-            stage=stage,
-            dev=held_out,
-            threads=threads,
-            registered=registered,
-            on_iteration=progress,
-            should_stop=interruption.requested,
-        )
-    model.save(output)
-    _conclude(model, output, talk, as_json=as_json)
+        return fit(resolved, corpus, dev=dev, on_iteration=progress, should_stop=interruption.requested, **how)
 
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
@@ -98,12 +130,15 @@ def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> Tr
     return progress
 
 
-def _refuse_clashes(output: Path, template: str, data: str, dev: str | None) -> None:
-    """Stdin serves one input, and no input is overwritten."""
+def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, dev: str | None) -> None:
+    """Stdin serves one input, no input is overwritten, and no output by another one."""
     inputs = [path for path in (template, data, dev) if path is not None]
     if inputs.count(STDIN) > 1:
         raise typer.BadParameter("`-` (stdin) can be given once only")
-    for path in inputs:
+    written = [path for path in outputs if path is not None]
+    if len({path.resolve() for path in written}) < len(written):
+        raise typer.BadParameter("`-o` and `--curve` name one file")
+    for path, output in itertools.product(inputs, written):
         if path != STDIN and output.exists() and os.path.exists(path) and os.path.samefile(path, output):
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
 
@@ -124,9 +159,15 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
             "stage": record.stage,
             "model": str(output),
         }
+        if record.tuning:
+            summary["tuned"] = record.tuning["values"]
         print(json.dumps(summary), flush=True)
     for note in record.notes:
         talk(f"warning: {note}")
+    if record.rounds:
+        added = sum(done.weights for done in record.rounds)
+        crosses = sum(done.conjunctions for done in record.rounds)
+        talk(f"{len(record.rounds)} rounds of induction: {added:,} weights of {crosses:,} crosses of features")
     how = "converged" if record.converged else f"not converged ({record.reason})"
     talk(
         f"{how} after {record.iterations} iterations in {report.duration(record.seconds)}: "

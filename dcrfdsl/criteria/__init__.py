@@ -30,6 +30,7 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
     {
         "likelihood": build_likelihood,
+        "induce": build_likelihood,  # of the features at hand; `training` has more of them made before
         **dict.fromkeys(PIECES, build_pieces),
         "rescale": build_rescaling,
         "mce": build_mce,

@@ -9,7 +9,7 @@ One template at a time over blocks of sentences, no Python a token. Not here: ho
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +25,8 @@ from ._join import count_rows, count_rows_ragged, find_direct, place_rows, place
 from .alphabet import Alphabet, TemplateCounter, lock
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
 from .block import Block, PairBlock, cut
-from .expand import Expansion, Factor, FeatureSetPlan, expand
+from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
+from .expand import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand
 from .lexicons import Lexicons
 from .notation import boundary_text
 from .observed import observed_codes
@@ -65,6 +66,7 @@ class FeatureExtractor:
         lexicons: Lexicons,
         registered: Mapping[str, RegisteredFeature],
         kinds: Mapping[str, str],
+        conjunctions: Sequence[Conjunctions] = (),
     ):
         self._spec = spec
         self._plans = expansion.sets
@@ -73,6 +75,8 @@ class FeatureExtractor:
         self._lexicons = lexicons
         self._registered = registered
         self._kinds = dict(kinds)
+        self._expansion = expansion
+        self.conjunctions = tuple(conjunctions) or tuple(Conjunctions.none(own.num_features) for own in alphabets)
         self.set_of_clique = expansion.set_of_clique
         self.bias_of_clique = expansion.bias_of_clique
 
@@ -105,8 +109,35 @@ class FeatureExtractor:
         """The rows of other data: what training did not see, or saw too seldom, has no feature."""
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
-        pairs = zip(self._plans, self._alphabets, strict=True)
-        return tuple(_extracted(plan, alphabet, atoms) for plan, alphabet in pairs)
+        sets = zip(self._plans, self._alphabets, self.conjunctions, strict=True)
+        return tuple(conjoined(_extracted(plan, alphabet, atoms), own) for plan, alphabet, own in sets)
+
+    def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
+        """The same features and, of each set, these conjunctions."""
+        return FeatureExtractor(
+            self._spec,
+            self._expansion,
+            alphabets=self._alphabets,
+            vocabularies=self._vocabularies,
+            lexicons=self._lexicons,
+            registered=self._registered,
+            kinds=self._kinds,
+            conjunctions=conjunctions,
+        )
+
+    def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> NDArray[np.bool_]:
+        """Which features of the alphabet are indicators, and not numbers, [F]; only those of `templates`, if given.
+
+        Options of a template do not count: what its factors are does.
+        """
+        plan, alphabet = self._plans[feature_set], self._alphabets[feature_set]
+        factors = None if templates is None else {template.factors for template in templates}
+        wanted = [
+            0 not in tables.sizes and (factors is None or feature.factors in factors)
+            for feature, tables in zip(plan.features, alphabet.templates, strict=True)
+        ]
+        chosen: NDArray[np.bool_] = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
+        return chosen
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
@@ -130,19 +161,25 @@ class FeatureExtractor:
     def sets(self) -> tuple[FeatureSetInfo, ...]:
         return tuple(
             FeatureSetInfo(
-                alphabet.num_features,
+                own.num_features,
                 plan.pad_left,
                 plan.pad_right,
                 tuple(feature.name for feature in plan.features),
                 tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates),
             )
-            for plan, alphabet in zip(self._plans, self._alphabets, strict=True)
+            for plan, alphabet, own in zip(self._plans, self._alphabets, self.conjunctions, strict=True)
         )
 
     # what a feature means ------------------------------------------------------------------------------------------
 
     def describe(self, feature_set: int, feature: int) -> str:
-        """`lower(word)[-1]=the & pos=NN`; a test or a number stands by its name alone, ⟨-1⟩ is before the start."""
+        """`lower(word)[-1]=the & pos=NN`; a test or a number stands by its name alone, ⟨-1⟩ is before the start.
+
+        A conjunction stands by its members.
+        """
+        induced = self.conjunctions[feature_set]
+        if feature >= induced.first:
+            return " & ".join(self.describe(feature_set, atom) for atom in sorted(induced.atoms(feature)))
         plan = self._plans[feature_set]
         template, key = self._origins[feature_set]
         factors = plan.features[template[feature]].factors
@@ -171,7 +208,12 @@ class FeatureExtractor:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything large, for a model file. `restore` takes them as they are, also mapped and read-only."""
-        return {**alphabet_arrays(self._alphabets), **self._vocabularies.arrays(), **self._lexicons.arrays()}
+        return {
+            **alphabet_arrays(self._alphabets),
+            **self._vocabularies.arrays(),
+            **self._lexicons.arrays(),
+            **conjunction_arrays(self.conjunctions),
+        }
 
     def metadata(self) -> dict[str, Any]:
         """The rest, as plain JSON values."""
@@ -202,14 +244,16 @@ class FeatureExtractor:
             remedy = "load the file that defines them: `--features FILE.py`"
             raise DcrfError(Diagnostic("missing-feature-function", message, help=remedy))
         expansion = expand(spec)
+        alphabets = restored_alphabets(expansion.sets, arrays, metadata)
         return cls(
             spec,
             expansion,
-            alphabets=restored_alphabets(expansion.sets, arrays, metadata),
+            alphabets=alphabets,
             vocabularies=Vocabularies.restore(arrays, metadata["vocabularies"]),
             lexicons=Lexicons.restore(arrays, metadata["lexicons"]),
             registered=registered or {},
             kinds=metadata["registered"],
+            conjunctions=restored_conjunctions([own.num_features for own in alphabets], arrays),
         )
 
 

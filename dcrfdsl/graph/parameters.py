@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from .gold import Gold, instances_of, known_assignments, possible_assignments
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
-__all__ = ["CliqueWeights", "Parameters", "broken_instances", "learn_parameters"]
+__all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "learn_parameters"]
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +40,24 @@ class CliqueWeights:
         """The same clique and features, none with a weight."""
         nothing = np.zeros(0, np.int32)
         return CliqueWeights(nothing, np.zeros_like(self.run_off), nothing)
+
+
+class AddedWeights(NamedTuple):
+    """New weights of a clique: their features and assignments, none of which it has; and how many features there are
+    then.
+    """
+
+    feature: NDArray[np.int64]
+    assignment: NDArray[np.int64]
+    num_features: int
+
+
+_KEY = 1 << 32  # more than any clique has assignments
+
+
+def _keys(own: CliqueWeights) -> NDArray[np.int64]:
+    """A number for each (feature, assignment), ascending as the entries are."""
+    return np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off)) * _KEY + own.entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +114,32 @@ class Parameters:
             bias_weight=np.concatenate(weight),
             bias_cell=np.concatenate(cell),
         )
+
+    def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, NDArray[np.int64], NDArray[np.int64]]:
+        """With more features and weights of some cliques.
+
+        Returns where each weight of before is now [W], and where each added one is, clique by clique in their order.
+        """
+        cliques, numbers = list(self.cliques), sorted(added)
+        for c in numbers:
+            own, new = self.cliques[c], added[c]
+            features = np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off))
+            feature, entry = np.concatenate([features, new.feature]), np.concatenate([own.entry, new.assignment])
+            order = np.lexsort((entry, feature))
+            run_off = np.searchsorted(feature[order], np.arange(new.num_features + 1)).astype(np.int64)
+            cliques[c] = CliqueWeights(own.bias, run_off, entry[order].astype(np.int32))
+        found = Parameters(tuple(cliques))
+        kept, placed = [np.arange(self.num_bias)], [np.zeros(0, np.int64)]
+        for c, own in enumerate(self.cliques):
+            place = np.arange(len(own.entry))
+            if c in added:
+                old, new = _keys(own), added[c]
+                keys, size = _keys(found.cliques[c]), _KEY
+                place = np.searchsorted(keys, old)
+                wanted = new.feature.astype(np.int64) * size + new.assignment
+                placed.append(found.entry_start(c) + np.searchsorted(keys, wanted))
+            kept.append(found.entry_start(c) + place)
+        return found, np.concatenate(kept), np.concatenate(placed)
 
     def arrays(self) -> dict[str, NDArray]:
         """For a model file."""

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.factor_graph import FactorGraph
+from ..graph.gold import instances_of
 from ..kernels.tables import fill_tables
 from ..spec.settings import MethodSettings
 from .potentials import BoundData, Potentials
 from .single import infer_graph
 from .status import RunStatus
 
-__all__ = ["CliqueMarginal", "clique_marginals", "sequence_graph"]
+__all__ = ["CliqueMarginal", "assignment_marginals", "clique_marginals", "sequence_graph"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +68,27 @@ def clique_marginals(
                 sites = tuple((labels[v % len(labels)], v // len(labels)) for v in scope)
                 found.append(CliqueMarginal(template.name, sites, table))
         yield tuple(found), result.status
+
+
+def assignment_marginals(
+    data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int
+) -> NDArray[np.float64]:
+    """p(assignment | x) at every instance of a clique, [instances, assignments], sentence by sentence, by anchors.
+
+    Assignments as weights tell them apart: states of views, START and STOP outside. Not for relational cliques.
+    """
+    width, template = len(data.graph.variables), data.graph.templates[clique]
+    sentence, anchors = instances_of(template, data.rows.token_off)
+    found = np.zeros((len(sentence), template.num_assignments))
+    first = np.searchsorted(sentence, np.arange(data.num_sequences))
+    for sequence in range(data.num_sequences):
+        shape = data.bank.shapes[int(data.rows.shape[sequence])]
+        result = infer_graph(sequence_graph(data, potentials, sequence), "mar", settings)
+        for number, scope, table in zip(shape.kinds, shape.scopes, result.factor_marginals or (), strict=False):
+            kind = data.graph.kinds[number]
+            if kind.template.clique == clique:
+                inside = kind.pattern.index(0)
+                anchor = scope[0] // width - kind.template.offsets[inside]
+                row = first[sequence] + anchor - anchors[first[sequence]]
+                np.add.at(found[row], kind.full_assignments(), table.ravel())
+    return found

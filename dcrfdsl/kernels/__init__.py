@@ -66,6 +66,7 @@ with _cached_in(_DIRECTORY):
         contraction,
         dense,
         descent,
+        gains,
         gibbs,
         mean_field,
         messages,

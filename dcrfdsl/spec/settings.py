@@ -35,9 +35,9 @@ from .priors import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPr
 __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
     "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "IisSettings",
-    "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior", "MeanFieldSettings", "MethodSettings",
-    "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings", "SgdSettings",
-    "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
+    "InduceSettings", "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior", "MeanFieldSettings",
+    "MethodSettings", "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings",
+    "SgdSettings", "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
 
 
@@ -215,6 +215,26 @@ class PerceptronSettings(MethodSettings):
     average: bool = True
 
 
+class InduceSettings(MethodSettings):
+    """The likelihood, after rounds in which the crosses of features that raise it most become features (Lafferty §6).
+
+    criteria: `likelihood`, by which crosses are judged.   group: the feature group whose features are crossed, by
+    default all of a clique's.   rounds: how many at most.   per_round: weights that enter in each.   iterations: of the
+    optimizer before each.   candidates: crosses of a clique's features that are looked at, the most frequent ones.
+    min_count: positions where a cross fires at least.
+    """
+
+    method = "induce"
+    names = "criteria"
+    criteria: tuple[str, ...] = ()
+    group: str | None = None
+    rounds: int = Field(default=10, ge=1)
+    per_round: int = Field(default=500, ge=1)
+    iterations: int = Field(default=10, ge=1)
+    candidates: int = Field(default=100_000, ge=1)
+    min_count: int = Field(default=3, ge=1)
+
+
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
 _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "marginal": (),
@@ -222,7 +242,6 @@ _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "adaboost": ("rounds", "max_step", "tolerance", "update"),
     "hmsvm": ("C", "slack", "loss", "tolerance"),
     "hmm": ("order", "overlapping", "smoothing"),
-    "induce": (),
 }
 
 
@@ -254,7 +273,7 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings,
+            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},

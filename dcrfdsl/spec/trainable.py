@@ -23,6 +23,7 @@ TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(PIECES, (*SMOOTH, *STEPWISE)),
     "rescale": SMOOTH,
     "mce": (*SMOOTH, *STEPWISE),
+    "induce": SMOOTH,
     "perceptron": ("auto",),  # it brings steps of its own
 }
 WITHOUT_PENALTY = ("rescale", "perceptron")  # criteria that no prior is part of

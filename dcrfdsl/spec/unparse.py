@@ -14,11 +14,11 @@ from typing import Any
 from ..errors import Source, Span
 from ..syntax import ast
 from ..syntax.expressions import RESERVED
-from ..syntax.format import format_template
+from ..syntax.format import format_template, format_value
 from . import expressions as ex
 from . import model
 
-__all__ = ["is_plain_name", "to_template", "to_text"]
+__all__ = ["is_plain_name", "to_template", "to_text", "value_text"]
 
 _NOWHERE = Span(Source("<spec>", ""), 0, 0)
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -55,6 +55,11 @@ def to_template(spec: model.ModelSpec) -> ast.Template:
         first, *rest = section
         statements += [replace(first, trivia=blank) if statements or spec.doc else first, *rest]
     return ast.Template(span=_NOWHERE, statements=tuple(statements), edition=1, doc=spec.doc)
+
+
+def value_text(value: ex.Value) -> str:
+    """`10`, `gaussian(variance = 1)`: a value as it is written in a template."""
+    return format_value(_value(value))
 
 
 def is_plain_name(text: str) -> bool:

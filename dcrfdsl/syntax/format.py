@@ -16,7 +16,7 @@ from . import ast
 from .lexing import STATE
 from .vocabulary import RESERVED
 
-__all__ = ["format_template"]
+__all__ = ["format_template", "format_value"]
 
 EDITION = "dcrf 1"
 INDENT = "    "
@@ -196,6 +196,11 @@ _STATEMENTS: Mapping[type[ast.Statement], Callable[[Any], Parts]] = {
 
 
 # expressions ----------------------------------------------------------------------------------------------------
+
+
+def format_value(value: ast.Value) -> str:
+    """A value as it is written after `=`."""
+    return _text(value)
 
 
 def _text(node: ast.Node) -> str:

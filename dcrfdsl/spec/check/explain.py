@@ -129,6 +129,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Remove it. What is about joined positions needs named positions and a `where`; a prior needs a criterion with "
         "a penalty.",
     ),
+    "nothing-to-tune": (
+        "`train --tune` searches the constants that have a range, and none has one that is not set by hand.",
+        "Give a constant its range, `let variance = 10 tune log(0.1, 1000)`, and do not `--set` it.",
+    ),
     "bad-argument": ("An argument is missing, one too many, or of the wrong kind.", "The message shows the usage."),
     "bad-regex": (
         "RE2 cannot read the regular expression. It runs in linear time: no look-around, no back references.",

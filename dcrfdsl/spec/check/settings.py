@@ -10,19 +10,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import DcrfError, Diagnostic
-from ...registry import Table, did_you_mean
-from ..expressions import Number
-from ..model import CallSpec, Cardinality, Enumerated, Learned, Scheme
+from ...registry import did_you_mean
+from ..model import Cardinality, Enumerated, Learned, Scheme
 from ..model import Label as LabelSpec
 from ..options import shown
+from ..ranges import RANGES, read_range
 from ..schemes import SCHEMES
 from ..values import DEFAULT_STAGE, decoding, inference_settings, stage_settings
 from .context import Context, Rule, a, listed
 from .stages import running_stages, unchained
 
 __all__ = ["RULES"]
-
-RANGES: Table[str] = Table("search range", {"log": "evenly on a log scale", "linear": "evenly"}, {"uniform": "linear"})
 
 
 def inference(context: Context) -> Iterator[Diagnostic]:
@@ -90,28 +88,22 @@ def others_state(context: Context) -> Iterator[Diagnostic]:
 
 
 def tuning(context: Context) -> Iterator[Diagnostic]:
-    """`tune log(0.1, 1000)`: two numbers, the smaller first."""
+    """`tune log(0.1, 1000)`: a known kind of range, and what it is made of."""
     for n, let in enumerate(context.spec.lets):
         if let.tune is None:
             continue
-        if let.tune.name not in RANGES:
-            guess = RANGES.suggest(let.tune.name)
-            remedy = f"did you mean `{guess}`?" if guess else "write `tune log(0.1, 1000)` or `tune linear(0, 1)`"
-            message = f"`{let.tune.name}` is not {a(RANGES.kind)}"
+        name = let.tune.name
+        if name not in RANGES:
+            guess = RANGES.suggest(name)
+            known = listed(kind.example for kind in RANGES.values())
+            remedy = f"did you mean `{guess}`?" if guess else f"write for example {known}"
+            message = f"`{name}` is not {a(RANGES.kind)}"
             yield context.complaint("unknown-method", message, ("lets", n, "tune", "name"), "unknown", help=remedy)
-        elif not _is_range(let.tune):
+        elif read_range(let.tune) is None:
             given = ", ".join(shown(argument.value) for argument in let.tune.arguments)
-            lowest = "more than 0, " if let.tune.name == "log" else ""
-            message = f"`{let.tune.name}({given})` is no range: expected two numbers, {lowest}the smaller first"
-            yield context.complaint("bad-argument", message, ("lets", n, "tune"), help="for example `log(0.1, 1000)`")
-
-
-def _is_range(call: CallSpec) -> bool:
-    values = [argument.value for argument in call.arguments if argument.name is None]
-    numbers = [value.value for value in values if isinstance(value, Number)]
-    if len(numbers) != 2 or len(call.arguments) != 2:
-        return False
-    return numbers[0] < numbers[1] and (call.name != "log" or numbers[0] > 0)
+            message = f"`{name}({given})` is no range: expected {RANGES[name].expected}"
+            remedy = f"for example `{RANGES[name].example}`"
+            yield context.complaint("bad-argument", message, ("lets", n, "tune"), help=remedy)
 
 
 RULES: tuple[Rule, ...] = (inference, stages, domains, others_state, tuning)

@@ -12,7 +12,8 @@ from ...errors import DcrfError, Diagnostic
 from ...registry import Table
 from ..convert import as_call
 from ..expressions import Argument, Here, Reference
-from ..model import CallSpec, Label
+from ..model import CallSpec, CliqueSpec, Label
+from ..options import shown
 from ..schemes import SCHEMES
 from ..settings import INFERENCE
 from ..spans import Path
@@ -68,6 +69,39 @@ def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnos
     remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
     message = f"there is no piece `{value.name}`"
     yield context.complaint("unknown-piece", message, path, "no such piece", help=remedy, others=there)
+
+
+def induction(context: Context) -> Iterator[Diagnostic]:
+    """`induce(likelihood)`, over a group that some clique lists."""
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            if stage.criterion.name == "induce":
+                yield from _induction(context, stage.criterion, ("stages", n, "criterion"))
+
+
+def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
+    for i, argument in enumerate(call.arguments):
+        value = argument.value
+        if argument.name is None and not (isinstance(value, Reference) and value.name == "likelihood"):
+            message = f"`induce` judges features by the likelihood, not by `{shown(value)}`"
+            at = (*path, "arguments", i)
+            yield context.complaint("bad-argument", message, at, "not by this", help="write `induce(likelihood)`")
+    given = [((*path, "arguments", i, "value"), a.value) for i, a in enumerate(call.arguments) if a.name == "group"]
+    given += [((*path, "settings", i, "value"), s.value) for i, s in enumerate(call.settings) if s.key == ("group",)]
+    for at, value in given:
+        name = shown(context.spec.settled(value))
+        is_group = context.named(name, "feature group") is not None
+        if context.may_be_lost(name) or (is_group and any(_lists(clique, name) for clique in context.spec.cliques)):
+            continue
+        guess, there = (None, []) if is_group else context.near(name, ["feature group"])
+        remedy = f"did you mean `{guess}`?" if guess else "name a feature group that stands in the list of a clique"
+        what = f"the feature group `{name}`" if is_group else f"a feature group `{name}`"
+        message = f"no clique lists {what}, so there is nothing to cross"
+        yield context.complaint("unknown-name", message, at, "in no clique", help=remedy, others=there)
+
+
+def _lists(clique: CliqueSpec, group: str) -> bool:
+    return any(isinstance(feature, Reference) and feature.name == group for feature in clique.features)
 
 
 def log_z(context: Context) -> Iterator[Diagnostic]:
@@ -174,4 +208,4 @@ def _is_segment_state(state: str) -> bool:
     return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
 
 
-RULES: tuple[Rule, ...] = (stage_names, pieces, log_z, metrics)
+RULES: tuple[Rule, ...] = (stage_names, pieces, induction, log_z, metrics)
