@@ -60,6 +60,7 @@ class _Gains:
     assignment: Ints
     count: Floats
     gain: Floats
+    fires: Floats  # a number for each set of instances at which a cross fires
 
 
 def require_known_labels(given: Supervision) -> None:
@@ -191,13 +192,13 @@ def _gains_of(
         possible[marginal.max(axis=0, initial=0.0) > 0.0] = True
     prior = settings.clique_priors.get(spec.label, settings.prior)
     terms = PRIORS[prior.method](prior)
-    cross, assignment, count, gain = cross_gains(
-        often, seldom, fire_off, fire_row, instance, gold, marginal, possible,
+    mark = np.random.default_rng(0).random(len(sentence))
+    cross, assignment, count, gain, fires = cross_gains(
+        often, seldom, fire_off, fire_row, instance, gold, mark, marginal, possible,
         terms.precision, terms.l1, terms.power, terms.exponent,
     )  # fmt: skip
-    return _Gains(
-        clique, often[cross].astype(np.int64), seldom[cross].astype(np.int64), assignment.astype(np.int64), count, gain
-    )
+    members = often[cross].astype(np.int64), seldom[cross].astype(np.int64)
+    return _Gains(clique, *members, assignment.astype(np.int64), count, gain, fires)
 
 
 # the best -----------------------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ class _New:
 def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, given: Supervision, number: int) -> list[_New]:
     """The `number` weights of most gain, none that the model has; the first ones of equal gains.
 
-    Crosses that fire at the same instances gain the same to the last bit: only one of them enters.
+    Of crosses that fire at the same instances only the first one enters.
     """
     if not gains:
         return []
@@ -235,7 +236,7 @@ def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, given: Supervisi
                 (c, f, a) for f, a in zip(feature_of.tolist(), own_weights.entry[runs[0] :].tolist(), strict=True)
             }
     features = _features_by_atoms(extractor.conjunctions)
-    found: dict[tuple[int, int, float, float], _New] = {}
+    found: dict[tuple[int, int, float], _New] = {}
     for at in np.argsort(-gain, kind="stable").tolist():
         if len(found) == number or gain[at] <= 0.0:
             break
@@ -247,7 +248,7 @@ def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, given: Supervisi
         feature, assignment = features[feature_set].get(atoms), int(own.assignment[i])
         if feature is None or (own.clique, feature, assignment) not in known:
             new = _New(own.clique, feature_set, members, atoms, assignment, float(own.count[i]), float(gain[at]))
-            found.setdefault((own.clique, assignment, new.count, new.gain), new)
+            found.setdefault((own.clique, assignment, float(own.fires[i])), new)
     return list(found.values())
 
 

@@ -163,15 +163,22 @@ class TrainedModel:
             raise data_error(
                 "no-log-z", f"`{method.method}` gives no log Z, and so no likelihood", help="use `infer trp`"
             )
-        workers = Workers(threads)
+        return self._likelihood_of(corpus, Workers(threads))(self.weights)
+
+    def _likelihood_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], float]:
+        """`log_likelihood` as a function of weights [W], with everything else done once."""
         gold = encode_labels(self.spec, self.states, corpus)
         tokens = np.flatnonzero(stranger_tokens(self.spec, self.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
         strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
-        known = self._engine.on(corpus, gold).log_z(self.weights, workers)
-        log_z = self._engine.on(corpus).log_z(self.weights, workers)
-        counted = np.isfinite(known) & ~strange
-        return float((known[counted] - log_z[counted]).sum())
+        clamped, free = self._engine.on(corpus, gold), self._engine.on(corpus)
+
+        def likelihood(weights: Floats) -> float:
+            known, log_z = clamped.log_z(weights, workers), free.log_z(weights, workers)
+            counted = np.isfinite(known) & ~strange
+            return float((known[counted] - log_z[counted]).sum())
+
+        return likelihood
 
     def evaluate(
         self,
@@ -196,6 +203,8 @@ class TrainedModel:
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
     ) -> Callable[[Floats], float]:
         """A function from weights [W] to the first score of `evaluate` on a corpus, with everything else done once."""
+        if self.spec.evaluate and self.spec.evaluate[0].name == "log_likelihood":
+            return self._likelihood_of(corpus, workers)
         answers = self._engine.on(corpus)
 
         def score(weights: Floats) -> float:

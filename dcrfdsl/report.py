@@ -28,6 +28,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _score(value: float) -> str:
+    """A rate in percent; a log-likelihood, which is negative, in nats."""
+    return f"{100 * value:.2f}" if value >= 0.0 else f"{value:.2f}"
+
+
 class Iteration(Protocol):
     """What training reports after each iteration.
 
@@ -164,7 +169,7 @@ class PlainProgress(TrainingProgress):
         parts = [
             f"{begun}iteration {step.iteration}: objective {step.objective:.4f}",
             f"gradient {step.gradient_norm:.3g}",
-            "" if step.dev is None else f"dev {100 * step.dev:.2f}",
+            "" if step.dev is None else f"dev {_score(step.dev)}",
             duration(step.seconds),
             self.estimate(),
         ]
@@ -203,7 +208,7 @@ class LiveProgress(TrainingProgress):
         for heading in ("iteration", "objective", "‖gradient‖", "dev", "time"):
             table.add_column(heading, justify="right")
         for step in self.steps[-self._ROWS :]:
-            dev = "" if step.dev is None else f"{100 * step.dev:.2f}"
+            dev = "" if step.dev is None else _score(step.dev)
             table.add_row(
                 f"{f'{step.start}: ' if step.start else ''}{step.iteration}",
                 f"{step.objective:.4f}",
@@ -288,9 +293,7 @@ def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
         mark = "*" if trial["number"] == chosen else ""
         values = [setting_text(value) for value in trial["values"].values()]
         end = "" if trial["complete"] else " (stopped)"
-        table.add_row(
-            mark, str(trial["number"]), *values, f"{100 * trial['dev']:.2f}", duration(trial["seconds"]) + end
-        )
+        table.add_row(mark, str(trial["number"]), *values, _score(trial["dev"]), duration(trial["seconds"]) + end)
     return table
 
 

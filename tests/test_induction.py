@@ -135,7 +135,10 @@ def test_gains_are_the_maxima_of_their_formula(name: str) -> None:
     one = (np.array([0], np.int32), np.array([1], np.int32))
     for possible in (False, True):
         allowed = np.full(size, possible)
-        cross, assignment, count, gain = cross_gains(*one, *fires, instance, gold, marginal, allowed, *PENALTIES[name])
+        mark = np.arange(float(instances))
+        found_gains = cross_gains(*one, *fires, instance, gold, mark, marginal, allowed, *PENALTIES[name])
+        cross, assignment, count, gain, total = found_gains
+        assert set(total.tolist()) == {float(sum(range(0, instances, 2)))}
         assert assignment.tolist() == list(range(size if possible else size - 1))
         assert cross.tolist() == [0] * len(gain)
         for a, n, found in zip(assignment.tolist(), count.tolist(), gain.tolist(), strict=True):
@@ -270,6 +273,35 @@ def test_rounds_never_add_what_is_there() -> None:
     for own in extractor.conjunctions:
         atoms = [own.atoms(f) for f in range(own.num_features)]
         assert len(set(atoms)) == len(atoms)
+
+
+def test_of_crosses_that_fire_at_the_same_places_one_enters_whatever_they_gain() -> None:
+    """At weights of zero all crosses with equal counts gain the same; what tells them apart is where they fire."""
+    text = ALONE.replace("bias, bits", "bias, bits, lower(a)[1], b[-1]")
+    given, extractor, settings = problem(text, "per_round = 100000\n    min_count = 3")
+    given = replace(given, weights=np.zeros_like(given.weights))
+    rows, gold = given.rows[0], given.gold.codes[0]
+    where: dict[int, set[int]] = {}
+    for r in range(len(gold)):
+        for f in rows.feature[rows.row_off[r] : rows.row_off[r + 1]].tolist():
+            where.setdefault(f, set()).add(r)
+    expected = set()
+    for a, b in itertools.combinations(where.values(), 2):
+        both = frozenset(a & b)
+        if 3 <= len(both) < min(len(a), len(b)):
+            counts = {y: sum(gold[r] == y for r in both) for y in (0, 1)}
+            # equal counts of both labels gain nothing where both are equally likely
+            expected |= {(both, y) for y, n in counts.items() if n > 0 and counts[0] != counts[1]}
+    grown, _, done = induce_round(given, extractor, settings)
+    first = extractor.conjunctions[0].first
+    fires: dict[int, set[int]] = {}
+    own = grown.rows[0]
+    for r in range(len(gold)):
+        for f in own.feature[own.row_off[r] : own.row_off[r + 1]].tolist():
+            fires.setdefault(f, set()).add(r)
+    found = [(frozenset(fires[f]), y) for _, _, f, y in grown.parameters.walk() if f >= first]
+    assert len(found) == done.weights == len(set(found))
+    assert set(found) == expected
 
 
 # whole trainings ----------------------------------------------------------------------------------------------------

@@ -204,3 +204,11 @@ def test_help_describes_the_columns(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "--curve FILE" in out
     assert "stage, start, iteration, objective, gradient_norm, seconds, dev" in out
+
+
+def test_the_likelihood_of_held_out_data_can_be_the_score() -> None:
+    resolved = load_text(f"{TEXT}train likelihood: optimizer = lbfgs(max_iterations = 5)\nevaluate log_likelihood\n")
+    dev = noise(resolved, 9)
+    model = fit(resolved, noise(resolved, 0), dev=dev, threads=1)
+    assert scores(model)[-1] == pytest.approx(model.log_likelihood(dev), rel=1e-12)
+    assert len(set(scores(model))) == len(scores(model))

@@ -104,15 +104,16 @@ def _longer(array, length):
 
 @kernel
 def cross_gains(
-    often, seldom, fire_off, fire_row, instance_of_row, gold, marginal, possible, precision, l1, power, exponent
+    often, seldom, fire_off, fire_row, instance_of_row, gold, mark, marginal, possible, precision, l1, power, exponent
 ):
     """The gain of every assignment of every cross.
 
     often, seldom: the crosses, those of one `often` together.   instance_of_row [R]: instance of the clique, -1 for
-    none.   gold [I]: its assignment.   marginal [I, A].   possible [A]: assignments that may have a weight although no
-    gold instance shows them.   The penalty is ½ precision δ² + l1 |δ| + power |δ|^exponent / exponent.
+    none.   gold [I]: its assignment.   mark [I]: random numbers, whose sum tells one set of instances from another.
+    marginal [I, A].   possible [A]: assignments that may have a weight although no gold instance shows them.   The
+    penalty is ½ precision δ² + l1 |δ| + power |δ|^exponent / exponent.
 
-    Returns (cross, assignment, count, gain), ordered by the first two.
+    Returns (cross, assignment, count, gain, sum of marks), ordered by the first two.
     """
     num_rows, size = len(instance_of_row), marginal.shape[1]
     stamp = np.full(num_rows, -1, np.int64)
@@ -120,7 +121,7 @@ def cross_gains(
     count = np.zeros(size)
     capacity, found = 1024, 0
     cross, assignment = np.empty(capacity, np.int64), np.empty(capacity, np.int32)
-    counts, gains = np.empty(capacity), np.empty(capacity)
+    counts, gains, sums = np.empty(capacity), np.empty(capacity), np.empty(capacity)
     before = -1
     for c in range(len(often)):
         a, b = often[c], seldom[c]
@@ -128,13 +129,14 @@ def cross_gains(
             for i in range(fire_off[a], fire_off[a + 1]):
                 stamp[fire_row[i]] = a
             before = a
-        num = 0
+        num, total = 0, 0.0
         count.fill(0.0)
         for i in range(fire_off[b], fire_off[b + 1]):
             r = fire_row[i]
             if stamp[r] == a and instance_of_row[r] >= 0:
                 where[num] = instance_of_row[r]
                 count[gold[where[num]]] += 1.0
+                total += mark[where[num]]
                 num += 1
         for x in range(size):
             if count[x] == 0.0 and not possible[x]:
@@ -145,10 +147,17 @@ def cross_gains(
             if found == capacity:
                 capacity *= 2
                 cross, assignment = _longer(cross, capacity), _longer(assignment, capacity)
-                counts, gains = _longer(counts, capacity), _longer(gains, capacity)
+                counts, gains, sums = _longer(counts, capacity), _longer(gains, capacity), _longer(sums, capacity)
             cross[found], assignment[found], counts[found], gains[found] = c, x, count[x], gain
+            sums[found] = total
             found += 1
-    return cross[:found].copy(), assignment[:found].copy(), counts[:found].copy(), gains[:found].copy()
+    return (
+        cross[:found].copy(),
+        assignment[:found].copy(),
+        counts[:found].copy(),
+        gains[:found].copy(),
+        sums[:found].copy(),
+    )
 
 
 @inner
