@@ -12,11 +12,12 @@ from piece_twin import settings_of, supervised
 from template_cases import CASES
 
 from dcrfdsl.criteria import PieceObjective, PiecesApart
-from dcrfdsl.criteria.apart import build_pieces
+from dcrfdsl.criteria.apart import build_pieces, restricted
 from dcrfdsl.criteria.piecewise import build_piecewise
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.pieces import PieceTemplate, independent_pieces, piece_templates
 from dcrfdsl.inference.pieces import PieceMethod
+from dcrfdsl.inference.shared_pieces import SharedPieceMethod
 from dcrfdsl.optimizers import OPTIMIZERS, Iteration, minimise_apart
 from dcrfdsl.spec.pieces import pieces_of
 from dcrfdsl.spec.resolve import load_text
@@ -77,6 +78,25 @@ def test_apart_the_optimum_is_the_same(name: str) -> None:
     assert found.converged and found.gap is not None and found.gap < 1e-6
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-3)
+
+
+@pytest.mark.parametrize("overlap", ["count", "divide"])
+@pytest.mark.parametrize("name", ["factorial", "second order", "forbidden moves", "padded second order"])
+def test_pieces_without_features_are_functions_of_counts(name: str, overlap: str) -> None:
+    given, weights = supervised(CASES[name])
+    plain = [c for c, template in enumerate(given.graph.templates) if template.clique == c and template.feature_set < 0]
+    part, own = restricted(given, plain)
+    settings = settings_of(overlap=overlap)
+    templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, settings.criterion))
+    held = [template for template in templates if template.members[0][0] in plain]
+    objective = build_piecewise(part, settings, held)
+    (loss,) = objective.parts
+    assert isinstance(loss.method, SharedPieceMethod)
+    value, gradient = loss.value_and_gradient(weights[own])
+    loss.method = loss.method._method
+    expected, expected_gradient = loss.value_and_gradient(weights[own])
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=1e-11)
 
 
 def test_steps_are_counted_through_and_can_be_stopped() -> None:
@@ -165,8 +185,9 @@ def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSetti
     for objective, own in zip(objectives, numbers_of(built), strict=True):
         value, gradient = objective.value_and_gradient(weights[own])
         batches = objective.batches(size)
-        if not isinstance(objective.parts[0].method, PieceMethod):
-            assert batches is None  # a piece over whole sequences
+        method = objective.parts[0].method
+        if not isinstance(method, PieceMethod) and not (isinstance(method, SharedPieceMethod) and size):
+            assert batches is None  # a piece over whole sequences, or nothing that a start on batches would help
             continue
         assert batches is not None and batches.count > 1
         at = weights[own]

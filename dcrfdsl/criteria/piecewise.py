@@ -24,6 +24,7 @@ from ..graph.shapes import offsets
 from ..graph.unroll import ModelGraph
 from ..inference import METHODS, BoundData, Expectations, RunStatus
 from ..inference.pieces import PieceMethod, most_cases, no_cases
+from ..inference.shared_pieces import SharedPieceMethod, are_shared
 from ..kernels.piece_scores import MOST_SITES, PieceInstances
 from ..kernels.pieces import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
 from ..spec.model import ModelSpec
@@ -112,9 +113,14 @@ class PieceObjective:
         return sum((value for value, _ in found), start=penalty), gradient
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
-        """See `Likelihood.batches`. None where a piece is over whole sequences, or some weights are not trained."""
+        """See `Likelihood.batches`. None where a piece is over whole sequences, or some weights are not trained; for a
+        start also where an evaluation looks at no sentence.
+        """
         part = self.parts[0]
-        is_local = len(self.parts) == 1 and isinstance(part.method, PieceMethod)
+        counts_only = isinstance(part.method, SharedPieceMethod)
+        is_local = len(self.parts) == 1 and (isinstance(part.method, PieceMethod) or counts_only)
+        if size is None and counts_only:
+            return None
         if not is_local or self._hidden or self._choose is not None or not self._is_trained.all():
             return None
         return part.batches_under(self.penalty, size)
@@ -174,7 +180,8 @@ def build_piecewise(given: Supervision, settings: TrainSettings, templates: Sequ
         method = build(data)
         _refuse_cases(method, own)
         _refuse_unknown(given, method.pieces, data.rows.shape)
-        parts.append(Likelihood(data, method, no_penalty.precision, no_penalty, given.workers, build=build))
+        own_method = SharedPieceMethod(method) if own.nota is None and are_shared(method) else method
+        parts.append(Likelihood(data, own_method, no_penalty.precision, no_penalty, given.workers, build=build))
         trained.append(np.max([_mask(given, template) for template in small], axis=0))
     if large:
         part = LargePieces(given, settings, large, divide=divide, beside=small)
