@@ -117,6 +117,27 @@ def test_a_curved_valley_is_followed_although_long_steps_leave_the_domain(name: 
     assert outcome.weights == pytest.approx(1.0, abs=1e-5)
 
 
+class Crease:
+    """A bowl with its bottom of 0 at (1, …, 1), and creases wherever two neighbouring weights are equal."""
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        apart = np.diff(weights)
+        gradient = weights - 1.0
+        gradient[:-1] -= np.sign(apart)
+        gradient[1:] += np.sign(apart)
+        return float(0.5 * np.sum((weights - 1.0) ** 2) + np.abs(apart).sum()), gradient
+
+    def sharpen(self) -> bool:
+        return False
+
+
+def test_quickprop_goes_on_along_creases() -> None:
+    start = np.linspace(-1.0, 0.3, 20)
+    settings = QuickpropSettings(online=0, max_iterations=100)
+    outcome = OPTIMIZERS["quickprop"](Crease(), start, settings, watch)
+    assert outcome.objective < 0.01 * Crease().value_and_gradient(start)[0]
+
+
 def textbook_direction(gradient: Floats, moves: list[Floats], changes: list[Floats], metric: Floats | None) -> Floats:
     """The two loops of Nocedal & Wright, algorithm 7.4, from the mean of both first guesses where there are two."""
     q, alphas = gradient.copy(), []

@@ -3,9 +3,11 @@
     Δ ← Δ · S / (S_before − S),    |Δ| ≤ mu |Δ_before|,    S = ∂L/∂λ
 
 with a step along the gradient where a weight has not moved or its parabola opens downwards. So every weight moves
-downhill; where all together come to a higher point, since weights are not independent, they go half as far. The
-first passes are made by steps after single sequences (`gpd`), where the objective comes in them. Sources: Fahlman, "An
-empirical study of learning speed in back-propagation networks" (1988); its use here: Suzuki 2006 §3.3 and §5.1.
+downhill; where all together come to a point higher than the last ones, since weights are not independent, they go half
+as far. Higher than the last one alone is allowed: it would hold weights at a kink, of which objectives made of best
+labellings are full. The first passes are made by steps after single sequences (`gpd`), where the objective comes in
+them. Sources: Fahlman, "An empirical study of learning speed in back-propagation networks" (1988); its use here: Suzuki
+2006 §3.3 and §5.1.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from .progress import Progress, norm_of
 __all__ = ["minimise_quickprop"]
 
 Floats = NDArray[np.float64]
+MEMORY = 10  # iterations whose highest objective must not be exceeded (Grippo, Lampariello & Lucidi 1986)
 
 
 class _Moves:
@@ -73,12 +76,12 @@ def _iterate(progress: Progress, moves: _Moves, growth: float) -> bool:
     direction = moves.last.copy()
     slope = float(secant_steps(gradient, moves.before, growth, step, direction))
     progress.is_flat = -slope <= 10.0 * ROUNDING * abs(progress.value)
-    part = moves.part
+    part, highest = moves.part, max([progress.value, *progress.values[-MEMORY:]])
     for _ in range(MOST_TRIALS):
         move = part * direction
         weights = progress.weights + move
         value, new_gradient = progress.evaluate(weights)
-        rise = value - progress.value
+        rise = value - highest
         fits = rise <= DECREASE * part * slope
         if progress.is_flat and abs(rise) <= ROUNDING * abs(progress.value):
             fits = norm_of(new_gradient) < progress.norm
