@@ -10,6 +10,7 @@ it was. Not here: the trainings (`experiment`), the arithmetic of the tables (`t
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ class Log:
         self.records[Job(*(record[name] for name in Job._fields)), record["inputs"]] = record
 
 
-def trained(lab: Experiment, log: Log, job: Job, talk: bool) -> dict[str, Any]:
+def trained(lab: Experiment, log: Log, talk: bool, job: Job) -> dict[str, Any]:
     """The record of a job, from the log if it is there."""
     known = (job, lab.fingerprint(job))
     if known not in log.records:
@@ -133,7 +134,7 @@ def reproduce(
                 "rows_of_paper": [],
             }
             result["tasks"][lab.task] = own
-            _run_task(lab, plans[lab.task], lambda job, lab=lab: trained(lab, log, job, talk), own)
+            _run_task(lab, plans[lab.task], functools.partial(trained, lab, log, talk), own)
     except KeyboardInterrupt:
         result["complete"] = False
         say(f"stopped; the same command goes on with what {log.path} does not have yet")
