@@ -14,6 +14,7 @@ from test_criteria import columns, gold_of, trained, twin_of
 
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.mce import build_mce
+from dcrfdsl.criteria.mce.measures import MEASURES, Counts
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.spec.losses import (
     LOSSES,
@@ -339,3 +340,11 @@ def test_training_is_the_same_for_any_number_of_threads() -> None:
     fits = [fit(resolved, corpus, threads=threads).weights for threads in (1, 2, 3)]
     assert np.array_equal(fits[0], fits[1])
     assert np.array_equal(fits[0], fits[2])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("found", [0.0, 1e-200])
+def test_weights_that_find_nothing_are_worse_than_all_others_and_lead_nowhere(name: str, found: float) -> None:
+    measure = MEASURES[name](MceSettings())
+    assert measure(Counts(0, -found, 2.0)) == (math.inf, 0.0, 0.0)
+    assert measure(Counts(3, 2.9, 2.0)).value < math.inf
