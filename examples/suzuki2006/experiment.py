@@ -46,7 +46,7 @@ class Method(NamedTuple):
 METHODS: Mapping[str, Method] = {
     "map": Method("zero", (0, 1, 2)),
     "mce_f_map": Method("map", (5, 6, 7), "quickprop"),
-    "mce_f": Method("zero", (5, 6, 7)),
+    "mce_f": Method("zero", (5, 6)),
     "mce_sig_map": Method("map", (2, 3)),
     "mce_sig": Method("zero", (2, 3)),
     "mce_log": Method("zero", (2, 3)),

@@ -114,9 +114,8 @@ def score_table(rows: Sequence[Row]) -> Table:
 
 def test_table(rows: Sequence[Row]) -> Table:
     """McNemar's tests of each row against ML and MAP."""
-    table = _table(
-        "method", "optimizer", *(f"{NAMES[other]}: {kind}" for other in AGAINST for kind in ("labels", "sentences"))
-    )
+    tests = [(other, kind) for other in AGAINST for kind in ("labels", "sentences")]
+    table = _table("method", "optimizer", *(f"{NAMES[other]}: {kind}" for other, kind in tests))
     for row in rows:
         if row["method"] not in AGAINST:
             table.add_row(
