@@ -22,6 +22,7 @@ from piece_twin import supervised
 from template_cases import CASES, Case
 
 from dcrfdsl.criteria.mce import build_mce
+from dcrfdsl.criteria.mce.measures import MEASURES, Counts
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.spec.losses import (
     LOSSES,
@@ -182,3 +183,21 @@ def test_training_is_the_same_for_any_number_of_threads() -> None:
     fits = [fit(resolved, corpus, threads=threads).weights for threads in (1, 2, 3)]
     assert np.array_equal(fits[0], fits[1])
     assert np.array_equal(fits[0], fits[2])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("found", [0.0, 1e-200])
+def test_weights_that_find_nothing_are_worse_than_all_others_and_lead_nowhere(name: str, found: float) -> None:
+    measure = MEASURES[name](MceSettings())
+    assert measure(Counts(0, -found, 2.0)) == (math.inf, 0.0, 0.0)
+    assert measure(Counts(3, 2.9, 2.0)).value < math.inf
+
+
+def test_the_first_rate_of_single_sentences_fits_the_scale_of_a_measure() -> None:
+    """The derivatives of an F-score go as one over the size of the data; so must steps after single sentences grow."""
+    text = HEADER.format(scheme="bio") + "train mce: loss = fscore(y), prior = none, optimizer = gpd(epochs = 5)\n"
+    resolved = load_text(text)
+    corpus = corpus_from_rows(BIO * 200, resolved.require().data)
+    steps: list[float] = []
+    fit(resolved, corpus, threads=1, on_iteration=lambda step: steps.append(step.objective))
+    assert steps[-1] < 0.5 * steps[0]

@@ -7,6 +7,7 @@ Source: Suzuki, McDermott & Isozaki 2006 §4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -32,12 +33,18 @@ class Counts(NamedTuple):
         return self.stretches - self.missed
 
 
+LEAST_FOUND = 1e-9  # TP below which a ratio says no more than that nothing is found: long steps can lead there
+
+
 class Measured(NamedTuple):
     """A value to be made small, and its derivatives by ℓ of a right stretch and by ℓ of a false segment."""
 
     value: float
     by_missed: float
     by_false: float
+
+
+NOTHING_FOUND = Measured(math.inf, 0.0, 0.0)
 
 
 class Measure(Protocol):
@@ -72,6 +79,8 @@ class Fscore:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
+        if counts.found < LEAST_FOUND:
+            return NOTHING_FOUND
         square = self.gamma**2
         above, below = square * counts.missed + counts.false, (square + 1.0) * counts.found
         return Measured(above / below, square / below + (square + 1.0) * above / below**2, 1.0 / below)
@@ -85,6 +94,8 @@ class Precision:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
+        if counts.found < LEAST_FOUND:
+            return NOTHING_FOUND
         return Measured(counts.false / counts.found, counts.false / counts.found**2, 1.0 / counts.found)
 
 
@@ -96,6 +107,8 @@ class Recall:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
+        if counts.found < LEAST_FOUND:
+            return NOTHING_FOUND
         found = counts.found
         return Measured(counts.missed / found, 1.0 / found + counts.missed / found**2, 0.0)
 
