@@ -27,6 +27,7 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.spec.losses import (
     LOSSES,
     LogisticSmoothing,
+    MceSettings,
     SigmoidSmoothing,
     SmoothingSettings,
 )

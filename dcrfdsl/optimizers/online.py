@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 SAMPLE = 1000  # sequences on which a rate is tried
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
+LOOKED_AT = 50  # sequences whose gradients say where it begins
 
 
 def one_by_one(objective: Objective) -> Batches:
@@ -103,11 +104,18 @@ def _walk(
     return total
 
 
+def _largest_entry(batches: Batches, numbers: Order) -> float:
+    """Of the gradients of some sequences; 1 where all are 0."""
+    found = max(float(np.abs(batches.gradient(number)[2]).max(initial=0.0)) for number in numbers.tolist())
+    return found or 1.0
+
+
 def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -> tuple[float, int]:
     """The constant step size after a pass with which the objective of a sample is lowest, and how many passes (over the
     sample) that took.
 
-    It begins at FIRST_RATE and is doubled while that helps, or halved until it does (Bottou's rule).
+    It begins at FIRST_RATE and is doubled while that helps, or halved until it does (Bottou's rule). Where gradients
+    are small, as those of a measure of the whole data are, it begins higher by as much.
     """
     sample = np.sort(generator.permutation(batches.count)[:SAMPLE])
     share = len(sample) / batches.count
@@ -127,9 +135,10 @@ def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -
 
     batches.begin(start.copy())
     before = _walk(batches, sample, start, None, nothing) + 0.5 * share * dot(batches.precision * start, start)
-    best, lowest = FIRST_RATE, after(FIRST_RATE)
+    first = FIRST_RATE / min(1.0, _largest_entry(batches, sample[:LOOKED_AT]))
+    best, lowest = first, after(first)
     factor = FACTOR if lowest < before else 1.0 / FACTOR
-    rate = FIRST_RATE
+    rate = first
     for _ in range(MOST_RATES):
         rate *= factor
         value = after(rate)
