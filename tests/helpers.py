@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 LANGUAGE = Path(__file__).parent / "language"
 SHARED = ROOT.parent / "shared"
+
+
+def example_modules(folder: Path, *names: str) -> list[ModuleType]:
+    """Files of an example: scripts that lie beside each other and find each other there, and no package."""
+    for name in names:  # another example may have loaded its own
+        sys.modules.pop(name, None)
+    sys.path.insert(0, str(folder))
+    try:
+        return [importlib.import_module(name) for name in names]
+    finally:
+        sys.path.remove(str(folder))
+        for name in names:
+            sys.modules.pop(name, None)
 
 
 def marked(text: str) -> tuple[str, tuple[int, int]]:

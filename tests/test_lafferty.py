@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import math
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT
+from helpers import ROOT, example_modules
 
 from dcrfdsl import corpus_from_rows, fit, load_template, load_text
 from dcrfdsl.cli import run as dcrfdsl_command
@@ -27,20 +24,9 @@ STEMS = {"NN": ["d", "h", "c", "p"], "VB": ["s", "l", "r", "w"]}
 ENDS = {"NN": "ity", "VB": "ing"}
 
 
-def modules(*names: str) -> list[ModuleType]:
-    """Files of the example: scripts that lie beside each other and find each other there, and no package."""
-    for name in names:  # another example may have loaded its own
-        sys.modules.pop(name, None)
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in names:
-            sys.modules.pop(name, None)
-
-
-sources, hmm, experiments, tables, figure, run = modules("sources", "hmm", "experiments", "tables", "figure", "run")
+sources, hmm, experiments, tables, figure, run = example_modules(
+    FOLDER, "sources", "hmm", "experiments", "tables", "figure", "run"
+)
 
 
 def corpus_of(sentences: list[list[tuple[str, str]]]) -> Corpus:

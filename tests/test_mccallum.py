@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT
+from helpers import ROOT, example_modules
 from scipy import stats
 
 from dcrfdsl import fit, load_template
@@ -26,20 +23,7 @@ TAGGED = {"the": "DT", "a": "DT", "dog": "NN", "man": "NN", "sees": "VBZ", "runs
 ENTITIES = {"Rome": "B-LOC", "Eva": "B-PER"}
 
 
-def modules(*names: str) -> list[ModuleType]:
-    """Files of the example: scripts that lie beside each other and find each other there, and no package."""
-    for name in names:  # another example may have loaded its own
-        sys.modules.pop(name, None)
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in names:
-            sys.modules.pop(name, None)
-
-
-tables, run = modules("tables", "run")
+tables, run = example_modules(FOLDER, "tables", "run")
 
 
 def write_corpus(path: Path, sentences: int, seed: int, entities: bool) -> None:

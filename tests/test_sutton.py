@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import math
-import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT
+from helpers import ROOT, example_modules
 from scipy import stats
 
 from dcrfdsl import load_template
@@ -27,18 +24,7 @@ WORDS = {"DT": ["the", "a"], "NN": ["dog", "House", "cat"], "VBZ": ["sees", "lik
 PATTERNS = (("DT", "NN", "VBZ", "DT", "NN"), ("NN", "VBZ", "CD", "NN"), ("DT", "NN", "VBZ"), ("VBZ", "DT", "CD", "NN"))
 
 
-def modules(*names: str) -> list[ModuleType]:
-    """Files of the example: scripts that lie beside each other and find each other there, and no package."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in names:  # another example may have a `run`
-            sys.modules.pop(name, None)
-
-
-tables, figure, experiment, run = modules("tables", "figure", "experiment", "run")
+tables, figure, experiment, run = example_modules(FOLDER, "tables", "figure", "experiment", "run")
 
 
 def write_corpus(path: Path, sentences: int, seed: int) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ROOT
+from helpers import ROOT, example_modules
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
@@ -25,20 +22,7 @@ TASKS = ("chunk", "ner")
 WORDS = {"the": "B-NP", "dog": "I-NP", "cat": "I-NP", "runs": "B-VP", "sees": "B-VP", ",": "O", "Eva": "B-NP"}
 
 
-def modules(*names: str) -> list[ModuleType]:
-    """Files of the example: scripts that lie beside each other and find each other there, and no package."""
-    for name in names:  # another example may have loaded its own
-        sys.modules.pop(name, None)
-    sys.path.insert(0, str(FOLDER))
-    try:
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in names:
-            sys.modules.pop(name, None)
-
-
-experiment, tables, run = modules("experiment", "tables", "run")
+experiment, tables, run = example_modules(FOLDER, "experiment", "tables", "run")
 POWERS = {name: (own.tried[0], own.tried[-1]) for name, own in experiment.METHODS.items() if own.tried}
 
 

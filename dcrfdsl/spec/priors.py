@@ -6,6 +6,7 @@ the room that computes penalties. Not here: which optimizers treat which shape (
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Literal
 
 from pydantic import Field
@@ -22,9 +23,9 @@ class Prior(MethodSettings):
     """Base of priors."""
 
     @property
+    @abstractmethod
     def shape(self) -> Shape:
         """No penalty; a quadratic one; another one with a gradient; or one with a corner where a weight is zero."""
-        raise NotImplementedError
 
 
 class NoPrior(Prior):
