@@ -26,9 +26,6 @@ __all__ = ["FILES", "HELD_OUT", "METHODS", "Experiment", "Job", "Method", "wrong
 HERE = Path(__file__).parent
 HELD_OUT = 2000  # sentences of the development data, as in the paper
 FILES = {"chunk": ("train.txt", "test.txt"), "ner": ("esp.train", "esp.testa")}  # of each task: training and test
-# Of GPD on the F-score: the derivatives of the ratio are in inverse proportion to the size of the data, and from a
-# first rate of 0.1 no better one is found at zero, where all labellings nearly tie.
-RATE = 1 / 32  # a token
 ITERATIONS = 150
 
 
@@ -75,17 +72,15 @@ class Job(NamedTuple):
             parts.append(f"after MAP of 10^{self.map_n}")
         return ", ".join([*parts, *([self.optimizer] if self.optimizer else []), self.part])
 
-    def overrides(self, tokens: int) -> tuple[str, ...]:
-        """The settings of the template that the job changes; tokens: of the data it trains on."""
+    def overrides(self) -> tuple[str, ...]:
+        """The settings of the template that the job changes."""
         found = []
         if self.n is not None:
             found.append(f"{self.method}.prior=gaussian(variance={10.0**self.n:.12g})")
         if self.map_n is not None:
             found.append(f"map.prior=gaussian(variance={10.0**self.map_n:.12g})")
-        if self.optimizer or self.method == "mce_f":
-            found.append(
-                f"{self.method}.optimizer=quickprop(max_iterations = {ITERATIONS}, rate = {RATE * tokens:.6g})"
-            )
+        if self.optimizer:
+            found.append(f"{self.method}.optimizer={self.optimizer}(max_iterations = {ITERATIONS})")
         return tuple(found)
 
 
@@ -114,7 +109,7 @@ class Experiment:
         return cls(task, train, test, **settings)
 
     def template(self, job: Job) -> Resolved:
-        return load_template(HERE / f"{job.task}.dcrf", job.overrides(self.parts(job)[0].num_tokens))
+        return load_template(HERE / f"{job.task}.dcrf", job.overrides())
 
     def parts(self, job: Job) -> tuple[Corpus, Corpus]:
         """What a job trains on, and what it is scored on."""
