@@ -67,7 +67,7 @@ def test_a_pair_trains_or_is_refused(criterion: str, optimizer: str) -> None:
         assert found.help is not None and all(f"`{name}`" in found.help for name in able)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", TRAINED_BY["likelihood"])
 @pytest.mark.parametrize("name", PRIOR_SHAPES)
 def test_a_prior_is_treated_or_refused(name: str, optimizer: str) -> None:
     case = template("likelihood", optimizer, PRIOR_SHAPES[name])

@@ -71,8 +71,12 @@ class Supervision:
 
     def bind(self, *, programs: bool) -> BoundData:
         """Everything that is free, packed for training."""
+        return self.bind_plain(programs=programs).packed(bundled=True)
+
+    def bind_plain(self, *, programs: bool) -> BoundData:
+        """The same without packing."""
         binder = Binder(self.graph, self.parameters, programs=programs)
-        return binder.bind(self.rows, self.sentence_off, self.relations).packed(bundled=True)
+        return binder.bind(self.rows, self.sentence_off, self.relations)
 
     def bind_known(self, *, programs: bool) -> BoundData:
         """Clamped to what is known."""

@@ -23,7 +23,7 @@ from .gold import Gold, instances_of, known_assignments, possible_assignments
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
-__all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "learn_parameters"]
+__all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "fixed_weights", "learn_parameters"]
 
 Floats = NDArray[np.float64]
 
@@ -176,11 +176,23 @@ class Parameters:
 
 
 def _code_weights(template: CliqueTemplate) -> CliqueWeights:
-    """The runs of a hard constraint with codes: of each code the assignments that it forbids."""
+    """The runs of a template with codes: of each code the assignments whose log potential is not 0."""
+    telling = _code_potentials(template) != 0.0
+    run_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(telling.sum(axis=1), dtype=np.int64)])
+    return CliqueWeights(np.zeros(0, np.int32), run_off, np.nonzero(telling)[1].astype(np.int32))
+
+
+def _code_potentials(template: CliqueTemplate) -> Floats:
+    """Of each code the log potentials of all assignments, [codes, assignments]."""
     assert template.coded is not None
-    forbidden = ~template.coded.reshape(len(template.coded), -1)
-    run_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(forbidden.sum(axis=1), dtype=np.int64)])
-    return CliqueWeights(np.zeros(0, np.int32), run_off, np.nonzero(forbidden)[1].astype(np.int32))
+    table = template.coded.reshape(len(template.coded), -1)
+    return np.where(table, 0.0, -np.inf) if table.dtype == np.bool_ else table.astype(np.float64)
+
+
+def fixed_weights(graph: ModelGraph) -> Floats:
+    """What the entries of codes weigh, in the order of `Parameters.bindings`: they are no parameters."""
+    tables = [_code_potentials(template).ravel() for template in graph.coded]
+    return np.concatenate([np.zeros(0), *(table[table != 0.0] for table in tables)])
 
 
 def learn_parameters(

@@ -35,8 +35,8 @@ class CliqueTemplate:
     assignment has potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a
     relational clique `ends` says of each site which of the two positions its offset counts from, 0 or 1. `views` has
     the view that a site was declared by; empty if there is none. `coded` [codes, cards] is `allowed` for each code that
-    the feature rows of its set give at the anchor; `observed` is what they read. With a `position` it lies at that
-    anchor alone.
+    the feature rows of its set give at the anchor, or numbers, log potentials; `observed` is what they read. With a
+    `position` it lies at that anchor alone.
     """
 
     name: str
@@ -51,7 +51,7 @@ class CliqueTemplate:
     position: int | None = None
     ends: tuple[int, ...] = ()
     views: tuple[ViewMap | None, ...] = ()
-    coded: NDArray[np.bool_] | None = None
+    coded: NDArray[np.bool_] | NDArray[np.float64] | None = None
     observed: tuple[Observed, ...] = ()
 
     @property

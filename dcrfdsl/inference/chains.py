@@ -22,6 +22,7 @@ from ..graph.unroll import ModelGraph
 from ..kernels.chain import FLOOR, ChainSums, chain_expectations, room_for
 from ..kernels.chain_scores import ChainTables
 from ..kernels.contraction import IMPOSSIBLE, OK, UNDERFLOW
+from ..kernels.other import OTHER_ROWS, chain_decode_other
 from ..kernels.rivals import SegmentMarks, Smoothing, Stretches, chain_rivals, rival_room
 from ..kernels.vectors import aligned_zeros, block_registers, padded
 from ..kernels.viterbi import chain_decode
@@ -256,6 +257,19 @@ class ChainRuns:
         )  # fmt: skip
         self.chain.spread_counts(sums, right.expected)
         self.chain.spread_counts(wrong_sums, wrong.expected)
+
+    def decode_other(
+        self, potentials: Potentials, first: int, last: int, known: NDArray[np.int32], labelling: NDArray[np.int32]
+    ) -> None:
+        """The best labellings other than `known` (both flat), -1 where there is none; only where it `judges`."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
+        if tables is None:
+            labelling[d.labelling_off[first] : d.labelling_off[last]] = -1
+            return
+        chain_decode_other(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, known, labelling,
+            d.labelling_off, aligned_zeros(OTHER_ROWS * self.longest * self.chain.width),
+        )  # fmt: skip
 
     def decode(
         self,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..features.relations import Pairs
 from ..features.rows import FeatureRows
 from ..graph.bank import ShapeBank
-from ..graph.parameters import Parameters
+from ..graph.parameters import Parameters, fixed_weights
 from ..graph.unroll import ModelGraph
 from ..kernels.packed import Packed, open_bundles, sum_bundles
 from ..kernels.tables import base_tables, exponentiate_base
@@ -42,7 +42,7 @@ class BoundData:
     rows: Rows
     hard: Floats  # [shared cells]
     num_weights: int
-    num_fixed: int  # entries of hard constraints that read what is observed; their weights are -inf
+    fixed: Floats  # weights of the entries of codes, which are no parameters: -inf of hard constraints
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
 
@@ -113,8 +113,8 @@ class BoundData:
 
     def potentials(self, weights: Floats, cells: Floats | None = None) -> Potentials:
         """The shared tables at `weights` [W]. `cells` of potentials that are no longer needed are used again."""
-        if self.num_fixed:
-            weights = np.concatenate([weights, np.full(self.num_fixed, -np.inf)])
+        if len(self.fixed):
+            weights = np.concatenate([weights, self.fixed])
         log_base = base_tables(weights, self.bindings, self.hard)
         base, peaks, fits = exponentiate_base(log_base, self.kinds)
         if self.packing is not None:
@@ -153,7 +153,7 @@ class Binder:
         self._bank = graph.bank(programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
-        self._hard = graph.hard_cells()
+        self._hard, self._fixed = graph.hard_cells(), fixed_weights(graph)
         self._shape_of: dict[tuple[int, PairsOf], int] = {}
         self._shapes: Shapes | None = None
 
@@ -186,7 +186,7 @@ class Binder:
             rows=_join_rows(rows, sentence_off, shape_of, unpacked(len(self._kinds.base), self._bindings.num_bias)),
             hard=self._hard,
             num_weights=self.num_weights,
-            num_fixed=self._bindings.num_bias + len(self._bindings.entry) - self.num_weights,
+            fixed=self._fixed,
             set_off=(0, *np.cumsum([len(own.row_off) - 1 for own in rows]).tolist()),
         )
 

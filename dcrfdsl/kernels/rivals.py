@@ -27,7 +27,10 @@ from .compiling import inlined, inner
 from .contraction import IMPOSSIBLE, OK, UNDERFLOW
 from .vectors import LANES, add, broadcast, load, maximum, repeat, store
 
-__all__ = ["LARGEST", "LOGISTIC", "SIGMOID", "SegmentMarks", "Smoothing", "Stretches", "chain_rivals", "rival_room"]
+__all__ = [
+    "LARGEST", "LOGISTIC", "SIGMOID", "SegmentMarks", "Smoothing", "Stretches", "best_both_ways", "best_other",
+    "chain_rivals", "rival_room",
+]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -87,7 +90,7 @@ def smooth(smoothing, d):
 
 
 @inlined
-def _best_both_ways(length, chain, score, best, tail, after):
+def best_both_ways(length, chain, score, best, tail, after):
     """`best` and `tail` of every position, and after_t = s_t + tail_t."""
     registers, states, width = chain.registers, chain.states, chain.width
     pair, turned = chain.pair, chain.pair_turned
@@ -286,7 +289,7 @@ def _count(s, length, chain, kinds, rows, belief, holds, sums, gradient):
 
 
 @inlined
-def _rival(length, states, width, pair, goes_on, gold, score, best, tail, after, rival):
+def best_other(length, states, width, pair, goes_on, gold, score, best, tail, after, rival):
     """The best labelling other than y* into `rival`; False if there is none."""
     peak, _, where, state = _disagreeing(
         0, length - 1, False, length, states, width, pair, goes_on, gold, score, best, tail, after
@@ -368,7 +371,7 @@ def chain_rivals(
             continue
         gold = labelling[off[s] : off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        _best_both_ways(length, chain, score, best, tail, after)
+        best_both_ways(length, chain, score, best, tail, after)
         for i in range(stretches.off[s], stretches.off[s + 1]):
             loss[s] += _judge(
                 stretches.first[i], stretches.last[i], stretches.checked[i], stretches.weight[i], shares[0],
@@ -383,7 +386,7 @@ def chain_rivals(
             holds,
         )  # fmt: skip
         _count(s, length, chain, kinds, rows, belief, holds, sums, gradient)
-        if find_false and _rival(length, states, width, pair, marks.goes_on, gold, score, best, tail, after, rival):
+        if find_false and best_other(length, states, width, pair, marks.goes_on, gold, score, best, tail, after, rival):
             false_loss[s] = _judge_false(
                 shares[1], length, states, width, pair, marks, smoothing, gold, rival, score, best, tail, after, into,
                 gone, along, belief, false_sums.pair, holds,

@@ -51,7 +51,9 @@ class Kinds(NamedTuple):
     feature_set: Small  #  [K]    feature set that adds to the base table, or -1
     run_base: Ints  #      [K]    first index of the clique's features in Bindings.run_off
     has_bias: NDArray[np.bool_]  # [K]
-    fixed: NDArray[np.bool_]  #    [K]  its features are the codes of a hard constraint, whose weights are -inf
+    fixed: NDArray[
+        np.bool_
+    ]  #    [K]  its features are codes, whose weights are no parameters (-inf of hard constraints)
     inverse_off: Ints  #   [K]    where the kind's map in `inverse` starts, or -1 for the identity; -2 - start of lists
     inverse: Small  #      [..]   assignment of the full clique → entry of this kind's table, or -1; or lists: where the
     #                             entries of each assignment lie (counted from the start of the lists), then the entries

@@ -12,6 +12,7 @@ from typing import Any
 from ..registry import Table
 from .apart import minimise_apart
 from .auto import minimise_auto
+from .bcfw import minimise_bcfw
 from .cg import minimise_cg
 from .gpd import minimise_gpd
 from .iis import minimise_iis
@@ -20,6 +21,7 @@ from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, 
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
+from .working_set import minimise_working_set
 
 __all__ = [
     "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch",
@@ -31,5 +33,6 @@ OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(
     {
         "auto": minimise_auto, "lbfgs": minimise_lbfgs, "owlqn": minimise_owlqn, "cg": minimise_cg,
         "sgd": minimise_sgd, "gpd": minimise_gpd, "quickprop": minimise_quickprop, "iis": minimise_iis,
+        "working_set": minimise_working_set, "bcfw": minimise_bcfw,
     },
 )  # fmt: skip

@@ -1,5 +1,5 @@
 """The optimizer that is taken where none is named: OWL-QN for a penalty with corners, the steps that a criterion
-brings with it (the perceptron), else a start on batches, then L-BFGS with what it found.
+brings with it (the perceptron, the working set of a margin), else a start on batches, then L-BFGS with what it found.
 
 L-BFGS stops by the same rule as alone, at the same optimum. Where the objective has no batches (few sentences; labels
 that are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS
@@ -11,13 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.settings import AutoOptimizer, OwlqnSettings
+from ..spec.optimizers import AutoOptimizer, OwlqnSettings, WorkingSetSettings
 from .lbfgs import descend
-from .objective import MistakeObjective, Objective, Outcome, PartedObjective, Watch
+from .objective import MarginObjective, MistakeObjective, Objective, Outcome, PartedObjective, Watch
 from .owlqn import has_corners, minimise_owlqn
 from .perceptron import minimise_perceptron
 from .progress import Progress
 from .start import start_on_batches
+from .working_set import minimise_working_set
 
 __all__ = ["minimise_auto"]
 
@@ -28,6 +29,8 @@ def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, 
     """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
     if isinstance(objective, MistakeObjective):
         return minimise_perceptron(objective, start, watch)
+    if isinstance(objective, MarginObjective):
+        return minimise_working_set(objective, start, WorkingSetSettings(max_iterations=settings.max_iterations), watch)
     if has_corners(objective):
         own = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
         return minimise_owlqn(objective, start, own, watch)

@@ -9,9 +9,11 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.duals import Cuts, Metric
+
 __all__ = [
-    "Batches", "CornerObjective", "Iteration", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling",
-    "ScalingObjective", "SeparableObjective", "Watch",
+    "Batches", "CornerObjective", "Iteration", "MarginObjective", "MistakeObjective", "Objective", "Outcome",
+    "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -95,6 +97,33 @@ class MistakeObjective(PartedObjective, Protocol):
     epochs: int
     average: bool
     seed: int
+
+
+@runtime_checkable
+class MarginObjective(Objective, Protocol):
+    """½ ‖w‖² + Σ_i U_i max(0, max_n ℓ_n − ⟨w, d_n⟩) over the wrong labellings n of each sequence i, by its cuts.
+
+    limit [S]: U.   each_counts: whether every violation of a sequence counts, and not the largest alone.   metric: the
+    inner product.   runs: of sequences, in which cuts are looked for at once.   tolerance: of the gap, by the primal.
+    """
+
+    limit: Floats
+    each_counts: bool
+    metric: Metric
+    runs: Sequence[tuple[int, int]]
+    tolerance: float
+
+    @property
+    def num_weights(self) -> int: ...
+
+    def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
+        """The most violated cuts of a run at w = `scores` [W], with norms and multipliers of 0."""
+
+    def metric_times(self, point: Floats) -> Floats:
+        """The weights [W] that a sum of differences [W] stands for."""
+
+    def complete(self, weights: Floats) -> bool:
+        """Takes what is best at `weights` [W] for labels that are not known; whether that changed anything."""
 
 
 class Scaling(Protocol):

@@ -15,8 +15,9 @@ from ..registry import Table
 from .methods import MethodSettings
 
 __all__ = [
-    "OPTIMIZERS", "AutoOptimizer", "CgSettings", "GpdSettings", "IisSettings", "LbfgsSettings", "OnlineSettings",
-    "OwlqnSettings", "QuickpropSettings", "SgdSettings", "StoppingSettings",
+    "OPTIMIZERS", "AutoOptimizer", "BcfwSettings", "CgSettings", "DualSettings", "GpdSettings", "IisSettings",
+    "LbfgsSettings", "OnlineSettings", "OwlqnSettings", "QuickpropSettings", "SgdSettings", "StoppingSettings",
+    "WorkingSetSettings",
 ]  # fmt: skip
 
 
@@ -93,6 +94,36 @@ class IisSettings(StoppingSettings):
     algorithm: Literal["S", "T"] = "T"
 
 
+class DualSettings(MethodSettings):
+    """Base of those that climb the dual of a margin problem until the gap to the primal is closed.
+
+    `max_iterations`: passes in which labellings are looked for.
+    """
+
+    max_iterations: int = Field(default=1000, ge=1)
+
+
+class WorkingSetSettings(DualSettings):
+    """Keeps the labellings that were violated, and solves for them (Altun & Hofmann 2003, Algorithm 1).
+
+    `sweeps`: at most so many over what is kept, after each pass.
+    """
+
+    method = "working_set"
+    sweeps: int = Field(default=10, ge=0)
+
+
+class BcfwSettings(DualSettings):
+    """Block-coordinate Frank–Wolfe: a step a sequence towards the labelling violated most (Lacoste-Julien et al. 2013).
+
+    `average`: whether the mean of the weights on the way is kept where its objective is lower; `seed`: of the order.
+    """
+
+    method = "bcfw"
+    average: bool = True
+    seed: int = Field(default=0, ge=0)
+
+
 class AutoOptimizer(LbfgsSettings):
     """The optimizer that fits: OWL-QN for a penalty with a corner, else L-BFGS, where it helps after a start by AdaGrad
     on batches of sentences.
@@ -114,8 +145,9 @@ OPTIMIZERS: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             AutoOptimizer, LbfgsSettings, OwlqnSettings, CgSettings, SgdSettings, GpdSettings, QuickpropSettings,
-            IisSettings,
+            IisSettings, WorkingSetSettings, BcfwSettings,
         )
     },
-    {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis", "owl-qn": "owlqn", "fahlman": "quickprop", "sag": "sgd"},
+    {"l-bfgs": "lbfgs", "bfgs": "lbfgs", "gis": "iis", "owl-qn": "owlqn", "fahlman": "quickprop", "sag": "sgd",
+     "frank_wolfe": "bcfw"},
 )  # fmt: skip

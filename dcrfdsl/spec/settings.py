@@ -16,6 +16,7 @@ from pydantic import Field, create_model
 from ..registry import Table
 from .expressions import Frozen
 from .losses import MceSettings
+from .margins import HmsvmSettings
 from .methods import MethodSettings
 from .optimizers import (
     OPTIMIZERS,
@@ -240,7 +241,6 @@ _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "marginal": (),
     "exponential": ("weight",),
     "adaboost": ("rounds", "max_step", "tolerance", "update"),
-    "hmsvm": ("C", "slack", "loss", "tolerance"),
     "hmm": ("order", "overlapping", "smoothing"),
 }
 
@@ -273,7 +273,7 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings,
+            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, HmsvmSettings, InduceSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},
@@ -283,11 +283,14 @@ DECODINGS: tuple[str, ...] = ("joint", "marginal", "local")
 
 
 class TrainSettings(Frozen):
-    """A training stage, settled: every default filled in. `clique_priors` are `prior.NAME = …` by clique name."""
+    """A training stage, settled: every default filled in. `clique_priors` are `prior.NAME = …` by clique name, and
+    `clique_kernels` `kernel.NAME = …`.
+    """
 
     criterion: MethodSettings
     prior: MethodSettings = GaussianPrior()
     clique_priors: dict[str, MethodSettings] = {}
+    clique_kernels: dict[str, MethodSettings] = {}
     optimizer: MethodSettings = AutoOptimizer()
     infer: MethodSettings | None = None
     decode: str | None = None

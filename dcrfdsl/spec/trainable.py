@@ -17,6 +17,7 @@ __all__ = ["SMOOTH", "STEPWISE", "TRAINED_BY", "TREATS", "WITHOUT_PENALTY"]
 SMOOTH = ("auto", "lbfgs", "owlqn", "cg")  # they need the value and the gradient
 STEPWISE = ("sgd", "gpd", "quickprop")  # they need the gradient of single sequences as well
 SCALING = ("iis",)  # it needs exact expectations of counts, and nothing but the likelihood has its optimum there
+DUAL = ("working_set", "bcfw")  # they need the labellings that violate a margin most
 
 TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "likelihood": (*SMOOTH, *STEPWISE, *SCALING),
@@ -25,8 +26,9 @@ TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "mce": (*SMOOTH, *STEPWISE),
     "induce": SMOOTH,
     "perceptron": ("auto",),  # it brings steps of its own
+    "hmsvm": ("auto", *DUAL),
 }
-WITHOUT_PENALTY = ("rescale", "perceptron")  # criteria that no prior is part of
+WITHOUT_PENALTY = ("rescale", "perceptron", "hmsvm")  # criteria that no prior is part of
 
 TREATS: Mapping[str, tuple[Shape, ...]] = {
     "auto": ("none", "quadratic", "smooth", "corner"),
@@ -37,4 +39,6 @@ TREATS: Mapping[str, tuple[Shape, ...]] = {
     "gpd": ("none", "quadratic"),
     "quickprop": ("none", "quadratic"),
     "iis": ("none",),
+    "working_set": ("none",),
+    "bcfw": ("none",),
 }

@@ -19,6 +19,7 @@ from ..registry import Table, did_you_mean
 from . import expressions as ex
 from .convert import as_call
 from .expressions import Frozen
+from .margins import KERNELS, HmsvmSettings
 from .model import CallSpec, ModelSpec, Stage
 from .options import shown
 from .settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
@@ -168,7 +169,9 @@ class _Reader:
         for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
             item = given.pop(key)
             found[key[0]] = _STAGE_READERS[key[0]](self, item)
-        found["clique_priors"] = self._clique_priors(given)
+        found["clique_priors"] = self._by_clique("prior", PRIORS, given)
+        if criterion is HmsvmSettings:
+            found["clique_kernels"] = self._by_clique("kernel", KERNELS, given)
         plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
         if criterion is not None:
             own = given if criterion.runs else {}
@@ -214,20 +217,22 @@ class _Reader:
         self.complain("unknown-method", f"`{call.name}` is not {article} {table.kind}", place, "unknown", remedy)
         return None
 
-    def _clique_priors(self, given: dict[_Key, _Given]) -> dict[str, MethodSettings]:
-        """`prior.NAME = …`, taken out of `given`."""
+    def _by_clique(
+        self, first: str, table: Table[type[MethodSettings]], given: dict[_Key, _Given]
+    ) -> dict[str, MethodSettings]:
+        """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
         found: dict[str, MethodSettings] = {}
         names = [clique.name for clique in self.spec.cliques if clique.name]
-        for key in [key for key in given if key[0] == "prior" and len(key) == 2]:
+        for key in [key for key in given if key[0] == first and len(key) == 2]:
             item = given.pop(key)
             if key[1] not in names:
                 guess = did_you_mean(key[1], names)
-                remedy = f"did you mean `prior.{guess}`?" if guess else "name a clique with `as NAME`"
+                remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
                 self.complain(
                     "unknown-name", f"there is no clique `{key[1]}`", item.name_path, "no such clique", remedy
                 )
-            elif (prior := self.value_method(PRIORS, item)) is not None:
-                found[key[1]] = prior
+            elif (method := self.value_method(table, item)) is not None:
+                found[key[1]] = method
         return found
 
     # settings ---------------------------------------------------------------------------------------------------

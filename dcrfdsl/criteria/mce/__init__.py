@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus
-from ...inference.steering import Steering
 from ...spec.losses import LabelLoss, MceSettings, MeasureLoss, SequenceLoss
-from ...spec.settings import AutoSettings, ExactSettings, NoPrior, TrainSettings
+from ...spec.settings import NoPrior, TrainSettings
 from ..clamping import Clamped
 from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
 from .chains import ChainBatches, ChainCounter, judging_chain
-from .counted import Counter, Rivals
+from .counted import Counter
 from .measures import MEASURES, Counts, ErrorRate, Measure
-from .ordered import OrderedCounter, goes_on
-from .rivals import ExactRivals, OrderedRivals, differing_data
+from .ordered import OrderedCounter
+from .rivals import differing_data, rivals_of, steering_of
 from .sequences import SequenceCounter
 from .smoothing import smoothing_of
 from .stretches import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
@@ -172,11 +171,11 @@ def _counter(given: Supervision, own: MceSettings, inference: Inference, find_fa
             )  # fmt: skip
     if isinstance(own.loss, SequenceLoss):
         return _sequence_counter(given, own, inference, looked_at)
-    steering = _steering(given, inference, looked_at)
+    steering = steering_of(given, inference, looked_at)
     return OrderedCounter(
         steering, given.gold.codes, given.sentence_off, given.graph.cards[: given.graph.num_labels], judged,
         [given.states[variable] for variable in looked_at], smoothing_of(own),
-        _rivals(given, inference, looked_at) if find_false else None, given.workers, inference.name != "exact",
+        rivals_of(given, inference, looked_at) if find_false else None, given.workers, inference.name != "exact",
     )  # fmt: skip
 
 
@@ -184,34 +183,9 @@ def _sequence_counter(
     given: Supervision, own: MceSettings, inference: Inference, looked_at: list[int]
 ) -> SequenceCounter:
     if math.isinf(own.psi):
-        return SequenceCounter(given, own, inference, _rivals(given, inference, looked_at), None)
+        return SequenceCounter(given, own, inference, rivals_of(given, inference, looked_at), None)
     hidden = bool((given.gold.codes < 0).any())
     if hidden and own.psi != 1.0:
         message = f"`psi = {own.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
     return SequenceCounter(given, own, inference, None, differing_data(given, looked_at))
-
-
-def _rivals(given: Supervision, inference: Inference, looked_at: list[int]) -> Rivals:
-    if inference.name == "exact":
-        settings = inference.settings
-        assert isinstance(settings, ExactSettings | AutoSettings)
-        exact = ExactSettings(max_table=settings.max_table)
-        return ExactRivals(differing_data(given, looked_at), len(given.graph.cards), exact, given)
-    return OrderedRivals(_steering(given, inference, looked_at), given, looked_at, inference)
-
-
-def _steering(given: Supervision, inference: Inference, looked_at: list[int]) -> Steering:
-    """Orders on the training data; those on a label that is looked at may ask whether a segment goes on."""
-    sets = []
-    for variable in range(given.graph.num_labels):
-        goes = (
-            goes_on(given.states[variable])
-            if variable in looked_at
-            else np.zeros((0, given.graph.cards[variable]), np.bool_)
-        )
-        sets.append(np.concatenate([goes, ~goes]))
-    return Steering(
-        given.graph, given.parameters, given.rows, given.sentence_off, given.relations, sets, inference.name,
-        inference.settings, given.workers,
-    )  # fmt: skip

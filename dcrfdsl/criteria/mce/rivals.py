@@ -16,10 +16,12 @@ from ...graph.differing import differing_graph, differing_rows
 from ...graph.steering import ANY, only
 from ...inference import METHODS, Binder, BoundData, Expectations, RunStatus
 from ...inference.steering import Orders, Steering
-from ...spec.settings import ExactSettings
+from ...spec.settings import AutoSettings, ExactSettings
 from ..supervision import Inference, Supervision
+from .counted import Rivals
+from .ordered import goes_on
 
-__all__ = ["ExactRivals", "OrderedRivals", "differing_data"]
+__all__ = ["ExactRivals", "OrderedRivals", "differing_data", "rivals_of", "steering_of"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -124,3 +126,29 @@ class OrderedRivals:
             codes[self._looked_at[n], t] = only(state[n, off[s] + t])
             blocks.append(codes)
         return Orders(sentences, np.concatenate(blocks, axis=1))
+
+
+def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
+    """What finds the best wrong labellings, by the inference of a stage."""
+    if inference.name == "exact":
+        settings = inference.settings
+        assert isinstance(settings, ExactSettings | AutoSettings)
+        exact = ExactSettings(max_table=settings.max_table)
+        return ExactRivals(differing_data(given, looked_at), len(given.graph.cards), exact, given)
+    return OrderedRivals(steering_of(given, inference, looked_at), given, looked_at, inference)
+
+
+def steering_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Steering:
+    """Orders on the training data; those on a label that is looked at may ask whether a segment goes on."""
+    sets = []
+    for variable in range(given.graph.num_labels):
+        goes = (
+            goes_on(given.states[variable])
+            if variable in looked_at
+            else np.zeros((0, given.graph.cards[variable]), np.bool_)
+        )
+        sets.append(np.concatenate([goes, ~goes]))
+    return Steering(
+        given.graph, given.parameters, given.rows, given.sentence_off, given.relations, sets, inference.name,
+        inference.settings, given.workers,
+    )  # fmt: skip

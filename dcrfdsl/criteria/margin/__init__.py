@@ -1,0 +1,231 @@
+"""Hidden Markov SVM: the margin between the known labelling and every wrong one, on any graph, and its norm.
+
+    ½ ‖λ‖² + C Σ_i ξ_i,         ½ [g(y_i) − g(y)] ≥ loss(y) − ξ_i      for all y ≠ y_i         (SVM1)
+    ½ ‖λ‖² + C Σ_i Σ_y ξ_iy,    with a ξ for every y                                            (SVM2)
+
+Optimizers see it as cuts d = ½ [F(y_i) − F(y)] of sequences, λ·d ≥ loss − ξ. With an observation kernel on a clique
+its features are positions of the training data, alike as the kernel says (eq. 12; `kernels`). Where labels are latent
+or not known, the best labelling that agrees with what is known stands for y_i, and the problem is not convex.
+Source: Altun & Hofmann 2003 §5. Not here: which labelling violates its margin most (`search`), solving (`optimizers`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DcrfError, Diagnostic
+from ...inference import Expectations, RunStatus
+from ...kernels.duals import (
+    Cuts,
+    Metric,
+    combine_cuts,
+    gaps_of,
+    join_cuts,
+    margins_of,
+    measure_cuts,
+    no_cuts,
+    violated_most,
+)
+from ...kernels.margins import bias_of_cells, list_differences
+from ...spec.margins import HammingLoss, HmsvmSettings
+from ...spec.settings import AutoSettings, ExactSettings, TrainSettings
+from ..clamping import Clamped
+from ..likelihood import clamped_part
+from ..mce.rivals import OrderedRivals, steering_of
+from ..supervision import Inference, Supervision
+from .search import (
+    ChainSearch,
+    CostedSearch,
+    DifferingSearch,
+    ListSearch,
+    OrderedSearch,
+    Search,
+    costed_data,
+    deciding_chain,
+)
+
+__all__ = ["Hmsvm", "build_hmsvm"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+RUNS = 32  # in which labellings are looked for one after another, each at weights of its own
+SMALLEST = 8  # sequences of a run
+
+
+class Hmsvm:
+    """The primal, and what the dual needs of it: see `optimizers.objective.MarginObjective`."""
+
+    pause: int | None = None  # it is the same at every iteration
+    tightened: tuple[str, float, float] | None = None
+
+    def __init__(
+        self, given: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | ListSearch,
+        known: Codes, looked_at: list[int], clamped: Clamped | None,
+    ):  # fmt: skip
+        """known: a labelling of all variables, flat; negative where it is to be completed."""
+        self._data = given.bind_plain(programs=False)
+        self._search, self._known, self._clamped = search, known, clamped
+        self._looked_at, self._counts_states = looked_at, isinstance(settings.loss, HammingLoss)
+        self._given, self.words = given, inference.name
+        self._gold = given.gold.codes.T.ravel()
+        self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
+        self._found = np.zeros_like(known)
+        self._total = np.zeros(self.num_weights)
+        self._is_listed = np.zeros(self.num_weights, np.bool_)
+        count = self._data.num_sequences
+        self.each_counts = isinstance(search, ListSearch)
+        self.limit = np.full(count, settings.C)
+        if self.each_counts:
+            self.limit *= settings.weight ** (np.diff(given.sentence_off) * given.graph.num_labels)
+        self.metric = Metric(self.num_weights, 1, np.zeros((0, 0), np.float32))
+        self.tolerance = settings.tolerance
+        self.runs = [(0, count)] if search.whole else self._data.chunks(max(1, min(RUNS, count // SMALLEST)))
+
+    @property
+    def num_weights(self) -> int:
+        return self._data.num_weights
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a labelling that violates its margin more may have been missed."""
+        return self._search.approximate
+
+    @property
+    def total_status(self) -> RunStatus:
+        """How inference ended, over all evaluations."""
+        return self._search.status
+
+    # what the dual needs --------------------------------------------------------------------------------------------
+
+    def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
+        """See `MarginObjective.find_cuts`: the most violated labelling of each sequence, if it is wrong at all; with a
+        slack a labelling all that are violated, as far as they are listed.
+        """
+        if not isinstance(self._search, ListSearch):
+            self._search.find(scores, first, last, self._found)
+            return self._cuts(first, last, self._found, np.ones(last - first, np.bool_))
+        found, count = self._search.list(scores, first, last)
+        cuts = no_cuts(last - first)
+        for rank in range(int(count.max(initial=0))):
+            more = self._cuts(first, last, found[rank], count > rank)
+            is_violated = more.loss > margins_of(more, scores, np.zeros(len(more.loss)))
+            cuts = join_cuts(cuts, np.ones(len(cuts.loss), np.bool_), more, is_violated)
+        return cuts
+
+    def _cuts(self, first: int, last: int, found: Codes, chosen: NDArray[np.bool_]) -> Cuts:
+        """The cuts by a labelling each of some sequences, `chosen` [last - first] and wrong."""
+        d, off = self._data, self._data.labelling_off
+        begin, end = int(off[first]), int(off[last])
+        wrong = (found[begin:end] != self._known[begin:end]) & (found[begin:end] >= 0)
+        edges = off[first : last + 1] - begin
+        differs = chosen & (np.diff(np.concatenate([[0], np.cumsum(wrong)])[edges]) > 0)
+        sequence = first + np.flatnonzero(differs)
+        ends, index, value = list_differences(
+            0, len(sequence), d.shapes, d.kinds, d.bindings, d.rows, self._bias_of, self._known, found, off,
+            sequence, self._total, self._is_listed,
+        )  # fmt: skip
+        block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
+        loss = self._losses(begin, end, edges, found)[differs]
+        cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
+        measure_cuts(cuts, self.metric)
+        return cuts
+
+    def _losses(self, begin: int, end: int, edges: NDArray[np.int64], found: Codes) -> Floats:
+        """loss(y) of what was found for each sequence."""
+        if not self._counts_states:
+            return np.ones(len(edges) - 1)
+        wrong = (found[begin:end] != self._gold[begin:end]) & (self._gold[begin:end] >= 0)
+        width = len(self._given.graph.cards)
+        is_looked_at = np.isin(np.arange(end - begin) % width, self._looked_at)
+        return np.diff(np.concatenate([[0], np.cumsum(wrong & is_looked_at)])[edges]).astype(np.float64)
+
+    def metric_times(self, point: Floats) -> Floats:
+        """See `MarginObjective.metric_times`."""
+        return point
+
+    def complete(self, weights: Floats) -> bool:
+        """See `MarginObjective.complete`."""
+        if self._clamped is None:
+            return False
+        before = self._known.copy()
+        clamped = self._clamped
+        method, out = clamped.method, Expectations.empty(clamped.data)
+        potentials = clamped.data.potentials(weights)
+        for first, last in clamped.runs(0, clamped.data.num_sequences):
+            method.decode(potentials, first, last, out, self._known)  # type: ignore[attr-defined]
+        return not np.array_equal(before, self._known)
+
+    # what every criterion has ---------------------------------------------------------------------------------------
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The primal at `weights` [W], and a subgradient."""
+        value, gradient = 0.5 * float(weights @ weights), weights.copy()
+        for first, last in self.runs:
+            cuts = self.find_cuts(weights, first, last)
+            value += gaps_of(cuts, self.limit[first:last], self.each_counts, weights)[0]
+            counted = violated_most(cuts, self.limit[first:last], self.each_counts, weights)
+            gradient -= combine_cuts(cuts, counted, np.zeros(len(weights)))
+        return value, gradient
+
+    def start(self, weights: Floats) -> Floats:
+        """The weights at hand: they only complete labels that are not known."""
+        return weights
+
+    def weights_of(self, point: Floats) -> Floats:
+        """See `Likelihood.weights_of`."""
+        return point
+
+    def advance(self, weights: Floats) -> None:
+        """See `PieceObjective.advance`."""
+
+    def gap(self, gradient: Floats) -> float | None:
+        """None: the dual says how far the optimum is, a gradient does not."""
+
+    def sharpen(self) -> bool:
+        """Decoding gets no more exact."""
+        return False
+
+    def contradictions(self) -> tuple[int, ...]:
+        """See `Likelihood.contradictions`."""
+        return () if self._clamped is None else self._clamped.contradictions()
+
+
+def build_hmsvm(given: Supervision, settings: TrainSettings) -> Hmsvm:
+    """The criterion of a stage."""
+    own, inference = settings.criterion, given.inference(settings)
+    assert isinstance(own, HmsvmSettings)
+    looked_at = _looked_at(given, own)
+    known = np.ascontiguousarray(given.gold.codes.T.ravel())
+    search = _search(given, own, inference, known, looked_at)
+    return Hmsvm(given, own, inference, search, known, looked_at, clamped_part(given, inference))
+
+
+def _looked_at(given: Supervision, own: HmsvmSettings) -> list[int]:
+    """The label variables that the loss looks at."""
+    names = own.loss.labels if isinstance(own.loss, HammingLoss) else ()
+    numbers = {name: n for n, name in enumerate(given.graph.variables)}
+    return [numbers[name] for name in names] if names else list(range(given.graph.num_labels))
+
+
+def _search(
+    given: Supervision, own: HmsvmSettings, inference: Inference, known: Codes, looked_at: list[int]
+) -> Search | ListSearch:
+    if own.slack == "labelling":
+        if inference.name != "exact":
+            message = (
+                f"`slack = labelling` lists the best labellings, which `{inference.name}` cannot: only `exact` can"
+            )
+            raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
+        costed = isinstance(own.loss, HammingLoss)
+        data = costed_data(given, looked_at, programs=True) if costed else given.bind_plain(programs=True)
+        return ListSearch(data, own.most + 1, given)
+    if isinstance(own.loss, HammingLoss):
+        return CostedSearch(given, looked_at, inference)
+    if inference.name == "exact":
+        runs = deciding_chain(given) if (known >= 0).all() else None
+        if runs is not None:
+            return ChainSearch(runs, known, given)
+        assert isinstance(inference.settings, ExactSettings | AutoSettings)
+        return DifferingSearch(given, looked_at, ExactSettings(max_table=inference.settings.max_table))
+    return OrderedSearch(OrderedRivals(steering_of(given, inference, looked_at), given, looked_at, inference))
