@@ -18,7 +18,7 @@ __all__ = ["costed_graph"]
 
 
 def costed_graph(graph: ModelGraph, looked_at: Sequence[int], amount: float, first_set: int) -> ModelGraph:
-    """`graph` with the factors. Their feature sets, known states as codes (see `differing.differing_rows`), are numbered
+    """`graph` with the factors. Their feature sets, known states as codes (`differing.differing_rows`), are numbered
     from `first_set` on in the order of `looked_at`.
     """
     templates = []
