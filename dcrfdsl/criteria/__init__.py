@@ -11,6 +11,7 @@ from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
+from .hmm import Hmm, build_hmm
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .mce import Mce, build_mce
 from .penalties import Penalty, weight_penalty
@@ -20,11 +21,11 @@ from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective", "PiecesApart",
-    "Supervision", "weight_penalty",
+    "CRITERIA", "Clamped", "Criterion", "Hmm", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective",
+    "PiecesApart", "Supervision", "weight_penalty",
 ]  # fmt: skip
 
-Criterion = Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
+Criterion = Hmm | Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
@@ -35,5 +36,6 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         "rescale": build_rescaling,
         "mce": build_mce,
         "perceptron": build_perceptron,
+        "hmm": build_hmm,
     },
 )

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Batches", "CornerObjective", "Iteration", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling",
-    "ScalingObjective", "SeparableObjective", "Watch",
+    "Batches", "CornerObjective", "CountedObjective", "Iteration", "MistakeObjective", "Objective", "Outcome",
+    "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -35,6 +35,14 @@ class CornerObjective(Objective, Protocol):
     @property
     def l1(self) -> Floats | None:
         """Strengths [W]; None where there is no such part."""
+
+
+@runtime_checkable
+class CountedObjective(Objective, Protocol):
+    """An objective that counting solves: whatever training begins with, it ends at the weights `solution` [W]."""
+
+    @property
+    def solution(self) -> Floats: ...
 
 
 class Batches(Protocol):

@@ -25,8 +25,9 @@ TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "mce": (*SMOOTH, *STEPWISE),
     "induce": SMOOTH,
     "perceptron": ("auto",),  # it brings steps of its own
+    "hmm": ("auto",),  # it counts
 }
-WITHOUT_PENALTY = ("rescale", "perceptron")  # criteria that no prior is part of
+WITHOUT_PENALTY = ("rescale", "perceptron", "hmm")  # criteria that no prior is part of
 
 TREATS: Mapping[str, tuple[Shape, ...]] = {
     "auto": ("none", "quadratic", "smooth", "corner"),

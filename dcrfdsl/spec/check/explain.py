@@ -177,6 +177,12 @@ _MEANING: dict[str, tuple[str, str]] = {
         "`=` compares one value with one value.",
         "Use a function that gives one, such as `suffix(word, 3)`.",
     ),
+    "cannot-count": (
+        "A hidden Markov model has one distribution of each label given its earlier neighbours, and emits each feature "
+        "from one label; `hmm` counts nothing else.",
+        "Write moves as cliques without features and what is emitted as `clique y: bias, word`, or train by "
+        "`likelihood`.",
+    ),
     # graph
     "same-site-twice": ("A clique is a set of sites.", "Write `y[-1], y` for neighbours."),
     "no-anchor": (
