@@ -124,12 +124,20 @@ def frequent(sentence: Tokens, t: int) -> str | None:
     return sentence[t][0] if often[sentence[t][0]] >= 2 else None
 
 
-def emitted(read: Read, sentence: Tokens, path: Sequence[str], s: float) -> float:
-    """Σ log p(value | y); all values that training does not show are one more outcome, and so is no value."""
+def emitted(read: Read, sentence: Tokens, path: Sequence[str], s: float, once: bool = False) -> float:
+    """Σ log p(value | y); all values that training does not show are one more outcome, and so is no value.
+
+    once: that outcome is counted for each value that training shows once, too.
+    """
     seen = [(read(own, t), own[t][-1]) for own in SENTENCES for t in range(len(own))]
     values = {value for value, _ in seen if value is not None}
     of_state = Counter(y for _, y in seen)
     count = Counter((value if value in values else None, y) for value, y in seen)
+    if once:
+        often = Counter(value for value, _ in seen)
+        again = [(None, y) for value, y in seen if often[value] == 1]
+        count.update(again)
+        of_state.update(y for _, y in again)
     total = 0.0
     for t, y in enumerate(path):
         value = read(sentence, t)
@@ -172,6 +180,9 @@ MODELS: dict[str, Model] = {
         "clique y with states = all: bias, word matches /.{1,3}/\nclique y[-1], y\n", "", open_moves,
         (is_short,), 0.1, 0.1,
     ),
+    "what is new is as likely as what is there once": (
+        "clique y with states = all: bias, word\nclique y[-1], y\n", "unseen = once", open_moves, (word,), 0.1, 0.1,
+    ),
     "rare words are as good as unseen ones": (
         "features q with min_count = 2: word\nclique y with states = all: bias, q\nclique y[-1], y\n", "", open_moves,
         (frequent,), 0.1, 0.1,
@@ -181,7 +192,8 @@ MODELS: dict[str, Model] = {
 
 def log_joint(model: Model, sentence: Tokens, path: Sequence[str]) -> float:
     _, _, moves, reads, of_moves, of_emissions = model
-    return moves(path, of_moves) + sum(emitted(read, sentence, path, of_emissions) for read in reads)
+    once = "unseen = once" in model[1]
+    return moves(path, of_moves) + sum(emitted(read, sentence, path, of_emissions, once) for read in reads)
 
 
 def template(model: Model) -> str:

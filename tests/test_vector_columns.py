@@ -126,7 +126,7 @@ def by_hand() -> Corpus:
     code = {letter: n for n, letter in enumerate(dict.fromkeys(LETTERS))}
     off = np.cumsum([0, *map(len, SENTENCES)])
     letters = InternedColumn(np.array([code[y] for y in LETTERS], np.int32), list(code))
-    columns = {"pixels": NumericColumn(NUMBERS), "letter": letters}
+    columns: dict[str, InternedColumn | NumericColumn] = {"pixels": NumericColumn(NUMBERS), "letter": letters}
     return Corpus("<hand>", off, columns, np.arange(1, len(LETTERS) + 1))
 
 

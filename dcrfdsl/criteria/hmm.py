@@ -9,7 +9,8 @@ counts of a value with label y, of nothing, and of y,
     weight of (value, y) = log (c + s) / (n⁰ + s),    bias of y += log p(nothing | y) = log (n⁰ + s) / (n + s (V + 1)),
 
 so a value that was never seen with y, which has no weight where n⁰ = 0, and one that was never seen at all have the
-probabilities that smoothing gives them, and scores are log p(y, x). Where a wider clique lies, its weights have what
+probabilities that smoothing gives them, and scores are log p(y, x). With `unseen = once` n⁰ and n have the values that
+training shows once on top, as if each had been new there. Where a wider clique lies, its weights have what
 narrower ones add taken out. Not here: which templates are such models (`spec.hmm`).
 """
 
@@ -190,7 +191,10 @@ class _Counter:
             if len(np.unique(own)) < len(own):
                 message = f"`hmm` counts one value a position, and `{listed[chosen].name}` has several"
                 raise _error(message, "list features that have one value, or train by `likelihood`")
-            self._emission(number, template, np.flatnonzero(listed_as == chosen), state, state[own])
+            values = np.flatnonzero(listed_as == chosen)
+            value = rows.feature[which == chosen]
+            once = (np.bincount(value, minlength=len(listed_as)) == 1)[value]
+            self._emission(number, template, values, state, state[own], state[own[once]])
 
     def _emitting(self, listed: Sequence[ExpandedFeature], clique: str) -> list[int]:
         """Which of a clique's features are emitted."""
@@ -202,17 +206,26 @@ class _Counter:
             raise _error(message, "list one, or write `overlapping = yes`")
         return here[:1]
 
-    def _emission(self, number: int, template: CliqueTemplate, values: Ints, state: Ints, emitting: Ints) -> None:
-        """A feature with its `values`. state: of each position.   emitting: of those where it has a value."""
+    def _emission(
+        self, number: int, template: CliqueTemplate, values: Ints, state: Ints, emitting: Ints, once: Ints
+    ) -> None:
+        """A feature with its `values`.
+
+        state: of each position.   emitting, once: of those where it has a value, and where it has one that is nowhere
+        else.
+        """
         parameters, smoothing = self.given.parameters, self.own.smoothing
         own, size = parameters.cliques[number], template.num_assignments
         total = np.bincount(state, minlength=size)
         silent = total - np.bincount(emitting, minlength=size)
+        if self.own.unseen == "once":
+            new = np.bincount(once, minlength=size)
+            total, silent = total + new, silent + new
         entries = np.concatenate([np.zeros(0, np.int64), *(np.arange(*own.run_off[v : v + 2]) for v in values)])
         if silent.any() and len(entries) < len(values) * len(own.bias):
             message = (
-                f"a feature of `{template.name}` has no value at some positions, and `hmm` needs a weight for each "
-                "state of its values then"
+                f"a feature of `{template.name}` has no value at some positions, or values that count as new; then "
+                "`hmm` needs a weight of each value for each state"
             )
             raise _error(message, f"write `clique {template.name} with states = all: …`, or list another feature")
         weight, label = parameters.entry_start(number) + entries, own.entry[entries]

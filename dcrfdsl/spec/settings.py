@@ -240,7 +240,9 @@ class HmmSettings(MethodSettings):
 
     order: whether a label is given its earlier neighbours or its later ones.   overlapping: whether it emits the first
     feature of its clique that is read at its position, or all of them, as if they were independent.   smoothing: what
-    is added to each count.   moves: the same for moves from label to label, by default as much.
+    is added to each count.   moves: the same for moves from label to label, by default as much.   unseen: whether a
+    value that training does not show has the probability that smoothing gives it, or as much as those have together
+    that it shows once.
     """
 
     method = "hmm"
@@ -248,6 +250,7 @@ class HmmSettings(MethodSettings):
     overlapping: bool = False
     smoothing: float = Field(default=0.1, gt=0)
     moves: float | None = Field(default=None, gt=0)
+    unseen: Literal["smoothing", "once"] = "smoothing"
 
 
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
