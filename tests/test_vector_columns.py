@@ -341,3 +341,15 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "pixels[-1]#2" in run("show", paths[2], "--top", "1000")
     drawn = run("unroll", paths[0], paths[1], "--format", "text")
     assert "pixels#0" in drawn and "letter[0]  3 states  1" in drawn
+
+
+def test_a_component_that_is_zero_throughout_is_no_mistake_and_a_vector_that_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.dcrf").write_text("data conll(pixels: vector(3), blank: vector(2), letter)\nlabel letter\n"
+                                     "clique letter: pixels, blank\n")  # fmt: skip
+    (tmp_path / "train.txt").write_text("010 00 a\n110 00 b\n")
+    assert dcrfdsl_command(["check", str(tmp_path / "t.dcrf"), "--data", str(tmp_path / "train.txt")]) == 0
+    said = capsys.readouterr()
+    warned = [line for line in (said.out + said.err).splitlines() if "silent-feature" in line]
+    assert len(warned) == 1 and "the feature `blank` never fires" in warned[0]
