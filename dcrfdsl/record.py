@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -97,6 +98,8 @@ class TrainingRecord:
     @property
     def end(self) -> str:
         """The objective, and how near its least value is, in words."""
+        if math.isnan(self.gradient_norm):
+            return f"objective {self.objective:.4f}"
         if self.gap is not None:
             return f"objective {self.objective:.4f} (at most {self.gap:.2g} above the least)"
         return f"objective {self.objective:.4f} (gradient norm {self.gradient_norm:.2g})"

@@ -74,7 +74,7 @@ def fit(
     workers = Workers(threads)
     supervision = Supervision(
         spec, graph, parameters, problem.rows, problem.relations, off, gold, counts, workers,
-        states=tuple(problem.states[name] for name in graph.variables),
+        states=tuple(problem.states[name] for name in graph.variables), extractor=extractor,
     )  # fmt: skip
     weights = np.zeros(parameters.num_weights)
     trained = TrainedModel(

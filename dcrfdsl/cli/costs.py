@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -172,13 +172,13 @@ def _work(multiply_adds: float) -> str:
 
 def _silent_features(extractor: FeatureExtractor, corpus: Corpus) -> Iterator[Diagnostic]:
     """Features without a single id, each named once however many cliques use it."""
-    silent = {
-        name: None
-        for own in extractor.sets
-        for name, count in zip(own.templates, own.features_of_template, strict=True)
-        if count == 0
-    }
-    for name in silent:
+    fires: dict[str, bool] = {}
+    for number, own in enumerate(extractor.sets):
+        for feature, count in zip(extractor.listed(number)[0], own.features_of_template, strict=True):
+            # of a vector single components may well be zero throughout
+            name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
+            fires[name] = fires.get(name, False) or count > 0
+    for name in (name for name, fired in fires.items() if not fired):
         yield Diagnostic(
             "silent-feature",
             f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",

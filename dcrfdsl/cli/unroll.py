@@ -13,7 +13,7 @@ from .drawing import FORMATS, FactorMark, GraphDrawing, PieceMark, VariableMark
 from .inputs import read_features, read_gold, resolved_template
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ..data import Corpus
     from ..features.extract import FeatureExtractor
@@ -124,7 +124,7 @@ def _marks(
     pairs: Sequence[Sequence[tuple[int, int]]],
 ) -> GraphDrawing:
     first, length = int(corpus.sentence_off[sentence]), int(corpus.lengths()[sentence])
-    words = next(iter(corpus.columns))
+    words = _words(corpus, graph.variables, first, length)
     variables = tuple(
         VariableMark(label, t, card)
         for t in range(length)
@@ -137,9 +137,17 @@ def _marks(
             FactorMark(template.name, anchor, scope, _firing(template, anchor, sentence, corpus, extractor, rows))
         )
     title = f"sentence {sentence + 1} of {corpus.file}: {len(variables)} variables, {len(factors)} factors"
-    return GraphDrawing(
-        title, tuple(corpus.text_column(words).text(first + t) for t in range(length)), variables, tuple(factors)
-    )
+    return GraphDrawing(title, words, variables, tuple(factors))
+
+
+def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:
+    """What stands above the positions: the first column of texts that is no label, or else their numbers."""
+    from ..data import InternedColumn
+
+    for name, column in corpus.columns.items():
+        if isinstance(column, InternedColumn) and name not in labels:
+            return tuple(column.text(first + t) for t in range(length))
+    return tuple(str(t + 1) for t in range(length))
 
 
 def _firing(

@@ -11,6 +11,7 @@ from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
+from .hmm import Hmm, build_hmm
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .margin import Hmsvm, build_hmsvm
 from .mce import Mce, build_mce
@@ -21,11 +22,11 @@ from .rescale import Rescaling, build_rescaling
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Hmsvm", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective",
+    "CRITERIA", "Clamped", "Criterion", "Hmm", "Hmsvm", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective",
     "PiecesApart", "Supervision", "weight_penalty",
 ]  # fmt: skip
 
-Criterion = Hmsvm | Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
+Criterion = Hmm | Hmsvm | Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
@@ -37,5 +38,6 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         "mce": build_mce,
         "perceptron": build_perceptron,
         "hmsvm": build_hmsvm,
+        "hmm": build_hmm,
     },
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features.extract import FeatureExtractor
 from ..features.relations import Pairs
 from ..features.rows import FeatureRows
 from ..graph.gold import Gold
@@ -42,7 +43,7 @@ class Inference:
 class Supervision:
     """Training data. rows: one a feature set.   relations: pairs of each relational clique, by its number.
     counts [W]: of the sentences that are wholly known.   stage, weights [W]: what trains, and what it begins with.
-    states: of each variable of the graph.
+    states: of each variable of the graph.   extractor: says what the features of the rows are.
     """
 
     spec: ModelSpec
@@ -57,6 +58,7 @@ class Supervision:
     stage: str = ""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     states: tuple[tuple[str, ...], ...] = ()
+    extractor: FeatureExtractor | None = None
 
     @property
     def labelling(self) -> NDArray[np.int32]:

@@ -6,7 +6,6 @@ the columns that were declared as numbers into arrays. Not here: formats.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
@@ -18,14 +17,18 @@ from numpy.typing import NDArray
 from ..errors import data_error
 from ..spec.model import Column, ColumnType
 from .corpus import Corpus, InternedColumn, NumericColumn
+from .vectors import number_of_text, shown, vector_of_text
 
 __all__ = ["CorpusBuilder", "Parsed", "interned"]
 
 
 class Parsed(NamedTuple):
-    """The N tokens of a block. `columns` holds the texts of every column that the file has, numeric ones too."""
+    """The N tokens of a block. `columns` holds the texts of every column that the file has, also of numeric ones;
 
-    columns: Mapping[str, InternedColumn]
+    vectors that come as numbers stay what they are.
+    """
+
+    columns: Mapping[str, InternedColumn | NumericColumn]
     sentence_len: NDArray[np.int64]  # [S]  tokens a sentence, each at least 1
     token_line: NDArray[np.int64]  #   [N]  line in the file, from 1
 
@@ -56,6 +59,7 @@ class CorpusBuilder:
             try:
                 self._parts[name].add(block)
             except _BadValue as bad:
+                assert isinstance(block, InternedColumn)  # numbers were looked at where they came from
                 line = int(parsed.token_line[np.argmax(block.codes == bad.code)])
                 raise data_error("bad-value", f"column `{name}`: {bad.reason}", file=self._file, line=line) from None
         self._lengths.append(parsed.sentence_len)
@@ -82,7 +86,7 @@ class _BadValue(Exception):
 
 
 class _ColumnParts(Protocol):
-    def add(self, block: InternedColumn) -> None: ...
+    def add(self, block: InternedColumn | NumericColumn) -> None: ...
     def column(self) -> InternedColumn | NumericColumn: ...
 
 
@@ -92,7 +96,8 @@ class _TextParts:
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
         self._parts: list[NDArray[np.int32]] = []
 
-    def add(self, block: InternedColumn) -> None:
+    def add(self, block: InternedColumn | NumericColumn) -> None:
+        assert isinstance(block, InternedColumn)
         _check_encodable(block.values)
         if not self._parts:
             self._values = block.values
@@ -113,7 +118,10 @@ class _NumberParts:
         self._parse = _NUMBERS[column_type.name]
         self._parts: list[NDArray[np.float64]] = []
 
-    def add(self, block: InternedColumn) -> None:
+    def add(self, block: InternedColumn | NumericColumn) -> None:
+        if isinstance(block, NumericColumn):
+            self._parts.append(block.values)
+            return
         shape = (len(block.values),) if self._type.size is None else (len(block.values), self._type.size)
         parsed = np.empty(shape, np.float64)
         for code, text in enumerate(block.values):
@@ -138,35 +146,22 @@ def _check_encodable(values: Sequence[str]) -> None:
 
 
 def _float(text: str, column_type: ColumnType) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"found {_shown(text)}, expected a number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"found {_shown(text)}, expected a finite number")
-    return number
+    return number_of_text(text)
 
 
 def _int(text: str, column_type: ColumnType) -> float:
-    number = _float(text, column_type)
+    number = number_of_text(text)
     if not number.is_integer():
-        raise ValueError(f"found {_shown(text)}, expected a whole number")
+        raise ValueError(f"found {shown(text)}, expected a whole number")
     return number
 
 
-def _vector(text: str, column_type: ColumnType) -> list[float]:
-    """Numbers with commas or spaces between them."""
-    parts = text.replace(",", " ").split()
-    if len(parts) != column_type.size:
-        raise ValueError(f"found {len(parts)} numbers in {_shown(text)}, expected {column_type.size}")
-    return [_float(part, column_type) for part in parts]
+def _vector(text: str, column_type: ColumnType) -> NDArray[np.float64]:
+    assert column_type.size is not None
+    return vector_of_text(text, column_type.size)
 
 
-def _shown(text: str) -> str:
-    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}...`"
-
-
-_NUMBERS: Mapping[str, Callable[[str, ColumnType], float | list[float]]] = {
+_NUMBERS: Mapping[str, Callable[[str, ColumnType], float | NDArray[np.float64]]] = {
     "float": _float,
     "int": _int,
     "vector": _vector,

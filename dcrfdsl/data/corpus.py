@@ -36,7 +36,10 @@ class InternedColumn:
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A column of numbers; `values` is [N] for `float` and `int` columns, [N, size] for `vector(size)`."""
+    """A column of numbers; `values` is [N] for `float` and `int` columns, [N, size] for `vector(size)`.
+
+    Readers give double precision; who builds a corpus by hand may give single.
+    """
 
     values: NDArray[np.float64]
 

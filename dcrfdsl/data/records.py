@@ -2,7 +2,7 @@
 
 A sentence is a mapping of column → values, or a sequence of tokens; a token is a mapping of column → value, or the
 values in declared order. Numbers become their shortest exact text, so that every source goes through the same
-interning. Not here: where the values come from.
+interning; only vectors stay arrays. Not here: where the values come from.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DcrfError, data_error
 from ..spec.model import Column
 from .columns import Parsed, interned
+from .corpus import InternedColumn, NumericColumn
 from .formats import Wanted, absent_columns
+from .vectors import shown, vectors_of_values
 
 __all__ = ["Records"]
 
@@ -33,6 +36,7 @@ class Records:
 
     def _clear(self) -> None:
         self._texts: dict[str, list[str]] = {}
+        self._vectors: dict[str, list[NDArray[np.float64]]] = {}
         self._lengths: list[int] = []
         self._numbers: list[int] = []
 
@@ -53,16 +57,25 @@ class Records:
         if not length:
             return
         for column in self._columns or ():
-            texts = self._to_texts(columns[column.name], column, number)
-            self._texts.setdefault(column.name, []).extend(texts)
+            values = columns[column.name]
+            if column.type.size is None:
+                texts = self._to_texts(values, column, number)
+                self._texts.setdefault(column.name, []).extend(texts)
+            else:
+                vectors = self._to_vectors(values, column, number)
+                self._vectors.setdefault(column.name, []).append(vectors)
         self._lengths.append(length)
         self._numbers.append(number)
 
     def take(self) -> Parsed:
         """What was gathered since the last `take`."""
         lengths = np.array(self._lengths, np.int64)
+        columns: dict[str, InternedColumn | NumericColumn] = {
+            name: interned(texts, len(texts)) for name, texts in self._texts.items()
+        }
+        columns |= {name: NumericColumn(np.concatenate(vectors)) for name, vectors in self._vectors.items()}
         parsed = Parsed(
-            {name: interned(texts, len(texts)) for name, texts in self._texts.items()},
+            columns,
             lengths,
             np.repeat(np.array(self._numbers, np.int64), lengths),
         )
@@ -80,7 +93,9 @@ class Records:
             values: Any = sentence[self._key(column)]
             if not isinstance(values, list | tuple | np.ndarray):
                 raise self._error(number, f"column `{column.name}`: found {_shown(values)}, expected a list")
-            columns[column.name] = values.tolist() if isinstance(values, np.ndarray) else values
+            if isinstance(values, np.ndarray) and column.type.size is None:
+                values = values.tolist()
+            columns[column.name] = values
         return columns
 
     def _of_tokens(self, tokens: Sequence[Any], number: int) -> dict[str, Sequence[Any]]:
@@ -145,6 +160,13 @@ class Records:
             )
         return [text for text in texts if text is not None]
 
+    def _to_vectors(self, values: Sequence[Any], column: Column, number: int) -> NDArray[np.float64]:
+        assert column.type.size is not None
+        try:
+            return vectors_of_values(values, column.type.size)
+        except ValueError as error:
+            raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
+
     def _error(self, number: int, message: str, slug: str = "bad-sentence") -> DcrfError:
         return data_error(slug, message, file=self._wanted.file, line=number)
 
@@ -161,33 +183,27 @@ def _number(value: Any) -> str | None:
     return format(int(value), "d") if isinstance(value, Integral) and abs(int(value)) < 2**63 else repr(float(value))
 
 
-def _joined(to_text: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
-    """A text as it stands, or a list of parts with spaces between them."""
-
-    def join(value: Any) -> str | None:
-        if isinstance(value, str):
-            return str(value)
-        if not isinstance(value, list | tuple | np.ndarray):
-            return None
-        parts = [to_text(part) for part in value]
-        return None if None in parts else " ".join(part for part in parts if part is not None)
-
-    return join
+def _bag(value: Any) -> str | None:
+    """A text as it stands, or a list of texts with spaces between them."""
+    if isinstance(value, str):
+        return str(value)
+    if not isinstance(value, list | tuple | np.ndarray):
+        return None
+    parts = [_text(part) for part in value]
+    return None if None in parts else " ".join(part for part in parts if part is not None)
 
 
 _TO_TEXT: Mapping[str, Callable[[Any], str | None]] = {
     "str": _text,
     "float": _number,
     "int": _number,
-    "bag": _joined(_text),
-    "vector": _joined(_number),
+    "bag": _bag,
 }
 _EXPECTED: Mapping[str, str] = {
     "str": "a text",
     "float": "a number",
     "int": "a whole number",
     "bag": "a text or a list of texts",
-    "vector": "a list of numbers",
 }
 
 
@@ -196,5 +212,4 @@ def _listed(keys: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}...`"
+    return shown(repr(value))

@@ -139,6 +139,10 @@ class FeatureExtractor:
         chosen: NDArray[np.bool_] = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
         return chosen
 
+    def listed(self, feature_set: int) -> tuple[tuple[ExpandedFeature, ...], NDArray[np.int32]]:
+        """The features of a set as they are listed, and which of them each feature of the alphabet is of, [F]."""
+        return self._plans[feature_set].features, self._origins[feature_set][0]
+
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
         cliques = [(n, clique) for n, clique in enumerate(self._spec.cliques) if clique.relational]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus, NumericColumn
+from ..data.corpus import Corpus, InternedColumn, NumericColumn
 from ..errors import DcrfError, Diagnostic, data_error
 from ..spec.expressions import (
     And,
@@ -34,7 +34,7 @@ from ..spec.expressions import (
     Text,
 )
 from ..spec.functions import FUNCTIONS, bind
-from ..spec.model import ModelSpec
+from ..spec.model import NUMERIC, ModelSpec
 from .expand import leaves
 from .functions import FEATURES
 from .lexicons import Lexicons
@@ -86,6 +86,7 @@ class CorpusValues:
     kinds: dict[str, str]
     _sources: dict[str, Source] = field(default_factory=dict)
     _terms: dict[str, Values] = field(default_factory=dict)
+    _numbers: dict[str, NumericColumn] = field(default_factory=dict)
 
     def source(self, leaf: Reference | Apply) -> Source:
         """The codes and distinct values of a column, of `first`, `last`, `index`, or of a span."""
@@ -103,7 +104,8 @@ class CorpusValues:
 
     def is_numeric(self, condition: Condition) -> bool:
         """Whether a condition is the bare name of a numeric column."""
-        return isinstance(condition, Reference) and isinstance(self.corpus.columns.get(condition.name), NumericColumn)
+        column = self.spec.column(condition.name) if isinstance(condition, Reference) else None
+        return column is not None and column.type.name in NUMERIC
 
     def evaluate(self, condition: Condition) -> tuple[Source, Values]:
         """A condition that reads one place: its source, and what it gives on each of the source's values."""
@@ -128,9 +130,7 @@ class CorpusValues:
             return self._span(leaf)
         if self.spec.column(leaf.name) is None:
             return _POSITIONS[leaf.name](self.corpus)
-        column = self.corpus.columns.get(leaf.name)
-        if column is None:
-            raise data_error("missing-column", f"the data has no column `{leaf.name}`", file=self.corpus.file)
+        column = self._column(leaf.name)
         if isinstance(column, NumericColumn):
             if column.values.ndim == 2:
                 raise _error("not-a-text", f"`{leaf.name}` is a vector: it can only be a feature as it is")
@@ -138,9 +138,25 @@ class CorpusValues:
             return Source(codes.astype(np.int32), numbers.tolist())
         return Source(np.require(column.codes, np.int32, ["C", "W"]), column.values)
 
+    def _column(self, name: str) -> InternedColumn | NumericColumn:
+        column = self.corpus.columns.get(name)
+        if column is None:
+            raise data_error("missing-column", f"the data has no column `{name}`", file=self.corpus.file)
+        return column
+
     def _numeric(self, name: str) -> NumericColumn:
-        column = self.corpus.columns[name]
-        assert isinstance(column, NumericColumn)
+        """A numeric column, looked at once: a vector is asked for as often as it has components."""
+        if name not in self._numbers:
+            self._numbers[name] = self._finite(name)
+        return self._numbers[name]
+
+    def _finite(self, name: str) -> NumericColumn:
+        column, declared = self._column(name), self.spec.column(name)
+        size = None if declared is None else declared.type.size
+        if not isinstance(column, NumericColumn) or column.values.shape[1:] != (() if size is None else (size,)):
+            wanted = "numbers" if size is None else f"vectors of {size} numbers"
+            message = f"column `{name}` does not hold {wanted}, which the template declares"
+            raise data_error("column-type", message, file=self.corpus.file)
         finite = np.isfinite(column.values)
         if not finite.all():
             token = int(np.argwhere(~finite)[0][0])

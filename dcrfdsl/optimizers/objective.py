@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..kernels.duals import Cuts, Metric
 
 __all__ = [
-    "Batches", "CornerObjective", "Iteration", "MarginObjective", "MistakeObjective", "Objective", "Outcome",
+    "Batches", "CornerObjective", "CountedObjective", "Iteration", "MarginObjective", "MistakeObjective", "Objective",
+    "Outcome",
     "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
 ]  # fmt: skip
 
@@ -37,6 +38,14 @@ class CornerObjective(Objective, Protocol):
     @property
     def l1(self) -> Floats | None:
         """Strengths [W]; None where there is no such part."""
+
+
+@runtime_checkable
+class CountedObjective(Objective, Protocol):
+    """An objective that counting solves: whatever training begins with, it ends at the weights `solution` [W]."""
+
+    @property
+    def solution(self) -> Floats: ...
 
 
 class Batches(Protocol):

@@ -16,9 +16,9 @@ from pydantic import Field
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
 
 __all__ = [
-    "CallSpec", "Cardinality", "CliqueSpec", "Column", "ColumnType", "Constraint", "DataSpec", "Declaration", "Domain",
-    "Enumerated", "FeatureGroup", "Label", "Latent", "Learned", "Let", "Lexicon", "Member", "Memory", "ModelSpec",
-    "Piece", "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
+    "NUMERIC", "CallSpec", "Cardinality", "CliqueSpec", "Column", "ColumnType", "Constraint", "DataSpec", "Declaration",
+    "Domain", "Enumerated", "FeatureGroup", "Label", "Latent", "Learned", "Let", "Lexicon", "Member", "Memory",
+    "ModelSpec", "Piece", "Scheme", "Setting", "Site", "Stage", "StateFile", "StatesOf", "View",
 ]  # fmt: skip
 
 
@@ -45,6 +45,9 @@ class ColumnType(Frozen):
 
     name: Literal["str", "float", "int", "bag", "vector"] = "str"
     size: int | None = None
+
+
+NUMERIC = ("float", "int", "vector")  # types of numbers, whatever how many a token
 
 
 class Column(Frozen):

@@ -35,10 +35,10 @@ from .priors import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPr
 
 __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
-    "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "IisSettings",
-    "InduceSettings", "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior", "MeanFieldSettings",
-    "MethodSettings", "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior", "QuickpropSettings",
-    "SgdSettings", "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
+    "CgSettings", "ElasticNetPrior", "ExactSettings", "GaussianPrior", "GibbsSettings", "GpdSettings", "HmmSettings",
+    "IisSettings", "InduceSettings", "LaplacePrior", "LbfgsSettings", "LikelihoodSettings", "LphiPrior",
+    "MeanFieldSettings", "MethodSettings", "NoPrior", "OnlineSettings", "OwlqnSettings", "PerceptronSettings", "Prior",
+    "QuickpropSettings", "SgdSettings", "StoppingSettings", "TrainSettings", "TrpSettings", "TrwSettings",
 ]  # fmt: skip
 
 
@@ -236,12 +236,29 @@ class InduceSettings(MethodSettings):
     min_count: int = Field(default=3, ge=1)
 
 
+class HmmSettings(MethodSettings):
+    """−log p(y, x) of a hidden Markov model, minimised by counting (Altun 2003, Table 1; Lafferty 2001, §5).
+
+    order: whether a label is given its earlier neighbours or its later ones.   overlapping: whether it emits the first
+    feature of its clique that is read at its position, or all of them, as if they were independent.   smoothing: what
+    is added to each count.   moves: the same for moves from label to label, by default as much.   unseen: whether a
+    value that training does not show has the probability that smoothing gives it, or as much as those have together
+    that it shows once.
+    """
+
+    method = "hmm"
+    order: Literal["declared", "reverse"] = "declared"
+    overlapping: bool = False
+    smoothing: float = Field(default=0.1, gt=0)
+    moves: float | None = Field(default=None, gt=0)
+    unseen: Literal["smoothing", "once"] = "smoothing"
+
+
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
 _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "marginal": (),
     "exponential": ("weight",),
     "adaboost": ("rounds", "max_step", "tolerance", "update"),
-    "hmm": ("order", "overlapping", "smoothing"),
 }
 
 
@@ -274,6 +291,7 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
             BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, HmsvmSettings, InduceSettings,
+            HmmSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},

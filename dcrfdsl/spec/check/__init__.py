@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...errors import DcrfError, Diagnostic
 from . import (
     constraints,
+    counting,
     data,
     graph,
     hidden,
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     *not_yet.RULES,
     *optimizers.RULES,
     *losses.RULES,
+    *counting.RULES,
 )
 
 

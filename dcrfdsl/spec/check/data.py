@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import Diagnostic
 from ...registry import Table, did_you_mean
-from ..model import Column, plain
+from ..model import NUMERIC, Column, plain
 from ..spans import Path
 from .context import Context, Rule, listed
 
@@ -159,11 +159,17 @@ def column_types(context: Context) -> Iterator[Diagnostic]:
         if found is None:
             continue
         numbers = isinstance(found.values, np.ndarray)  # texts come as a list of the distinct ones
-        wanted = column.type.name in ("float", "int", "vector")
-        if numbers != wanted:
-            has, needs = ("numbers", "texts") if numbers else ("texts", "numbers")
+        wanted = column.type.name in NUMERIC
+        size = found.values.shape[1] if isinstance(found.values, np.ndarray) and found.values.ndim == 2 else None
+        if numbers != wanted or (numbers and size != column.type.size):
+            has = "texts" if not numbers else _numbers_words(size)
+            needs = "texts" if not wanted else _numbers_words(column.type.size)
             message = f"column `{column.name}` of `{context.data.file}` has {has}, and the template declares {needs}"
             yield context.complaint("column-type", message, ("data", "columns", n), f"declared as {needs}")
+
+
+def _numbers_words(size: int | None) -> str:
+    return "numbers" if size is None else f"vectors of {size} numbers"
 
 
 RULES: tuple[Rule, ...] = (no_data, data_format, missing_columns, column_types)

@@ -164,7 +164,11 @@ _MEANING: dict[str, tuple[str, str]] = {
         "`word in places` compares one token with whole entries, so an entry of several words can never match.",
         "`span(word, places)` marks entries of several words.",
     ),
-    "not-a-text": ("A text is needed here, and this is a number or a test.", "Read a text column."),
+    "not-a-text": ("A text is needed here, and this is a number, a vector or a test.", "Read a text column."),
+    "too-many-products": (
+        "A cross of vectors has a feature for each combination of their components.",
+        "List the vectors beside each other, or cross one of them with a test or a text.",
+    ),
     "not-a-test": (
         "`and`, `or`, `not`, `where`, `when`, `forbid` and `require` join what is true or false.",
         "Compare the value: `word is the`, `word matches /…/`, `word in days`. Features are crossed with `&`.",
@@ -172,6 +176,12 @@ _MEANING: dict[str, tuple[str, str]] = {
     "several-values": (
         "`=` compares one value with one value.",
         "Use a function that gives one, such as `suffix(word, 3)`.",
+    ),
+    "cannot-count": (
+        "A hidden Markov model has one distribution of each label given its earlier neighbours, and emits each feature "
+        "from one label; `hmm` counts nothing else.",
+        "Write moves as cliques without features and what is emitted as `clique y: bias, word`, or train by "
+        "`likelihood`.",
     ),
     # graph
     "same-site-twice": ("A clique is a set of sites.", "Write `y[-1], y` for neighbours."),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...errors import Diagnostic
 from ..functions import FUNCTIONS
-from ..model import Member, StatesOf
+from ..model import NUMERIC, Column, Member, StatesOf
 from ..spans import Path
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a
 from .messages import unknown_state
@@ -137,6 +137,7 @@ def label_columns(context: Context) -> Iterator[Diagnostic]:
     columns = context.names(COLUMN)
     for n, label in enumerate(context.spec.labels):
         if label.name in columns:
+            yield from _label_of_numbers(context, label.name, ("labels", n, "name"))
             continue
         guess, there = context.near(label.name, [COLUMN])
         there = there or [(("data", "format"), f"the columns are {', '.join(f'`{name}`' for name in columns)}")]
@@ -148,6 +149,17 @@ def label_columns(context: Context) -> Iterator[Diagnostic]:
             help=f"did you mean `{guess}`?" if guess else f"add `{label.name}` to the `data` statement",
             others=there if columns else [],
         )
+
+
+def _label_of_numbers(context: Context, name: str, path: Path) -> Iterator[Diagnostic]:
+    """States are texts, also those that are written with digits."""
+    entry = context.named(name, COLUMN)
+    if entry is not None and isinstance(entry.entry, Column) and entry.entry.type.name in NUMERIC:
+        kind = entry.entry.type.name
+        message = f"the states of label `{name}` are texts, and its column is declared as `{kind}`"
+        remedy = f"declare the column as `{name}`, without a type"
+        there = [(entry.path, f"declared as `{kind}` here")]
+        yield context.complaint("not-a-text", message, path, "read as texts", help=remedy, others=there)
 
 
 def members(context: Context) -> Iterator[Diagnostic]:

@@ -40,13 +40,6 @@ def data_formats(context: Context) -> Iterator[Missing]:
         yield Missing(("data",), f"data {data.format}(…)", ("data", "format"), f"the data format `{data.format}`")
 
 
-def vector_columns(context: Context) -> Iterator[Missing]:
-    data = context.spec.data
-    for n, column in enumerate(data.columns if data else ()):
-        if column.type.name == "vector":
-            yield Missing(("data",), f"data {data.format}(…)", ("data", "columns", n), "vector columns")  # type: ignore[union-attr]
-
-
 def own_functions(context: Context) -> Iterator[Missing]:
     """Functions of the user in conditions on labels, which are read outside the feature lists."""
     built_in = {*FUNCTIONS, *context.names("lexicon")}
@@ -103,7 +96,6 @@ def _missing(table: Table[type[MethodSettings]], name: str) -> bool:
 
 NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
     data_formats,
-    vector_columns,
     own_functions,
     inference,
     stages,

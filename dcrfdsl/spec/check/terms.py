@@ -7,6 +7,7 @@ regexes, places in brackets (`graph`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -52,6 +53,9 @@ _OF_COLUMN: dict[str, Given] = {"str": "text", "bag": "texts", "float": "number"
 _BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
 
 
+MAX_PRODUCTS = 4096  # features of a cross of vectors; more are neither learned from any data nor held in memory
+
+
 @dataclass(frozen=True)
 class UnknownName:
     """A name that nothing declares: `kinds` are those that would do, `more` other words that would do."""
@@ -84,8 +88,18 @@ class TermReader:
         if isinstance(feature, Cross):
             for n, factor in enumerate(feature.factors):
                 self.factor(factor, (*path, "factors", n))
+            self.products(feature, path)
         else:
             self.factor(feature, path)
+
+    def products(self, cross: Cross, path: Path) -> None:
+        """A cross of vectors has a feature for each combination of their components."""
+        columns = [self.context.spec.column(factor.name) for factor in cross.factors if isinstance(factor, Reference)]
+        sizes = [column.type.size for column in columns if column is not None and column.type.size is not None]
+        if len(sizes) > 1 and math.prod(sizes) > MAX_PRODUCTS:
+            message = f"this cross multiplies {' by '.join(map(str, sizes))} numbers: {math.prod(sizes):,} features"
+            remedy = f"vectors are crossed up to {MAX_PRODUCTS:,} features; list them beside each other"
+            self.complain("too-many-products", message, path, "at each position", remedy)
 
     def factor(self, condition: Condition, path: Path) -> None:
         """A member of a cross: only here may a feature group stand, or `bias`."""
@@ -173,7 +187,10 @@ class TermReader:
             return
         given: list[Given] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
         numbers = given.count("number")
-        if numbers and (words or numbers < len(given)):
+        if "vector" in given:
+            message = "`=` compares two texts or two numbers, and here is a vector"
+            self.complain("not-a-text", message, path, "a vector")
+        elif numbers and (words or numbers < len(given)):
             message = "`=` compares two texts or two numbers, and here is one of each"
             self.complain("not-a-text", message, path, "a text and a number")
         elif "texts" in given:
@@ -320,7 +337,10 @@ class TermReader:
             message = f"`{term.function}` takes a column, or a function of one, first"
             self.complain("bad-argument", message, (*path, "function"))
             return "anything"
-        self.term(subject, (*path, "arguments", 0, "value"))
+        at = (*path, "arguments", 0, "value")
+        if self.term(subject, at) == "vector":
+            message = f"`{term.function}` is called with single values, and this is a vector"
+            self.complain("not-a-text", message, at, "a vector", "compute what it gives beforehand, as another column")
         for n, argument in enumerate(term.arguments[1:], start=1):
             if not self._is_constant(argument):
                 message = f"the further arguments of `{term.function}` are numbers, texts or constants"

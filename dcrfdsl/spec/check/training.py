@@ -12,7 +12,7 @@ from ...errors import DcrfError, Diagnostic
 from ...registry import Table
 from ..convert import as_call
 from ..expressions import Argument, Here, Reference
-from ..model import CallSpec, CliqueSpec, Label
+from ..model import NUMERIC, CallSpec, CliqueSpec, Column, Label
 from ..options import shown
 from ..schemes import SCHEMES
 from ..settings import INFERENCE
@@ -163,8 +163,17 @@ def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[
             yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
         elif context.named(value.name, kind) is None:
             yield from not_measurable(context, call.name, value.name, kind, at)
+        elif kind == COLUMN:
+            yield from _of_texts(context, call.name, value.name, at)
         elif call.name == "segments":
             yield from needs_segments(context, value.name, at, "segments")
+
+
+def _of_texts(context: Context, metric: str, name: str, at: Path) -> Iterator[Diagnostic]:
+    entry = context.named(name, COLUMN)
+    if entry is not None and isinstance(entry.entry, Column) and entry.entry.type.name in NUMERIC:
+        message = f"`{metric}` asks which values training has seen, and `{name}` is a column of numbers"
+        yield context.complaint("not-a-text", message, at, "needs texts")
 
 
 def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
