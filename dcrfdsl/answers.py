@@ -35,7 +35,9 @@ from .inference.decoding import (
 )  # fmt: skip
 from .inference.local import LocalDecoder
 from .inference.summing import best_candidates, latents_first_fits, summed_best
+from .inference.voting import Ballots
 from .kernels.sequences import score_labellings
+from .optimizers import Voters
 from .spec.model import ModelSpec
 from .spec.settings import AutoSettings, ExactSettings, TrpSettings
 from .spec.values import decoding, inference_settings
@@ -173,6 +175,16 @@ class Answers:
 
         workers.map(run, data.chunks(RUNS))
         return Labelled(self._codes(labelling), out.summary(), scores)
+
+    def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Labelled:
+        """The labelling of each sentence that most of `voters` find best; it has no score. The status is the worst."""
+        ballots, status = Ballots(self.corpus.sentence_off), RunStatus()
+        for votes, weights in voters.walk(self.engine.parameters.num_weights):
+            found = self.best(weights, workers, "joint", stage)
+            ballots.cast(votes, np.array(found.codes))
+            if status.graphs == 0 or found.status.not_converged > status.not_converged:
+                status = found.status
+        return Labelled(list(ballots.winners()), status, np.full(self.corpus.num_sentences, np.nan))
 
     def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Labelled:
         """The best labellings under the product of the pieces' local distributions."""

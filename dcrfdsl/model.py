@@ -29,10 +29,11 @@ from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
 from .metrics import evaluate_predictions
 from .model_file import read_model, write_model
+from .optimizers import Voters
 from .record import TrainingRecord
 from .spec.model import ModelSpec
 from .spec.unparse import to_text
-from .spec.values import inference_settings
+from .spec.values import decoding, inference_settings
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
 
@@ -44,7 +45,7 @@ class Prediction:
     """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
 
     scores [S]: Σ log φ of each sentence's labelling in nats, with latent variables log Σ_h exp Σ log φ; not-a-number
-    where it was decoded pointwise or there is none.
+    where it was decoded pointwise or elected, or there is none.
     """
 
     codes: Mapping[str, NDArray[np.int32]]
@@ -62,7 +63,8 @@ class TrainedModel:
     """A model with its weights. Immutable but for caches; safe to use from several threads one call at a time.
 
     states: of each variable: labels, latents, memories.   known_values: training values of the columns that an OOV
-    metric names.
+    metric names.   voters: of a model whose labellings are elected; `weights` is then their mean, by which everything
+    but the best labelling is answered.
     """
 
     def __init__(
@@ -75,9 +77,11 @@ class TrainedModel:
         parameters: Parameters,
         weights: Floats,
         record: TrainingRecord,
+        voters: Voters | None = None,
     ):
         self.spec, self.states, self.extractor, self.known_values = spec, dict(states), extractor, known_values
         self.graph, self.parameters, self.weights, self.record = graph, parameters, weights, record
+        self.voters = voters
         self._engine = Engine(spec, self.states, extractor, graph, parameters)
 
     @property
@@ -89,11 +93,12 @@ class TrainedModel:
         """The names of the labels: what is predicted. Latents and memories are not."""
         return tuple(self.states)[: self.graph.num_labels]
 
-    def with_weights(self, weights: Floats, record: TrainingRecord) -> TrainedModel:
+    def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> TrainedModel:
         """The same model with other weights [W]."""
         return TrainedModel(
-            self.spec, self.states, self.extractor, self.known_values, self.graph, self.parameters, weights, record
-        )
+            self.spec, self.states, self.extractor, self.known_values, self.graph, self.parameters, weights, record,
+            voters,
+        )  # fmt: skip
 
     # tagging ------------------------------------------------------------------------------------------------------
 
@@ -113,7 +118,10 @@ class TrainedModel:
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        return self._prediction(answers.best(self.weights, Workers(threads), decode, self.record.stage or None))
+        workers, stage = Workers(threads), self.record.stage or None
+        if self.voters is not None and (decode or decoding(self.spec, stage)) == "joint":
+            return self._prediction(answers.voted(self.voters, workers, stage))
+        return self._prediction(answers.best(self.weights, workers, decode, stage))
 
     def marginals(
         self, corpus: Corpus | Answers, *, threads: int | None = None, given: EncodedLabels | None = None
@@ -280,6 +288,8 @@ class TrainedModel:
         arrays: dict[str, NDArray[Any]] = {"weights": self.weights}
         arrays.update(self.parameters.arrays())
         arrays.update({f"features.{name}": array for name, array in self.extractor.arrays().items()})
+        if self.voters is not None:
+            arrays.update({f"voters.{name}": array for name, array in self.voters.arrays().items()})
         for column, values in self.known_values.items():
             arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"] = pack_strings(sorted(values))
         header = {
@@ -315,8 +325,9 @@ class TrainedModel:
             parameters = Parameters.restore(arrays, len(spec.cliques))
             record = TrainingRecord.restore(header["record"])
             weights = arrays["weights"]
+            voters = Voters.restore(found) if (found := part("voters.")) else None
         except (KeyError, TypeError, ValueError) as error:
             raise data_error(
                 "corrupt-model", f"`{path}` lacks a part of a model: {error}", file=str(path), help="train it again"
             ) from None
-        return cls(spec, states, extractor, known, graph, parameters, weights, record)
+        return cls(spec, states, extractor, known, graph, parameters, weights, record, voters)

@@ -114,7 +114,7 @@ def fit(
             curve,
             rounds,
         )
-        trained = trained.with_weights(outcome.weights, record)
+        trained = trained.with_weights(outcome.weights, record, outcome.voters)
     return trained
 
 
@@ -294,6 +294,7 @@ def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reaso
         stalled=False,
         gradient_norm=float(np.linalg.norm(gradient)),
         gap=objective.gap(gradient),
+        voters=None,  # they are of the whole way
     )
 
 

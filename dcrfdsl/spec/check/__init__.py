@@ -29,6 +29,7 @@ from . import (
     settings,
     training,
     views,
+    voting,
 )
 from .context import Context, Data, Rule
 from .explain import EXPLANATIONS, Explanation, explain
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     *not_yet.RULES,
     *optimizers.RULES,
     *losses.RULES,
+    *voting.RULES,
 )
 
 
