@@ -139,21 +139,29 @@ class Answers:
 
     # labellings -------------------------------------------------------------------------------------------------------
 
-    def best(self, weights: Floats, workers: Workers, decode: str | None, stage: str | None = None) -> Labelled:
+    def best(
+        self,
+        weights: Floats,
+        workers: Workers,
+        decode: str | None,
+        stage: str | None = None,
+        temperature: float = 1.0,
+    ) -> Labelled:
         """A state for every label at every token; the first state where no labelling is possible.
 
-        stage: that the weights were trained by, which may say how to decode; the last one by default.
+        stage: that the weights were trained by, which may say how to decode; the last one by default.   temperature:
+        of probabilities, which count where they are summed: over all other labels, or over latent variables.
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decode or decoding(self.engine.spec, stage)
         if mode == "marginal":
-            marginals, status = self.marginals(weights, workers)
+            marginals, status = self.marginals(temperature * weights, workers)
             likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]
             return Labelled(likeliest, status, scores)
         if mode == "local":
             return self._local(weights, workers, stage)
         if self.engine.graph.num_latents:
-            found = self.nbest(weights, workers, 1)
+            found = self.nbest(weights, workers, 1, temperature)
             for s, own in enumerate(found.sentences):
                 scores[s] = own.score[0] if len(own) else np.nan
             return Labelled(found.first(self._labels, self.corpus.lengths()), found.status, scores)
@@ -205,8 +213,11 @@ class Answers:
         table = np.maximum(labelling, 0).reshape(-1, len(self.engine.graph.variables))
         return [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]
 
-    def nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
+    def nbest(self, weights: Floats, workers: Workers, count: int, temperature: float = 1.0) -> NBest:
         """The `count` best labellings of each sentence; latent variables are summed out."""
+        return self._nbest(temperature * weights, workers, count).scaled(1.0 / temperature)
+
+    def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         graph, settings = self.engine.graph, inference_settings(self.engine.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.given)

@@ -160,6 +160,8 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
             "stage": record.stage,
             "model": str(output),
         }
+        if record.calibration is not None:
+            summary["temperature"] = record.calibration.temperature
         if record.tuning:
             summary["tuned"] = record.tuning["values"]
         print(json.dumps(summary), flush=True)

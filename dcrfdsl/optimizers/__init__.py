@@ -20,11 +20,12 @@ from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, 
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
+from .temperature import best_temperature
 from .voters import Voters
 
 __all__ = [
     "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Voters",
-    "Watch", "minimise_apart",
+    "Watch", "best_temperature", "minimise_apart",
 ]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(

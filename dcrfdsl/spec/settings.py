@@ -212,6 +212,7 @@ class PerceptronSettings(MethodSettings):
     """
 
     method = "perceptron"
+    margin = True
     epochs: int = Field(default=10, ge=1)
     average: bool = True
     vote: bool = False
