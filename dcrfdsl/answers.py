@@ -35,7 +35,9 @@ from .inference.decoding import (
 )  # fmt: skip
 from .inference.local import LocalDecoder
 from .inference.summing import best_candidates, latents_first_fits, summed_best
+from .inference.voting import Ballots
 from .kernels.sequences import score_labellings
+from .optimizers import Voters
 from .spec.model import ModelSpec
 from .spec.settings import AutoSettings, ExactSettings, TrpSettings
 from .spec.values import decoding, inference_settings
@@ -137,21 +139,29 @@ class Answers:
 
     # labellings -------------------------------------------------------------------------------------------------------
 
-    def best(self, weights: Floats, workers: Workers, decode: str | None, stage: str | None = None) -> Labelled:
+    def best(
+        self,
+        weights: Floats,
+        workers: Workers,
+        decode: str | None,
+        stage: str | None = None,
+        temperature: float = 1.0,
+    ) -> Labelled:
         """A state for every label at every token; the first state where no labelling is possible.
 
-        stage: that the weights were trained by, which may say how to decode; the last one by default.
+        stage: that the weights were trained by, which may say how to decode; the last one by default.   temperature:
+        of probabilities, which count where they are summed: over all other labels, or over latent variables.
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decode or decoding(self.engine.spec, stage)
         if mode == "marginal":
-            marginals, status = self.marginals(weights, workers)
+            marginals, status = self.marginals(temperature * weights, workers)
             likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]
             return Labelled(likeliest, status, scores)
         if mode == "local":
             return self._local(weights, workers, stage)
         if self.engine.graph.num_latents:
-            found = self.nbest(weights, workers, 1)
+            found = self.nbest(weights, workers, 1, temperature)
             for s, own in enumerate(found.sentences):
                 scores[s] = own.score[0] if len(own) else np.nan
             return Labelled(found.first(self._labels, self.corpus.lengths()), found.status, scores)
@@ -174,6 +184,16 @@ class Answers:
         workers.map(run, data.chunks(RUNS))
         return Labelled(self._codes(labelling), out.summary(), scores)
 
+    def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Labelled:
+        """The labelling of each sentence that most of `voters` find best; it has no score. The status is the worst."""
+        ballots, status = Ballots(self.corpus.sentence_off), RunStatus()
+        for votes, weights in voters.walk(self.engine.parameters.num_weights):
+            found = self.best(weights, workers, "joint", stage)
+            ballots.cast(votes, np.array(found.codes))
+            if status.graphs == 0 or found.status.not_converged > status.not_converged:
+                status = found.status
+        return Labelled(list(ballots.winners()), status, np.full(self.corpus.num_sentences, np.nan))
+
     def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Labelled:
         """The best labellings under the product of the pieces' local distributions."""
         data = self.bind(False, False, self.given)
@@ -193,8 +213,11 @@ class Answers:
         table = np.maximum(labelling, 0).reshape(-1, len(self.engine.graph.variables))
         return [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]
 
-    def nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
+    def nbest(self, weights: Floats, workers: Workers, count: int, temperature: float = 1.0) -> NBest:
         """The `count` best labellings of each sentence; latent variables are summed out."""
+        return self._nbest(temperature * weights, workers, count).scaled(1.0 / temperature)
+
+    def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
         graph, settings = self.engine.graph, inference_settings(self.engine.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.given)

@@ -7,8 +7,9 @@ of the training. Not here: training (`training`), the container (`model_file`), 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -29,22 +30,29 @@ from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
 from .metrics import evaluate_predictions
 from .model_file import read_model, write_model
-from .record import TrainingRecord
+from .optimizers import Voters, best_temperature
+from .record import Calibration, TrainingRecord
 from .spec.model import ModelSpec
 from .spec.unparse import to_text
-from .spec.values import inference_settings
+from .spec.values import decoding, inference_settings, stage_settings
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
 
 Floats = NDArray[np.float64]
+# What it says of held-out data where the best temperature is none.
+NO_TEMPERATURE = {
+    0.0: "its labels score no better than any others",
+    math.inf: "no labelling of any sentence scores above the gold one",
+}
 
 
 @dataclass(frozen=True)
 class Prediction:
     """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
 
-    scores [S]: Σ log φ of each sentence's labelling in nats, with latent variables log Σ_h exp Σ log φ; not-a-number
-    where it was decoded pointwise or there is none.
+    scores [S]: Σ log φ of each sentence's labelling in nats, with latent variables log Σ_h exp Σ log φ (of a model with
+    a temperature τ, 1/τ log Σ_h exp τ Σ log φ); not-a-number where it was decoded pointwise or elected, or there is
+    none.
     """
 
     codes: Mapping[str, NDArray[np.int32]]
@@ -62,7 +70,8 @@ class TrainedModel:
     """A model with its weights. Immutable but for caches; safe to use from several threads one call at a time.
 
     states: of each variable: labels, latents, memories.   known_values: training values of the columns that an OOV
-    metric names.
+    metric names.   voters: of a model whose labellings are elected; `weights` is then their mean, by which everything
+    but the best labelling is answered.
     """
 
     def __init__(
@@ -75,9 +84,11 @@ class TrainedModel:
         parameters: Parameters,
         weights: Floats,
         record: TrainingRecord,
+        voters: Voters | None = None,
     ):
         self.spec, self.states, self.extractor, self.known_values = spec, dict(states), extractor, known_values
         self.graph, self.parameters, self.weights, self.record = graph, parameters, weights, record
+        self.voters = voters
         self._engine = Engine(spec, self.states, extractor, graph, parameters)
 
     @property
@@ -89,11 +100,45 @@ class TrainedModel:
         """The names of the labels: what is predicted. Latents and memories are not."""
         return tuple(self.states)[: self.graph.num_labels]
 
-    def with_weights(self, weights: Floats, record: TrainingRecord) -> TrainedModel:
+    def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> TrainedModel:
         """The same model with other weights [W]."""
         return TrainedModel(
-            self.spec, self.states, self.extractor, self.known_values, self.graph, self.parameters, weights, record
-        )
+            self.spec, self.states, self.extractor, self.known_values, self.graph, self.parameters, weights, record,
+            voters,
+        )  # fmt: skip
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether the criterion only compares scores, so that probabilities are to be calibrated."""
+        return stage_settings(self.spec, self.record.stage or None).criterion.margin
+
+    @property
+    def temperature(self) -> float:
+        """τ of p(y | x) ∝ exp(τ Σ log φ): 1, or what `calibrated` has found."""
+        return self.record.calibration.temperature if self.record.calibration is not None else 1.0
+
+    @property
+    def _log_potentials(self) -> Floats:
+        """The weights whose scores are logarithms of probabilities, up to a constant."""
+        return self.temperature * self.weights
+
+    def calibrated(self, corpus: Corpus, *, threads: int | None = None) -> TrainedModel:
+        """The same model with the temperature that makes the gold labels of held-out data likeliest.
+
+        It changes probabilities and what is decoded by them, `marginal` or over latent variables; not the best
+        labelling. DcrfError where no temperature is the best one, or the inference gives no log Z.
+        """
+        self._require_log_z()
+        log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
+        found = best_temperature(lambda temperature: float(log_probabilities(temperature * self.weights).sum()))
+        before = log_probabilities(self.weights)
+        why = NO_TEMPERATURE.get(found) if len(before) else "the model can give its labels to no sentence"
+        if why is not None:
+            message = f"probabilities cannot be calibrated on `{corpus.file}`: {why}"
+            raise data_error("cannot-calibrate", message, help="calibrate on other data, or more of it")
+        after = log_probabilities(found * self.weights)
+        calibration = Calibration(found, float(before.sum()), float(after.sum()), len(after))
+        return self.with_weights(self.weights, replace(self.record, calibration=calibration), self.voters)
 
     # tagging ------------------------------------------------------------------------------------------------------
 
@@ -113,21 +158,24 @@ class TrainedModel:
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        return self._prediction(answers.best(self.weights, Workers(threads), decode, self.record.stage or None))
+        workers, stage = Workers(threads), self.record.stage or None
+        if self.voters is not None and (decode or decoding(self.spec, stage)) == "joint":
+            return self._prediction(answers.voted(self.voters, workers, stage))
+        return self._prediction(answers.best(self.weights, workers, decode, stage, self.temperature))
 
     def marginals(
         self, corpus: Corpus | Answers, *, threads: int | None = None, given: EncodedLabels | None = None
     ) -> tuple[dict[str, Floats], RunStatus]:
         """p(y_t = state | x) of every variable, [N, states], and how inference ended."""
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        found, status = answers.marginals(self.weights, Workers(threads))
+        found, status = answers.marginals(self._log_potentials, Workers(threads))
         return dict(zip(self.states, found, strict=True)), status
 
     def clique_marginals(
         self, corpus: Corpus, *, given: EncodedLabels | None = None
     ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Of each sentence: p(y_c | x) for every clique at every place where it lies, and how inference ended."""
-        return self._engine.on(corpus, given).clique_marginals(self.weights)
+        return self._engine.on(corpus, given).clique_marginals(self._log_potentials)
 
     def nbest(
         self, corpus: Corpus | Answers, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
@@ -138,7 +186,7 @@ class TrainedModel:
         other methods propose.
         """
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        return answers.nbest(self.weights, Workers(threads), count)
+        return answers.nbest(self.weights, Workers(threads), count, self.temperature)
 
     def sample(
         self,
@@ -150,7 +198,7 @@ class TrainedModel:
         given: EncodedLabels | None = None,
     ) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
-        return self._engine.on(corpus, given).sample(self.weights, Workers(threads), count, seed)
+        return self._engine.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
         """Σ log p(y | x) in nats of what is known of the gold labels, the rest summed out; Bethe's approximation on
@@ -158,27 +206,30 @@ class TrainedModel:
 
         DcrfError under a method that gives no log Z.
         """
+        self._require_log_z()
+        return float(self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials).sum())
+
+    def _require_log_z(self) -> None:
         method = inference_settings(self.spec)
         if not method.gives_log_z:
             raise data_error(
                 "no-log-z", f"`{method.method}` gives no log Z, and so no likelihood", help="use `infer trp`"
             )
-        return self._likelihood_of(corpus, Workers(threads))(self.weights)
 
-    def _likelihood_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], float]:
-        """`log_likelihood` as a function of weights [W], with everything else done once."""
+    def _log_probabilities_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
+        """The terms of `log_likelihood` as a function of weights [W], with everything else done once."""
         gold = encode_labels(self.spec, self.states, corpus)
         tokens = np.flatnonzero(stranger_tokens(self.spec, self.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
         strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
         clamped, free = self._engine.on(corpus, gold), self._engine.on(corpus)
 
-        def likelihood(weights: Floats) -> float:
+        def log_probabilities(weights: Floats) -> Floats:
             known, log_z = clamped.log_z(weights, workers), free.log_z(weights, workers)
             counted = np.isfinite(known) & ~strange
-            return float((known[counted] - log_z[counted]).sum())
+            return known[counted] - log_z[counted]
 
-        return likelihood
+        return log_probabilities
 
     def evaluate(
         self,
@@ -204,7 +255,8 @@ class TrainedModel:
     ) -> Callable[[Floats], float]:
         """A function from weights [W] to the first score of `evaluate` on a corpus, with everything else done once."""
         if self.spec.evaluate and self.spec.evaluate[0].name == "log_likelihood":
-            return self._likelihood_of(corpus, workers)
+            log_probabilities = self._log_probabilities_of(corpus, workers)
+            return lambda weights: float(log_probabilities(weights).sum())
         answers = self._engine.on(corpus)
 
         def score(weights: Floats) -> float:
@@ -280,6 +332,8 @@ class TrainedModel:
         arrays: dict[str, NDArray[Any]] = {"weights": self.weights}
         arrays.update(self.parameters.arrays())
         arrays.update({f"features.{name}": array for name, array in self.extractor.arrays().items()})
+        if self.voters is not None:
+            arrays.update({f"voters.{name}": array for name, array in self.voters.arrays().items()})
         for column, values in self.known_values.items():
             arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"] = pack_strings(sorted(values))
         header = {
@@ -315,8 +369,9 @@ class TrainedModel:
             parameters = Parameters.restore(arrays, len(spec.cliques))
             record = TrainingRecord.restore(header["record"])
             weights = arrays["weights"]
+            voters = Voters.restore(found) if (found := part("voters.")) else None
         except (KeyError, TypeError, ValueError) as error:
             raise data_error(
                 "corrupt-model", f"`{path}` lacks a part of a model: {error}", file=str(path), help="train it again"
             ) from None
-        return cls(spec, states, extractor, known, graph, parameters, weights, record)
+        return cls(spec, states, extractor, known, graph, parameters, weights, record, voters)

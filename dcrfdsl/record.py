@@ -15,9 +15,21 @@ from .induction import Round
 from .optimizers import Iteration, Outcome
 from .spec.settings import TrainSettings
 
-__all__ = ["TrainingRecord"]
+__all__ = ["Calibration", "TrainingRecord"]
 
 PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How scores became probabilities: p(y | x) ∝ exp(temperature · g(y, x)), with the temperature of the highest
+    likelihood of held-out labels. before, after: that log-likelihood in nats, with temperature 1 and with this one.
+    """
+
+    temperature: float
+    before: float
+    after: float
+    sentences: int
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,8 @@ class TrainingRecord:
 
     gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
     curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
-    tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.
+    tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   calibration: of
+    probabilities, None where there was none.
     """
 
     stage: str = ""
@@ -49,6 +62,7 @@ class TrainingRecord:
     curve: tuple[Iteration, ...] = ()
     tuning: Mapping[str, Any] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
+    calibration: Calibration | None = None
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
@@ -56,7 +70,9 @@ class TrainingRecord:
         lists = {name: tuple(stored[name]) for name in ("notes", "before")}
         curve = tuple(Iteration(*step) for step in stored.get("curve", ()))
         rounds = tuple(Round(**done) for done in stored.get("rounds", ()))
-        return cls(**{**stored, **lists, "curve": curve, "rounds": rounds})
+        fitted = stored.get("calibration")
+        calibration = None if fitted is None else Calibration(**fitted)
+        return cls(**{**stored, **lists, "curve": curve, "rounds": rounds, "calibration": calibration})
 
     @classmethod
     def of(

@@ -32,7 +32,7 @@ from .spec.resolve import Resolved
 from .spec.settings import AutoOptimizer, InduceSettings, MethodSettings, TrainSettings
 from .spec.values import stage_chain, stage_settings
 
-__all__ = ["Iteration", "fit"]
+__all__ = ["Iteration", "fit", "with_probabilities"]
 
 Floats = NDArray[np.float64]
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
@@ -53,8 +53,9 @@ def fit(
 
     model: a resolved template, or a specification (its file paths are then relative to the working directory).
     stage: the training stage to run with its `after` chain; by default the last one.
-    dev: held-out data that is scored after each iteration.   threads: default `DCRFDSL_THREADS`, else all cores.
-    on_iteration: called after each iteration.   should_stop: polled then; True ends training with the weights at hand.
+    dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
+    threads: default `DCRFDSL_THREADS`, else all cores.   on_iteration: called after each iteration.
+    should_stop: polled then; True ends training with the weights at hand.
 
     Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
     where the data does not fit the model.
@@ -114,8 +115,19 @@ def fit(
             curve,
             rounds,
         )
-        trained = trained.with_weights(outcome.weights, record)
-    return trained
+        trained = trained.with_weights(outcome.weights, record, outcome.voters)
+    return trained if dev is None else with_probabilities(trained, dev, threads)
+
+
+def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None = None) -> TrainedModel:
+    """The model with its probabilities calibrated on held-out data, if its criterion asks for that; once."""
+    if not trained.is_margin or trained.record.calibration is not None:
+        return trained
+    try:
+        return trained.calibrated(dev, threads=threads)
+    except DcrfError as error:
+        notes = (*trained.record.notes, *(diagnostic.message for diagnostic in error.diagnostics))
+        return trained.with_weights(trained.weights, replace(trained.record, notes=notes), trained.voters)
 
 
 def _starts(trained: TrainedModel, settings: TrainSettings) -> list[Floats]:
@@ -294,6 +306,7 @@ def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reaso
         stalled=False,
         gradient_norm=float(np.linalg.norm(gradient)),
         gap=objective.gap(gradient),
+        voters=None,  # they are of the whole way
     )
 
 

@@ -30,7 +30,7 @@ from .spec.resolve import Resolved
 from .spec.tuned import tuned_ranges, with_constants
 from .spec.unparse import value_text
 from .spec.values import stage_chain, stage_settings
-from .training import fit
+from .training import fit, with_probabilities
 
 __all__ = ["SEARCHES", "TRIALS", "Trial", "tune"]
 
@@ -127,7 +127,8 @@ def tune(
         "values": dict(chosen.values),
         "trials": [asdict(trial) for trial in done],
     }
-    return kept.with_weights(kept.weights, replace(kept.record, tuning=path))
+    kept = with_probabilities(kept, dev, threads)
+    return kept.with_weights(kept.weights, replace(kept.record, tuning=path), kept.voters)
 
 
 def _needs_dev(spec: ModelSpec, stage: str | None) -> bool:

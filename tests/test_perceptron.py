@@ -68,7 +68,7 @@ def test_its_gradient_equals_finite_differences(name: str) -> None:
 class Scripted:
     """Three sequences of two weights; sequence i is wrong while weight i is below i + 1."""
 
-    epochs, average, seed = 4, True, 5
+    epochs, average, vote, voters, seed = 4, True, False, None, 5
     precision = share = np.zeros(3)
     count = 3
 

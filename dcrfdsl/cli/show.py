@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import Json, Quiet, Talk
+from .probabilities import training_notes
 
 if TYPE_CHECKING:
     from ..model import TrainedModel
@@ -65,4 +66,6 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
         f"{trained.num_weights:,} weights; stage `{record.stage}`: {record.end} after "
         f"{record.iterations} iterations, {'converged' if record.converged else 'not converged'}"
     )
+    for note in training_notes(trained):
+        talk(note)
     talk()

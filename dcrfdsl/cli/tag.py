@@ -15,6 +15,7 @@ import typer
 
 from .console import Features, Json, Quiet, Talk, Threads, refuse
 from .inputs import STDIN, data_statement, read_features
+from .probabilities import probability_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -287,6 +288,8 @@ class _Tagger:
         from ..spec.values import inference_settings
 
         method = inference_settings(self.trained.spec).method
+        if self.ranked or self.marginals or self.cliques:
+            yield from probability_notes(self.trained)
         if self.searched:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "

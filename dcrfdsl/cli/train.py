@@ -15,6 +15,7 @@ import typer
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
+from .probabilities import training_notes
 from .tuning import Plan, Search, SearchSeed, Trials, Tune, check_ranges, refuse_idle_options, tuned
 
 if TYPE_CHECKING:
@@ -159,6 +160,8 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
             "stage": record.stage,
             "model": str(output),
         }
+        if record.calibration is not None:
+            summary["temperature"] = record.calibration.temperature
         if record.tuning:
             summary["tuned"] = record.tuning["values"]
         print(json.dumps(summary), flush=True)
@@ -173,6 +176,8 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
         f"{how} after {record.iterations} iterations in {report.duration(record.seconds)}: "
         f"{record.end}, {model.num_weights:,} weights"
     )
+    for note in training_notes(model):
+        talk(note)
     name = shlex.quote(str(output))
     talk(f"{output} written ({report.file_size(output)}); next:")
     talk(f"  dcrfdsl tag {name} FILE")

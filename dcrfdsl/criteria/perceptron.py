@@ -41,7 +41,8 @@ class Perceptron(Likelihood):
         super().__init__(
             data, build(data), given.counts, penalty, given.workers, clamped, given.labelling, inference, build
         )
-        self.epochs, self.average, self.seed = own.epochs, own.average, settings.seed
+        self.epochs, self.seed = own.epochs, settings.seed
+        self.average, self.vote, self.voters = own.average or own.vote, own.vote, own.voters
 
 
 def build_perceptron(given: Supervision, settings: TrainSettings) -> Perceptron:

@@ -62,6 +62,12 @@ class NBest:
     def exact(self) -> bool:
         return all(own.exact for own in self.sentences)
 
+    def scaled(self, factor: float) -> NBest:
+        """With all scores times `factor` > 0; their probabilities are as they were."""
+        if factor == 1.0:
+            return self
+        return NBest(tuple(replace(own, score=factor * own.score) for own in self.sentences), self.status)
+
     def first(self, labels: Sequence[str], lengths: NDArray[np.int64], rank: int = 0) -> list[NDArray[np.int32]]:
         """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
 

@@ -21,11 +21,13 @@ from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, 
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
+from .temperature import best_temperature
+from .voters import Voters
 from .working_set import minimise_working_set
 
 __all__ = [
-    "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch",
-    "minimise_apart",
+    "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Voters",
+    "Watch", "best_temperature", "minimise_apart",
 ]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(

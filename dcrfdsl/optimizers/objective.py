@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.duals import Cuts, Metric
+from .voters import Voters
 
 __all__ = [
     "Batches", "CornerObjective", "CountedObjective", "Iteration", "MarginObjective", "MistakeObjective", "Objective",
-    "Outcome",
-    "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
+    "Outcome", "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -99,12 +99,14 @@ class SeparableObjective(Objective, Protocol):
 class MistakeObjective(PartedObjective, Protocol):
     """A sum over sequences of how far the best labelling scores above the gold one, and how it is to be trained.
 
-    epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   seed:
-    of the order of sequences.
+    epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   vote:
+    whether all of them are.   voters: how many of these at most, None for no limit.   seed: of the order of sequences.
     """
 
     epochs: int
     average: bool
+    vote: bool
+    voters: int | None
     seed: int
 
 
@@ -179,7 +181,8 @@ Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with 
 class Outcome:
     """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found.
 
-    gap: how far the objective is above the least one, at most; None where that is not known.
+    gap: how far the objective is above the least one, at most; None where that is not known.   voters: where all
+    weights on the way were asked for.
     """
 
     weights: Floats
@@ -192,3 +195,4 @@ class Outcome:
     stalled: bool = False
     gradient_norm: float = float("nan")
     gap: float | None = None
+    voters: Voters | None = None

@@ -3,13 +3,15 @@
     λ ← λ + F(y*, x) − F(ŷ, x)
 
 The weights that it ends with are the mean of those after each sequence, which err less on other data than the last
-ones. Sources: Collins, "Discriminative training methods for hidden Markov models" (2002), figure 2; the mean by one
-more vector: Daumé (2006). Not here: labellings (the objective finds them).
+ones; or all of them, with the number of sequences that each one lasted for. Sources: Collins, "Discriminative training
+methods for hidden Markov models" (2002), figure 2; the mean by one more vector: Daumé (2006). Not here: labellings (the
+objective finds them).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from .objective import Iteration, MistakeObjective, Outcome, Watch
 from .online import one_by_one
 from .progress import norm_of
+from .voters import Voters
 
 __all__ = ["minimise_perceptron"]
 
@@ -32,6 +35,8 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
     generator = np.random.default_rng(objective.seed)
     weights = start.copy()
     weighted = np.zeros_like(weights)  # Σ of the changes, each times the number of sequences before it
+    steps: list[tuple[NDArray[np.int32], Floats]] = []
+    lasted = [0]  # sequences, of the start and after each step
     seen, passes = 0, 0
     reason, converged = f"{objective.epochs} passes done", False
     batches.begin(weights)
@@ -46,6 +51,11 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
                 weighted[touched] -= seen * gradient
                 moved[touched] += gradient
                 batches.moved(number)
+                if objective.vote:
+                    changed = np.flatnonzero(gradient)
+                    steps.append((touched[changed], -gradient[changed]))
+                    lasted.append(0)
+            lasted[-1] += 1
             seen += 1
         found = weights - weighted / seen if objective.average else weights
         stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), found)
@@ -57,4 +67,21 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
             break
     value, gradient = objective.value_and_gradient(found)
     seconds = time.perf_counter() - begun
-    return Outcome(found.copy(), value, passes, passes + 1, converged, seconds, reason, False, norm_of(gradient), None)
+    return Outcome(
+        found.copy(),
+        value,
+        passes,
+        passes + 1,
+        converged,
+        seconds,
+        reason,
+        gradient_norm=norm_of(gradient),
+        voters=_voters(objective, start, steps, lasted) if objective.vote else None,
+    )
+
+
+def _voters(
+    objective: MistakeObjective, start: Floats, steps: Sequence[tuple[NDArray[np.int32], Floats]], lasted: Sequence[int]
+) -> Voters:
+    found = Voters.of(start, steps, lasted)
+    return found if objective.voters is None else found.longest(objective.voters)

@@ -102,6 +102,7 @@ class MceSettings(MethodSettings):
     """
 
     method = "mce"
+    margin = True
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
     loss: MethodSettings = SequenceLoss()
     psi: float = Field(default=math.inf, gt=0)

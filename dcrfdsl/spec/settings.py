@@ -208,12 +208,16 @@ class PerceptronSettings(MethodSettings):
     """How far the best labelling scores above the gold one; trained by the steps of the perceptron (Collins 2002).
 
     `epochs`: passes over the data; `average`: whether the mean of the weights after each sequence is kept, which errs
-    less on other data, or the last ones.
+    less on other data, or the last ones.   vote: labellings are elected by all weights that training went through.
+    voters: how many of them at most, those that lasted longest; by default all.
     """
 
     method = "perceptron"
+    margin = True
     epochs: int = Field(default=10, ge=1)
     average: bool = True
+    vote: bool = False
+    voters: int | None = Field(default=None, ge=1)
 
 
 class InduceSettings(MethodSettings):

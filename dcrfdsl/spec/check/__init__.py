@@ -30,6 +30,7 @@ from . import (
     settings,
     training,
     views,
+    voting,
 )
 from .context import Context, Data, Rule
 from .explain import EXPLANATIONS, Explanation, explain
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     *optimizers.RULES,
     *losses.RULES,
     *counting.RULES,
+    *voting.RULES,
 )
 
 

@@ -299,6 +299,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
         "`loss = sequence` takes every `psi`, `measure` and `smoothing`; segments need `psi = inf` and `sigmoid`.",
     ),
+    "vote-settings": (
+        "A voted perceptron keeps all weights that training went through; each votes for the labelling that it finds.",
+        "Leave out what the message names, or keep the mean of the weights: `average = yes`.",
+    ),
     "needs-exact": (
         "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out.",
         "Write `infer = exact` in the stage, or `psi = inf`, which compares the best labellings.",

@@ -1,0 +1,40 @@
+"""What `train` and `tag` say about a model's votes and probabilities. Not here: any of either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..model import TrainedModel
+
+__all__ = ["probability_notes", "training_notes"]
+
+
+def probability_notes(model: TrainedModel) -> Iterator[str]:
+    """Beside probabilities, or labellings in their order: by what they are found."""
+    if model.voters is not None:
+        yield (
+            f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
+            "vectors that vote on the best labelling"
+        )
+    if model.is_margin and model.record.calibration is None:
+        yield (
+            f"note: the probabilities are not calibrated: `{model.record.settings['criterion']['method']}` compares "
+            "scores only. Train with `--dev DATA`, which fits their temperature"
+        )
+
+
+def training_notes(model: TrainedModel) -> Iterator[str]:
+    """At the end of training."""
+    if model.voters is not None:
+        yield (
+            f"{len(model.voters):,} weight vectors vote on each labelling, so tagging takes as many times as long; "
+            "`voters = N` keeps the N that lasted longest"
+        )
+    found = model.record.calibration
+    if found is not None:
+        yield (
+            f"probabilities: scores times {found.temperature:.4g}, as fits {found.sentences:,} held-out sentences best "
+            f"(log-likelihood {found.after:.1f}; of the scores as they are {found.before:.1f})"
+        )
