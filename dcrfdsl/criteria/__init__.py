@@ -11,20 +11,22 @@ from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
+from .exponential import Exponential, build_exponential
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .mce import Mce, build_mce
 from .penalties import Penalty, weight_penalty
 from .perceptron import Perceptron, build_perceptron
 from .piecewise import PieceObjective
 from .rescale import Rescaling, build_rescaling
+from .risk import Risk
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective", "PiecesApart",
-    "Supervision", "weight_penalty",
+    "CRITERIA", "Clamped", "Criterion", "Exponential", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective",
+    "PiecesApart", "Risk", "Supervision", "weight_penalty",
 ]  # fmt: skip
 
-Criterion = Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
+Criterion = Likelihood | Mce | PieceObjective | PiecesApart | Rescaling | Risk
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
@@ -35,5 +37,6 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         "rescale": build_rescaling,
         "mce": build_mce,
         "perceptron": build_perceptron,
+        "exponential": build_exponential,
     },
 )

@@ -207,15 +207,16 @@ class ChainRuns:
         marginals: Floats,
         gradient: Floats,
         expected: Floats,
+        share: Floats,
     ) -> list[tuple[int, int]]:
-        """As `SequenceMethod.expectations`."""
+        """As `ExactMethod.expectations`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
         if tables is None or not self.scores or (len(gradient) and not self.scatters):
             return [(first, last)]
         sums = self.chain.sums()
         chain_expectations(
             first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, gradient, sums, log_z,
-            status, marginals, d.marginal_off, self._room(),
+            status, marginals, d.marginal_off, self._room(), share,
         )  # fmt: skip
         if len(gradient):
             self.chain.spread(tables, sums, expected)

@@ -25,3 +25,4 @@ class MethodSettings(Frozen):
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
     gives_log_z: ClassVar[bool] = True
+    decode: ClassVar[str | None] = None  # of a criterion: how its models are decoded where the stage does not say

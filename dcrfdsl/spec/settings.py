@@ -31,6 +31,7 @@ from .optimizers import (
     StoppingSettings,
 )
 from .priors import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior, Prior
+from .risks import AdaboostSettings, ExponentialSettings, MarginalSettings
 
 __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
@@ -237,9 +238,6 @@ class InduceSettings(MethodSettings):
 
 # Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
 _PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
-    "marginal": (),
-    "exponential": ("weight",),
-    "adaboost": ("rounds", "max_step", "tolerance", "update"),
     "hmsvm": ("C", "slack", "loss", "tolerance"),
     "hmm": ("order", "overlapping", "smoothing"),
 }
@@ -273,7 +271,8 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings,
+            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings, MarginalSettings,
+            ExponentialSettings, AdaboostSettings,
         )
     }
     | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},

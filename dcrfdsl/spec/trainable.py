@@ -25,8 +25,11 @@ TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "mce": (*SMOOTH, *STEPWISE),
     "induce": SMOOTH,
     "perceptron": ("auto",),  # it brings steps of its own
+    "marginal": SMOOTH,
+    "exponential": SMOOTH,
+    "adaboost": ("auto",),  # it brings steps of its own
 }
-WITHOUT_PENALTY = ("rescale", "perceptron")  # criteria that no prior is part of
+WITHOUT_PENALTY = ("rescale", "perceptron", "adaboost")  # criteria that no prior is part of
 
 TREATS: Mapping[str, tuple[Shape, ...]] = {
     "auto": ("none", "quadratic", "smooth", "corner"),

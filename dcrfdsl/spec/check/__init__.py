@@ -26,6 +26,7 @@ from . import (
     places,
     regexes,
     relations,
+    risks,
     settings,
     training,
     views,
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     *not_yet.RULES,
     *optimizers.RULES,
     *losses.RULES,
+    *risks.RULES,
 )
 
 

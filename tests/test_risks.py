@@ -1,0 +1,120 @@
+"""Risks of whole sequences against their definitions: every labelling of short sentences, scored in texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from mce_cases import labellings_with_hidden, scores_of
+from piece_twin import supervised
+from template_cases import CASES, Case
+
+from dcrfdsl.criteria.exponential import build_exponential
+from dcrfdsl.errors import DcrfError
+from dcrfdsl.spec.risks import ExponentialSettings
+from dcrfdsl.spec.settings import ExactSettings, GaussianPrior, NoPrior, TrainSettings, TrpSettings
+
+GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
+          "forbidden moves", "a view that ties weights", "numbers", "seen transitions"]  # fmt: skip
+HIDDEN = Case(
+    'data conll(word, y)\nlabel y in {P, Q} with missing = "_"\nlatent h in 2\nclique y, h: bias, word\n'
+    "clique y[-1], y\ninfer exact\n",
+    [[("a", "P"), ("b", "_"), ("a", "Q")], [("b", "Q"), ("c", "P")], [("c", "_"), ("a", "P")]],
+    None,
+)
+
+
+def settings_of(own: Any, **more: Any) -> TrainSettings:
+    return TrainSettings(**{"criterion": own, "prior": NoPrior(), "infer": ExactSettings(), **more})
+
+
+def expected_exponential(case: Case, weights: Any, weight: str | float) -> float:
+    """Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) over all labellings."""
+    total = 0.0
+    for scores, right in scores_of(case, weights):
+        wrong = np.isfinite(scores)
+        wrong[right] = False
+        share = 1.0 / max(1, wrong.sum()) if weight == "uniform" else float(weight) ** scores.ndim
+        total += share * float(np.exp(scores[wrong] - scores[right]).sum())
+    return total
+
+
+def agrees_with_differences(objective: Any, weights: Any, **how: Any) -> None:
+    _, gradient = objective.value_and_gradient(weights)
+    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], weights, **how)
+    np.testing.assert_allclose(gradient, numeric, atol=2e-6 * max(1.0, np.abs(gradient).max()))
+
+
+@pytest.mark.parametrize("weight", ["uniform", 0.4])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_exponential_risk(name: str, weight: Any) -> None:
+    case = CASES[name]
+    given, weights = supervised(case)
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=weight)))
+    for scale in (0.0, 0.3, 1.0):
+        value, _ = objective.value_and_gradient(scale * weights)
+        assert value == pytest.approx(expected_exponential(case, scale * weights, weight), rel=1e-9)
+    agrees_with_differences(objective, 0.5 * weights)
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial", "skip chain"])
+def test_the_exponential_risk_where_little_can_be_wrong(name: str) -> None:
+    """The value and the slope keep their digits where p(y*) = 1 − 1e-12, as a difference of Z and exp g* would not."""
+    case = CASES[name]
+    given, _ = supervised(case)
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
+    weights = np.zeros(given.parameters.num_weights)
+    for _ in range(60):  # downhill along the risk's own gradient, ever further
+        value, gradient = objective.value_and_gradient(weights)
+        if value < 1e-10 or not gradient.any():
+            break
+        weights = weights - gradient / np.abs(gradient).max()
+    value, gradient = objective.value_and_gradient(weights)
+    assert value == pytest.approx(expected_exponential(case, weights, 1.0), rel=1e-9)
+    step = 1e-4 * gradient / np.linalg.norm(gradient)
+    rise = expected_exponential(case, weights + step, 1.0) - expected_exponential(case, weights - step, 1.0)
+    assert rise == pytest.approx(2.0 * float(step @ gradient), rel=1e-5)
+
+
+def test_what_is_hidden_is_summed_out_of_the_exponential_risk() -> None:
+    given, weights = supervised(HIDDEN)
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=0.5)))
+    expected = 0.0
+    for sentence, (labels, every) in zip(HIDDEN.sentences, labellings_with_hidden(HIDDEN, weights), strict=True):
+        known = [t for t, (_, y) in enumerate(sentence) if y != "_"]
+        right = [score for own, score in every if all(own["y"][t] == labels[t] for t in known)]
+        wrong = [score for own, score in every if any(own["y"][t] != labels[t] for t in known)]
+        ratio = reference.log_sum(np.array(wrong)) - reference.log_sum(np.array(right))
+        expected += 0.5 ** len(sentence) * float(np.exp(ratio))
+    assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
+    agrees_with_differences(objective, weights)
+
+
+def test_overflow_names_the_setting() -> None:
+    sentence = [("a", "P" if t % 2 else "Q") for t in range(1200)]
+    case = Case("data conll(word, y)\nlabel y in {P, Q}\nclique y: bias, word\nclique y[-1], y\n", [sentence], None)
+    given, weights = supervised(case)
+    nothing = np.zeros(len(weights))
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
+    with pytest.raises(DcrfError, match=r"`weight = 1\.0`, which is more than a number holds"):
+        objective.start(nothing)
+    assert objective.value_and_gradient(nothing)[0] == np.inf  # a point on the way is only not taken
+    uniform = build_exponential(given, settings_of(ExponentialSettings()))
+    assert uniform.value_and_gradient(uniform.start(nothing))[0] == pytest.approx(1.0)
+
+
+def test_messages_cannot_sum_over_wrong_labellings() -> None:
+    given, _ = supervised(CASES["factorial"])
+    with pytest.raises(DcrfError, match="only `exact` can"):
+        build_exponential(given, settings_of(ExponentialSettings(), infer=TrpSettings()))
+
+
+def test_the_penalty_is_added() -> None:
+    given, weights = supervised(CASES["chain"])
+    with_prior = build_exponential(given, settings_of(ExponentialSettings(), prior=GaussianPrior(variance=2.0)))
+    plain = build_exponential(given, settings_of(ExponentialSettings()))
+    assert with_prior.value_and_gradient(weights)[0] == pytest.approx(
+        plain.value_and_gradient(weights)[0] + 0.25 * float(weights @ weights)
+    )
