@@ -12,9 +12,18 @@ from piece_twin import supervised
 from template_cases import CASES, Case
 
 from dcrfdsl.criteria.exponential import build_exponential
+from dcrfdsl.criteria.marginal import build_marginal
 from dcrfdsl.errors import DcrfError
-from dcrfdsl.spec.risks import ExponentialSettings
-from dcrfdsl.spec.settings import ExactSettings, GaussianPrior, NoPrior, TrainSettings, TrpSettings
+from dcrfdsl.spec.risks import ExponentialSettings, MarginalSettings
+from dcrfdsl.spec.settings import (
+    AutoSettings,
+    BpSettings,
+    ExactSettings,
+    GaussianPrior,
+    NoPrior,
+    TrainSettings,
+    TrpSettings,
+)
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
           "forbidden moves", "a view that ties weights", "numbers", "seen transitions"]  # fmt: skip
@@ -90,6 +99,103 @@ def test_what_is_hidden_is_summed_out_of_the_exponential_risk() -> None:
         expected += 0.5 ** len(sentence) * float(np.exp(ratio))
     assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
     agrees_with_differences(objective, weights)
+
+
+def expected_marginal(case: Case, weights: Any) -> float:
+    """−Σ log p(y_v | x), each label by itself."""
+    total = 0.0
+    for scores, right in scores_of(case, weights):
+        for v, state in enumerate(right):
+            total -= float(np.log(reference.marginal(scores, (v,))[state]))
+    return total
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_marginal_risk(name: str, scale: float) -> None:
+    case = CASES[name]
+    given, weights = supervised(case)
+    objective = build_marginal(given, settings_of(MarginalSettings()))
+    value, _ = objective.value_and_gradient(scale * weights)
+    assert value == pytest.approx(expected_marginal(case, scale * weights), rel=1e-9)
+    agrees_with_differences(objective, scale * weights)
+
+
+@pytest.mark.parametrize("name", ["chain", "padded chain", "segments", "independent"])
+@pytest.mark.parametrize("settings", [TrpSettings(), BpSettings()], ids=lambda s: s.method)
+def test_the_marginal_risk_by_messages_is_exact_on_trees(name: str, settings: Any) -> None:
+    given, weights = supervised(CASES[name])
+    exact, gradient = build_marginal(given, settings_of(MarginalSettings())).value_and_gradient(weights)
+    by_messages = build_marginal(given, settings_of(MarginalSettings(), infer=settings))
+    value, found = by_messages.value_and_gradient(weights)
+    assert value == pytest.approx(exact, rel=1e-7)
+    np.testing.assert_allclose(found, gradient, atol=2e-4 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("name", ["factorial", "three chains", "second order", "skip chain"])
+def test_the_marginal_risk_of_pseudo_marginals(name: str) -> None:
+    """The gradient is the slope of what messages give, on loops; and near the exact risk."""
+    given, weights = supervised(CASES[name])
+    weights = 0.3 * weights
+    objective = build_marginal(given, settings_of(MarginalSettings(), infer=TrpSettings(tolerance=1e-12)))
+    value, gradient = objective.value_and_gradient(weights)
+    assert objective.total_status.converged
+    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], weights)
+    np.testing.assert_allclose(gradient, numeric, atol=5e-4 * np.abs(gradient).max())
+    assert value == pytest.approx(expected_marginal(CASES[name], weights), rel=0.05)
+
+
+def test_the_marginal_risk_where_each_sentence_has_a_method_of_its_own() -> None:
+    given, weights = supervised(CASES["skip chain"])
+    exact, gradient = build_marginal(given, settings_of(MarginalSettings())).value_and_gradient(0.3 * weights)
+    mixed = build_marginal(given, settings_of(MarginalSettings(), infer=AutoSettings()))
+    assert mixed.words == "exact"
+    value, found = mixed.value_and_gradient(0.3 * weights)
+    assert value == pytest.approx(exact, rel=1e-9)
+    np.testing.assert_allclose(found, gradient, atol=2e-4 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("infer", [ExactSettings(), TrpSettings()], ids=lambda s: s.method)
+def test_the_marginal_risk_leaves_out_what_is_not_known(infer: Any) -> None:
+    text = HIDDEN.text.replace("clique y[-1], y\n", "clique y[-1], y: word\n")
+    case = Case(text, HIDDEN.sentences, None)
+    given, weights = supervised(case)
+    objective = build_marginal(given, settings_of(MarginalSettings(), infer=infer))
+    expected = 0.0
+    for sentence, (labels, every) in zip(case.sentences, labellings_with_hidden(case, weights), strict=True):
+        log_z = reference.log_sum(np.array([score for _, score in every]))
+        for t in [t for t, (_, y) in enumerate(sentence) if y != "_"]:
+            same = np.array([score for own, score in every if own["y"][t] == labels[t]])
+            expected -= reference.log_sum(same) - log_z
+    if infer.method == "exact":
+        assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
+        agrees_with_differences(objective, weights)
+    else:
+        assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("clique", ["clique y[-1], y", "clique y[-1], y: word", "clique y[-2], y"])
+def test_the_marginal_risk_of_extreme_potentials(clique: str) -> None:
+    """States that no number could hold the potential of, beside others: everything is computed from logarithms."""
+    text = f"data conll(word, y)\nlabel y in {{P, Q, R}}\nclique y with states = all: bias, word\n{clique}\n"
+    case = Case(text, [[("a", "P"), ("b", "Q"), ("a", "P")], [("b", "Q")], [("a", "Q"), ("a", "P")]], None)
+    given, weights = supervised(case)
+    weights[:3] = 900.0, 900.0, -900.0  # the biases of P, Q, R
+    objective = build_marginal(given, settings_of(MarginalSettings()))
+    value, _ = objective.value_and_gradient(weights)
+    assert value == pytest.approx(expected_marginal(case, weights), rel=1e-9)
+    assert objective.total_status.redone > 0
+    agrees_with_differences(objective, weights)
+
+
+def test_a_probability_that_is_no_number_is_infinitely_bad() -> None:
+    text = "data conll(word, y)\nlabel y in {P, Q}\nclique y with states = all: bias, word\nclique y[-1], y\n"
+    given, weights = supervised(Case(text, [[("a", "P"), ("b", "Q"), ("a", "P")]], None))
+    weights[:2] = 900.0, -900.0
+    for infer in (ExactSettings(), TrpSettings()):
+        objective = build_marginal(given, settings_of(MarginalSettings(), infer=infer))
+        value, gradient = objective.value_and_gradient(weights)
+        assert value == np.inf and np.isfinite(gradient).all()
 
 
 def test_overflow_names_the_setting() -> None:

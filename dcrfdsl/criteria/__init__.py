@@ -13,6 +13,7 @@ from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
 from .exponential import Exponential, build_exponential
 from .likelihood import Clamped, Likelihood, build_likelihood
+from .marginal import build_marginal
 from .mce import Mce, build_mce
 from .penalties import Penalty, weight_penalty
 from .perceptron import Perceptron, build_perceptron
@@ -37,6 +38,7 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         "rescale": build_rescaling,
         "mce": build_mce,
         "perceptron": build_perceptron,
+        "marginal": build_marginal,
         "exponential": build_exponential,
     },
 )

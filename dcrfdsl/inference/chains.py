@@ -21,6 +21,7 @@ from ..graph.templates import LAST, CliqueTemplate, Pattern
 from ..graph.unroll import ModelGraph
 from ..kernels.chain import FLOOR, ChainSums, chain_expectations, room_for
 from ..kernels.chain_scores import ChainTables
+from ..kernels.chain_tangents import chain_tangents, tangent_room
 from ..kernels.contraction import IMPOSSIBLE, OK, UNDERFLOW
 from ..kernels.rivals import SegmentMarks, Smoothing, Stretches, chain_rivals, rival_room
 from ..kernels.vectors import aligned_zeros, block_registers, padded
@@ -220,6 +221,23 @@ class ChainRuns:
         )  # fmt: skip
         if len(gradient):
             self.chain.spread(tables, sums, expected)
+        return _stretches(status[first:last] == UNDERFLOW, first)
+
+    def tangents(
+        self, potentials: Potentials, first: int, last: int, labelling: NDArray[np.int32], risk: Floats,
+        status: NDArray[np.int8], gradient: Floats, expected: Floats,
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """See `kernels.chain_tangents.chain_tangents`."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
+        if tables is None or not self.scores or not self.scatters:
+            return [(first, last)]
+        sums = self.chain.sums()
+        chain_tangents(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
+            d.labelling_off, gradient, sums, risk, status, aligned_zeros(tangent_room(self.longest, self.chain.width)),
+            np.zeros(self.longest),
+        )  # fmt: skip
+        self.chain.spread(tables, sums, expected)
         return _stretches(status[first:last] == UNDERFLOW, first)
 
     @property
