@@ -11,7 +11,7 @@ from typing import Any
 
 from .data.corpus import Corpus, InternedColumn
 from .induction import Round
-from .optimizers import Iteration, Outcome
+from .optimizers import BoostingRound, Iteration, Outcome
 from .spec.settings import TrainSettings
 
 __all__ = ["TrainingRecord"]
@@ -25,7 +25,8 @@ class TrainingRecord:
 
     gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
     curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
-    tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.
+    tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   path: of boosting, round
+    by round.
     """
 
     stage: str = ""
@@ -48,6 +49,7 @@ class TrainingRecord:
     curve: tuple[Iteration, ...] = ()
     tuning: Mapping[str, Any] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
+    path: tuple[BoostingRound, ...] = ()
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
@@ -55,7 +57,8 @@ class TrainingRecord:
         lists = {name: tuple(stored[name]) for name in ("notes", "before")}
         curve = tuple(Iteration(*step) for step in stored.get("curve", ()))
         rounds = tuple(Round(**done) for done in stored.get("rounds", ()))
-        return cls(**{**stored, **lists, "curve": curve, "rounds": rounds})
+        path = tuple(BoostingRound(*done) for done in stored.get("path", ()))
+        return cls(**{**stored, **lists, "curve": curve, "rounds": rounds, "path": path})
 
     @classmethod
     def of(
@@ -92,6 +95,7 @@ class TrainingRecord:
             outcome.gap,
             tuple(curve),
             rounds=tuple(rounds),
+            path=outcome.path,
         )
 
     @property

@@ -11,6 +11,7 @@ from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
+from .boosting import Boosting, build_boosting
 from .exponential import Exponential, build_exponential
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .marginal import build_marginal
@@ -23,8 +24,8 @@ from .risk import Risk
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Exponential", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective",
-    "PiecesApart", "Risk", "Supervision", "weight_penalty",
+    "CRITERIA", "Boosting", "Clamped", "Criterion", "Exponential", "Likelihood", "Mce", "Penalty", "Perceptron",
+    "PieceObjective", "PiecesApart", "Risk", "Supervision", "weight_penalty",
 ]  # fmt: skip
 
 Criterion = Likelihood | Mce | PieceObjective | PiecesApart | Rescaling | Risk
@@ -40,5 +41,6 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         "perceptron": build_perceptron,
         "marginal": build_marginal,
         "exponential": build_exponential,
+        "adaboost": build_boosting,
     },
 )

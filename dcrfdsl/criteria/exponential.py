@@ -29,7 +29,7 @@ from .risk import Risk
 from .sums import FeatureSums
 from .supervision import Inference, Supervision
 
-__all__ = ["Exponential", "WrongSums", "build_exponential", "needs_exact"]
+__all__ = ["Exponential", "WrongSums", "build_exponential", "finite", "needs_exact"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -144,6 +144,18 @@ class WrongSums:
             gradient -= self._known.expected(weights, np.where(self._partly, of_known, 0.0))
         return risk, gradient
 
+    def check(self, weights: Floats, log_weight: Floats, written: float | str) -> None:
+        """DcrfError where the risk with these weights of sequences, which `written` asks for, overflows."""
+        logs = log_weight + self.log_ratios(weights)[0]
+        worst = int(np.argmax(logs))
+        if logs[worst] + np.log(len(logs)) > LARGEST:
+            message = (
+                f"the exponential risk of sentence {worst + 1} is e^{logs[worst]:.0f} with `weight = {written}`, "
+                "which is more than a number holds"
+            )
+            remedy = "write `weight = uniform`, or a smaller `weight`"
+            raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
+
 
 class Exponential(Risk):
     """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
@@ -169,15 +181,7 @@ class Exponential(Risk):
 
     def start(self, weights: Floats) -> Floats:
         """As `Likelihood.start`. DcrfError where the risk cannot be represented there."""
-        logs = self.log_weight + self._wrong.log_ratios(weights)[0]
-        worst = int(np.argmax(logs))
-        if logs[worst] + np.log(len(logs)) > LARGEST:
-            message = (
-                f"the exponential risk of sentence {worst + 1} is e^{logs[worst]:.0f} with `weight = {self._written}`, "
-                "which is more than a number holds"
-            )
-            remedy = "write `weight = uniform`, or a smaller `weight`"
-            raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
+        self._wrong.check(weights, self.log_weight, self._written)
         return weights
 
     def gap(self, gradient: Floats) -> float | None:

@@ -32,6 +32,7 @@ from .potentials import BoundData, Potentials
 __all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]
 
 Floats = NDArray[np.float64]
+NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences go the general way, block by block
 
 
@@ -208,7 +209,7 @@ class ChainRuns:
         marginals: Floats,
         gradient: Floats,
         expected: Floats,
-        share: Floats,
+        share: Floats = NOTHING,
     ) -> list[tuple[int, int]]:
         """As `ExactMethod.expectations`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)

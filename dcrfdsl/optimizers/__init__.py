@@ -16,14 +16,14 @@ from .cg import minimise_cg
 from .gpd import minimise_gpd
 from .iis import minimise_iis
 from .lbfgs import minimise_lbfgs
-from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
+from .objective import Batches, BoostingRound, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
 
 __all__ = [
-    "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Watch",
-    "minimise_apart",
+    "OPTIMIZERS", "Batches", "BoostingRound", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective",
+    "Watch", "minimise_apart",
 ]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(

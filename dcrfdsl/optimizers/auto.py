@@ -1,5 +1,5 @@
 """The optimizer that is taken where none is named: OWL-QN for a penalty with corners, the steps that a criterion
-brings with it (the perceptron), else a start on batches, then L-BFGS with what it found.
+brings with it (boosting, the perceptron), else a start on batches, then L-BFGS with what it found.
 
 L-BFGS stops by the same rule as alone, at the same optimum. Where the objective has no batches (few sentences; labels
 that are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spec.settings import AutoOptimizer, OwlqnSettings
+from .boosting import minimise_boosting
 from .lbfgs import descend
-from .objective import MistakeObjective, Objective, Outcome, PartedObjective, Watch
+from .objective import BoostedObjective, MistakeObjective, Objective, Outcome, PartedObjective, Watch
 from .owlqn import has_corners, minimise_owlqn
 from .perceptron import minimise_perceptron
 from .progress import Progress
@@ -26,6 +27,8 @@ Floats = NDArray[np.float64]
 
 def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
+    if isinstance(objective, BoostedObjective):
+        return minimise_boosting(objective, start, watch)
     if isinstance(objective, MistakeObjective):
         return minimise_perceptron(objective, start, watch)
     if has_corners(objective):

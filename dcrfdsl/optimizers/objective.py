@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Batches", "CornerObjective", "Iteration", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling",
-    "ScalingObjective", "SeparableObjective", "Watch",
+    "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "Iteration", "MistakeObjective", "Objective",
+    "Outcome", "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -97,6 +97,38 @@ class MistakeObjective(PartedObjective, Protocol):
     seed: int
 
 
+@runtime_checkable
+class BoostedObjective(Objective, Protocol):
+    """An exponential risk that is never below 0, and how it is to be boosted.
+
+    bounds: L, U [W], between which each wrong labelling counts more than the gold one of each feature.   rounds,
+    tolerance, max_step: see `spec.risks`.   parallel: whether all weights move in a round.   most_weights: that can
+    count in a sequence.
+    """
+
+    rounds: int
+    tolerance: float
+    max_step: float
+    parallel: bool
+    bounds: tuple[Floats, Floats]
+    most_weights: int
+
+    @property
+    def mass(self) -> Floats:
+        """Of each weight the part of the last value that comes from sequences in which it can count, [W]."""
+
+
+class BoostingRound(NamedTuple):
+    """A round: the weight that moved (-1: all did) and by how much (at most), the share of the risk that it promised to
+    leave at most, and the risk after it.
+    """
+
+    weight: int
+    step: float
+    bound: float
+    risk: float
+
+
 class Scaling(Protocol):
     """What iterative scaling needs of a likelihood of features that are not negative."""
 
@@ -141,7 +173,7 @@ Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with 
 class Outcome:
     """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found.
 
-    gap: how far the objective is above the least one, at most; None where that is not known.
+    gap: how far the objective is above the least one, at most; None where that is not known.   path: of boosting.
     """
 
     weights: Floats
@@ -154,3 +186,4 @@ class Outcome:
     stalled: bool = False
     gradient_norm: float = float("nan")
     gap: float | None = None
+    path: tuple[BoostingRound, ...] = ()
