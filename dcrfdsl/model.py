@@ -140,6 +140,30 @@ class TrainedModel:
         calibration = Calibration(found, float(before.sum()), float(after.sum()), len(after))
         return self.with_weights(self.weights, replace(self.record, calibration=calibration), self.voters)
 
+    def at_round(self, rounds: int) -> TrainedModel:
+        """The model as boosting had it after so many rounds of its last stage. DcrfError where it has no such round."""
+        path = self.record.path
+        if not 0 <= rounds <= len(path):
+            found = f"{len(path)} rounds of boosting" if path else "no rounds of boosting"
+            raise data_error("no-such-round", f"the model has {found}, and round {rounds} was asked for")
+        if any(done.weight < 0 for done in path):
+            message = "all weights moved in every round (`update = parallel`), and only the last ones are kept"
+            raise data_error("no-such-round", message, help="train with fewer `rounds`, or `update = sequential`")
+        weights, last = self.weights.copy(), path[rounds - 1] if rounds else None
+        moved = np.array([done.weight for done in path], np.int64)
+        step = np.array([done.step for done in path])
+        begun = np.zeros(len(weights))  # before the first round: what an earlier stage left, else exactly 0
+        if self.record.before:
+            begun = weights - np.bincount(moved, step, len(weights))
+        later = np.unique(moved[rounds:])
+        weights[later] = (begun + np.bincount(moved[:rounds], step[:rounds], len(weights)))[later]
+        record = replace(
+            self.record, path=path[:rounds], curve=self.record.curve[:rounds], iterations=rounds,
+            objective=last.risk if last is not None else float("nan"), gradient_norm=float("nan"),
+            reason=f"cut at round {rounds}",
+        )  # fmt: skip
+        return self.with_weights(weights, record)
+
     # tagging ------------------------------------------------------------------------------------------------------
 
     # Every method that asks about labellings takes `given`: labels known beforehand, to which all answers then keep.

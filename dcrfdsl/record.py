@@ -12,7 +12,7 @@ from typing import Any
 
 from .data.corpus import Corpus, InternedColumn
 from .induction import Round
-from .optimizers import Iteration, Outcome
+from .optimizers import BoostingRound, Iteration, Outcome
 from .spec.settings import TrainSettings
 
 __all__ = ["Calibration", "TrainingRecord"]
@@ -39,7 +39,7 @@ class TrainingRecord:
     gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
     curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
     tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   calibration: of
-    probabilities, None where there was none.
+    probabilities, None where there was none.   path: of boosting, round by round.
     """
 
     stage: str = ""
@@ -63,6 +63,7 @@ class TrainingRecord:
     tuning: Mapping[str, Any] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     calibration: Calibration | None = None
+    path: tuple[BoostingRound, ...] = ()
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
@@ -70,9 +71,11 @@ class TrainingRecord:
         lists = {name: tuple(stored[name]) for name in ("notes", "before")}
         curve = tuple(Iteration(*step) for step in stored.get("curve", ()))
         rounds = tuple(Round(**done) for done in stored.get("rounds", ()))
+        path = tuple(BoostingRound(*done) for done in stored.get("path", ()))
         fitted = stored.get("calibration")
         calibration = None if fitted is None else Calibration(**fitted)
-        return cls(**{**stored, **lists, "curve": curve, "rounds": rounds, "calibration": calibration})
+        found = {"curve": curve, "rounds": rounds, "path": path, "calibration": calibration}
+        return cls(**{**stored, **lists, **found})
 
     @classmethod
     def of(
@@ -109,6 +112,7 @@ class TrainingRecord:
             outcome.gap,
             tuple(curve),
             rounds=tuple(rounds),
+            path=outcome.path,
         )
 
     @property

@@ -282,6 +282,7 @@ def _run_stage(
     if settings.patience is not None and best is not None and not (outcome.converged and last >= best[0]):
         why = f"no better dev score for {settings.patience} iterations" if impatient else outcome.reason
         outcome = _with_weights(outcome, best[2], objective, f"{why}; weights of iteration {best[1]} kept")
+        outcome = replace(outcome, path=outcome.path[: best[1]])
     done, spent = (before.iteration, before.seconds) if before is not None else (0, 0.0)
     return replace(
         outcome,

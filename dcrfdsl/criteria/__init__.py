@@ -11,22 +11,26 @@ from ..registry import Table
 from ..spec.pieces import PIECES
 from ..spec.settings import TrainSettings
 from .apart import PiecesApart, build_pieces
+from .boosting import Boosting, build_boosting
+from .exponential import Exponential, build_exponential
 from .hmm import Hmm, build_hmm
 from .likelihood import Clamped, Likelihood, build_likelihood
 from .margin import Hmsvm, build_hmsvm
+from .marginal import build_marginal
 from .mce import Mce, build_mce
 from .penalties import Penalty, weight_penalty
 from .perceptron import Perceptron, build_perceptron
 from .piecewise import PieceObjective
 from .rescale import Rescaling, build_rescaling
+from .risk import Risk
 from .supervision import Supervision
 
 __all__ = [
-    "CRITERIA", "Clamped", "Criterion", "Hmm", "Hmsvm", "Likelihood", "Mce", "Penalty", "Perceptron", "PieceObjective",
-    "PiecesApart", "Supervision", "weight_penalty",
+    "CRITERIA", "Boosting", "Clamped", "Criterion", "Exponential", "Hmm", "Hmsvm", "Likelihood", "Mce", "Penalty",
+    "Perceptron", "PieceObjective", "PiecesApart", "Risk", "Supervision", "weight_penalty",
 ]  # fmt: skip
 
-Criterion = Hmm | Hmsvm | Likelihood | Mce | PieceObjective | PiecesApart | Rescaling
+Criterion = Hmm | Hmsvm | Likelihood | Mce | PieceObjective | PiecesApart | Rescaling | Risk
 
 CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
     "training criterion",
@@ -39,5 +43,8 @@ CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
         "perceptron": build_perceptron,
         "hmsvm": build_hmsvm,
         "hmm": build_hmm,
+        "marginal": build_marginal,
+        "exponential": build_exponential,
+        "adaboost": build_boosting,
     },
 )

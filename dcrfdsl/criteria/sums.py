@@ -47,6 +47,10 @@ class FeatureSums:
         self._workers.map(lambda first, last: task(first, last, *self.of(first)), self.runs)
         return self.total()
 
+    def visit(self, task: Callable[[int, int], None]) -> None:
+        """Runs `task(first, last)` for every run; nothing is summed."""
+        self._workers.map(task, self.runs)
+
     def total(self) -> Floats:
         """The sum of all runs, [W]; spoils what they hold."""
         data, partial, out = self.data, self._partial, np.empty(self.data.num_weights)

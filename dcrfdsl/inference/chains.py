@@ -21,6 +21,7 @@ from ..graph.templates import LAST, CliqueTemplate, Pattern
 from ..graph.unroll import ModelGraph
 from ..kernels.chain import FLOOR, ChainSums, chain_expectations, room_for
 from ..kernels.chain_scores import ChainTables
+from ..kernels.chain_tangents import chain_tangents, tangent_room
 from ..kernels.contraction import IMPOSSIBLE, OK, UNDERFLOW
 from ..kernels.other import OTHER_ROWS, chain_decode_other
 from ..kernels.rivals import SegmentMarks, Smoothing, Stretches, chain_rivals, rival_room
@@ -32,6 +33,7 @@ from .potentials import BoundData, Potentials
 __all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]
 
 Floats = NDArray[np.float64]
+NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences go the general way, block by block
 
 
@@ -208,18 +210,36 @@ class ChainRuns:
         marginals: Floats,
         gradient: Floats,
         expected: Floats,
+        share: Floats = NOTHING,
     ) -> list[tuple[int, int]]:
-        """As `SequenceMethod.expectations`."""
+        """As `ExactMethod.expectations`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
         if tables is None or not self.scores or (len(gradient) and not self.scatters):
             return [(first, last)]
         sums = self.chain.sums()
         chain_expectations(
             first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, gradient, sums, log_z,
-            status, marginals, d.marginal_off, self._room(),
+            status, marginals, d.marginal_off, self._room(), share,
         )  # fmt: skip
         if len(gradient):
             self.chain.spread(tables, sums, expected)
+        return _stretches(status[first:last] == UNDERFLOW, first)
+
+    def tangents(
+        self, potentials: Potentials, first: int, last: int, labelling: NDArray[np.int32], risk: Floats,
+        status: NDArray[np.int8], gradient: Floats, expected: Floats,
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """See `kernels.chain_tangents.chain_tangents`."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
+        if tables is None or not self.scores or not self.scatters:
+            return [(first, last)]
+        sums = self.chain.sums()
+        chain_tangents(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
+            d.labelling_off, gradient, sums, risk, status, aligned_zeros(tangent_room(self.longest, self.chain.width)),
+            np.zeros(self.longest),
+        )  # fmt: skip
+        self.chain.spread(tables, sums, expected)
         return _stretches(status[first:last] == UNDERFLOW, first)
 
     @property

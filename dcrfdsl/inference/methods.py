@@ -177,8 +177,10 @@ class ExactMethod:
     ) -> None:  # fmt: skip
         """`share` [S]: what the expectations of each sequence are multiplied by; empty: 1."""
         d, p, left = self.data, potentials, [(first, last)]
-        if self.chain is not None and not len(share):
-            left = self.chain.expectations(p, first, last, out.log_z, out.status, out.marginals, gradient, expected)
+        if self.chain is not None:
+            left = self.chain.expectations(
+                p, first, last, out.log_z, out.status, out.marginals, gradient, expected, share
+            )
         for begin, end in left:
             value, adjoint = self._room()
             for run in self._kernels(begin, end, exact_expectations, blocked_expectations):

@@ -46,7 +46,10 @@ from .vectors import (
     total,
 )
 
-__all__ = ["FLOOR", "ChainSums", "chain_expectations", "room_for", "scatter_rows", "sum_states"]
+__all__ = [
+    "FLOOR", "ChainSums", "chain_expectations", "exponentiate_rows", "forward_backward", "room_for", "scatter_rows",
+    "sum_pairs", "sum_states",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +73,7 @@ def room_for(longest: int, width: int) -> int:
 
 
 @inlined
-def _exponentiate(length, chain, score):
+def exponentiate_rows(length, chain, score):
     """exp of every row with its maximum taken out, in place. Returns (sum of the maxima, status)."""
     registers, width = chain.registers, chain.width
     block = len(registers) * LANES
@@ -93,7 +96,7 @@ def _exponentiate(length, chain, score):
 
 
 @inlined
-def _forward_backward(length, chain, score, alpha, beta, tail):
+def forward_backward(length, chain, score, alpha, beta, tail):
     """α, β and tail = exp(s) β of every position. Returns (log of the normaliser, status)."""
     registers, states, width = chain.registers, chain.states, chain.width
     pair, turned = chain.pair, chain.pair_turned
@@ -148,8 +151,11 @@ def _forward_backward(length, chain, score, alpha, beta, tail):
 
 
 @inlined
-def _marginals(length, chain, score, alpha, beta, tail):
-    """Marginals of every position into the rows of `score`; α_t becomes the factor of pairs, p(i, j) = α ψ tail."""
+def _marginals(length, chain, score, alpha, beta, tail, root):
+    """Marginals of every position into the rows of `score`; α_t becomes the factor of pairs, p(i, j) = α ψ tail.
+
+    root: what all of them are multiplied by.
+    """
     registers, width = chain.registers, chain.width
     block = len(registers) * LANES
     for t in range(length):
@@ -159,7 +165,7 @@ def _marginals(length, chain, score, alpha, beta, tail):
             product = multiply(load(registers, alpha, at + c), load(registers, beta, at + c))
             store(score, at + c, product)
             mass = add(mass, product)
-        normaliser = 1.0 / total(mass)
+        normaliser = root / total(mass)
         if t + 1 < length:
             for c in range(0, width, block):
                 following = add(following, load(registers, tail, at + width + c))
@@ -172,7 +178,7 @@ def _marginals(length, chain, score, alpha, beta, tail):
 
 
 @inlined
-def _sum_pairs(length, chain, alpha, tail, out):
+def sum_pairs(length, chain, alpha, tail, out):
     """out[i, j] += Σ_t α_t(i) tail_{t+1}(j), four rows of a block at a time: their sums stay in registers."""
     registers, states, width = chain.registers, chain.states, chain.width
     for c in range(0, width, len(registers) * LANES):
@@ -232,15 +238,17 @@ def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
 @inner
 def chain_expectations(
     first, last, longest, chain, kinds, bindings, rows, weights, gradient, sums, log_z, status, marginals,
-    marginal_off, room,
+    marginal_off, room, share,
 ):  # fmt: skip
     """log Z of the sequences `first` to `last`, and expected feature counts. `UNDERFLOW`: another path must answer.
 
     gradient: packed cells, added to; empty if only marginals are wanted. Then rows need not be packed.   marginals:
     flat, see `sequences.exact_expectations`, or empty.   room: `room_for(longest)` cells, overwritten.   longest: of
-    the sequences to be computed here; longer ones get `UNDERFLOW`.
+    the sequences to be computed here; longer ones get `UNDERFLOW`.   share [S]: what the expectations of each sequence
+    are multiplied by; empty: 1.
     """
     width = chain.width
+    looked_at = len(marginals) > 0 or len(gradient) > 0
     part = longest * width
     score, alpha, beta, tail = room[:part], room[part : 2 * part], room[2 * part : 3 * part], room[3 * part :]
     for s in range(first, last):
@@ -252,21 +260,23 @@ def chain_expectations(
         if length > longest:
             continue
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        shift, state = _exponentiate(length, chain, score)
+        shift, state = exponentiate_rows(length, chain, score)
         if state == OK:
-            logarithm, state = _forward_backward(length, chain, score, alpha, beta, tail)
+            logarithm, state = forward_backward(length, chain, score, alpha, beta, tail)
             log_z[s] = logarithm + shift + (length - 1) * chain.pair_peak
         status[s] = state
         if state != OK:
             log_z[s] = -np.inf
             continue
-        _marginals(length, chain, score, alpha, beta, tail)
+        if not looked_at:
+            continue
+        _marginals(length, chain, score, alpha, beta, tail, share[s] if len(share) > 0 else 1.0)
         if len(marginals) > 0:
             at = marginal_off[s]
             for t in range(length):
                 for j in range(chain.states):
                     marginals[at + t * chain.states + j] = score[t * width + j]
         if len(gradient) > 0:
-            _sum_pairs(length, chain, alpha, tail, sums.pair)
+            sum_pairs(length, chain, alpha, tail, sums.pair)
             sum_states(length, chain, score, sums)
             scatter_rows(s, 0, length, chain, kinds, rows, score, gradient)

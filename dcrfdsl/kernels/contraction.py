@@ -32,9 +32,11 @@ __all__ = [
     "UNDERFLOW",
     "backward_linear",
     "backward_log",
+    "contract",
     "forward_linear",
     "forward_log",
     "forward_max",
+    "pull",
     "trace_back",
 ]  # fmt: skip
 
@@ -64,7 +66,7 @@ def forward_linear(first, last, programs, patterns, value, scale):
                 smallest_bad |= (v > 0.0) & (v < TINY)
             scale[i] = 1.0
         else:
-            _contract(pattern, dims, start, index, value, a, b, c)
+            contract(pattern, dims, start, index, value, a, b, c)
             peak = highest(value, c, size)
             if not peak > 0.0:
                 return 0.0, IMPOSSIBLE
@@ -81,7 +83,7 @@ def forward_linear(first, last, programs, patterns, value, scale):
 
 
 @fast_inner
-def _contract(pattern, dims, start, index, value, a, b, c):
+def contract(pattern, dims, start, index, value, a, b, c):
     """C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]"""
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
@@ -127,8 +129,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
     wanted = len(marginal) > 0
     for i in range(last - 1, first - 1, -1):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
-        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
-        size = num_b * num_l * num_r
+        size = dims[pattern, 0] * dims[pattern, 1] * dims[pattern, 3]
         if programs.step[i, 4]:
             adjoint[c] = root
         if dims[pattern, 5]:
@@ -139,51 +140,60 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
                 adjoint[other] += adjoint[c + j] * value[a + j]
             continue
         scale_run(adjoint, c, size, scale[i])
-        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
-        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-        contiguous = dims[pattern, 4] == 1
         counted = wanted and programs.variable[i] >= 0
         states = state_off[programs.variable[i]] if counted else -1
-        out = c
-        for ib in range(num_b):
-            if contiguous and num_r > 1:
-                a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
-                for il in range(0, num_l, 2):
-                    left, other = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
-                    if num_r <= LANES:
-                        pull_rows(
-                            NARROW, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal,
-                            states,
-                        )  # fmt: skip
-                    else:
-                        pull_rows(
-                            WIDE, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal, states
-                        )  # fmt: skip
-                    out += num_r * min(2, num_l - il)
-                continue
-            for il in range(num_l):
-                a0 = a + index[a_b + ib] + index[a_l + il]
-                b0 = b + index[b_b + ib]
-                if num_r == 1:
-                    pull = adjoint[out]
-                    for k in range(num_k):
-                        x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                        adjoint[x] += pull * value[row]
-                        adjoint[row] += pull * value[x]
-                        if counted:
-                            marginal[states + k] += pull * value[x] * value[row]
+        pull(pattern, dims, start, index, value, adjoint, a, b, c, marginal, states)
+
+
+@fast_inner
+def pull(pattern, dims, start, index, value, adjoint, a, b, c, marginal, states):
+    """The reverse of `contract`: Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r] and B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r].
+
+    states: where the marginal of what is summed out lies, or -1.
+    """
+    num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+    a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+    b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+    contiguous, counted = dims[pattern, 4] == 1, states >= 0
+    out = c
+    for ib in range(num_b):
+        if contiguous and num_r > 1:
+            a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
+            for il in range(0, num_l, 2):
+                left, other = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
+                if num_r <= LANES:
+                    pull_rows(
+                        NARROW, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal, states
+                    )  # fmt: skip
                 else:
-                    for k in range(num_k):
-                        x, row = a0 + index[a_k + k], b0 + index[b_k + k]
-                        weight, mass = value[x], 0.0
-                        for r in range(num_r):
-                            at = row + index[b_r + r]
-                            mass += adjoint[out + r] * value[at]
-                            adjoint[at] += weight * adjoint[out + r]
-                        adjoint[x] += mass
-                        if counted:
-                            marginal[states + k] += weight * mass
-                out += num_r
+                    pull_rows(
+                        WIDE, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal, states
+                    )  # fmt: skip
+                out += num_r * min(2, num_l - il)
+            continue
+        for il in range(num_l):
+            a0 = a + index[a_b + ib] + index[a_l + il]
+            b0 = b + index[b_b + ib]
+            if num_r == 1:
+                share = adjoint[out]
+                for k in range(num_k):
+                    x, row = a0 + index[a_k + k], b0 + index[b_k + k]
+                    adjoint[x] += share * value[row]
+                    adjoint[row] += share * value[x]
+                    if counted:
+                        marginal[states + k] += share * value[x] * value[row]
+            else:
+                for k in range(num_k):
+                    x, row = a0 + index[a_k + k], b0 + index[b_k + k]
+                    weight, mass = value[x], 0.0
+                    for r in range(num_r):
+                        at = row + index[b_r + r]
+                        mass += adjoint[out + r] * value[at]
+                        adjoint[at] += weight * adjoint[out + r]
+                    adjoint[x] += mass
+                    if counted:
+                        marginal[states + k] += weight * mass
+            out += num_r
 
 
 @inner

@@ -17,7 +17,7 @@ from .cg import minimise_cg
 from .gpd import minimise_gpd
 from .iis import minimise_iis
 from .lbfgs import minimise_lbfgs
-from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
+from .objective import Batches, BoostingRound, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
@@ -26,8 +26,8 @@ from .voters import Voters
 from .working_set import minimise_working_set
 
 __all__ = [
-    "OPTIMIZERS", "Batches", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective", "Voters",
-    "Watch", "best_temperature", "minimise_apart",
+    "OPTIMIZERS", "Batches", "BoostingRound", "Iteration", "Objective", "Outcome", "PartedObjective",
+    "SeparableObjective", "Voters", "Watch", "best_temperature", "minimise_apart",
 ]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(

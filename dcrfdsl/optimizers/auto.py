@@ -1,6 +1,5 @@
 """The optimizer that is taken where none is named: OWL-QN for a penalty with corners, the steps that a criterion
-brings with it (the perceptron, the working set of a margin; the one step of a criterion that counting solves), else a
-start on batches, then L-BFGS with what it found.
+brings with it (`OWN_STEPS`), else a start on batches, then L-BFGS with what it found.
 
 L-BFGS stops by the same rule as alone, at the same optimum. Where the objective has no batches (few sentences; labels
 that are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS
@@ -9,13 +8,25 @@ alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spec.optimizers import AutoOptimizer, OwlqnSettings, WorkingSetSettings
+from .boosting import minimise_boosting
 from .counted import minimise_counted
 from .lbfgs import descend
-from .objective import CountedObjective, MarginObjective, MistakeObjective, Objective, Outcome, PartedObjective, Watch
+from .objective import (
+    BoostedObjective,
+    CountedObjective,
+    MarginObjective,
+    MistakeObjective,
+    Objective,
+    Outcome,
+    PartedObjective,
+    Watch,
+)
 from .owlqn import has_corners, minimise_owlqn
 from .perceptron import minimise_perceptron
 from .progress import Progress
@@ -27,14 +38,25 @@ __all__ = ["minimise_auto"]
 Floats = NDArray[np.float64]
 
 
+def _working_set(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+    own = WorkingSetSettings(max_iterations=settings.max_iterations)
+    return minimise_working_set(objective, start, own, watch)
+
+
+# Of criteria that come with steps of their own.
+OWN_STEPS: tuple[tuple[type, Callable[..., Outcome]], ...] = (
+    (CountedObjective, lambda objective, start, settings, watch: minimise_counted(objective, watch)),
+    (BoostedObjective, lambda objective, start, settings, watch: minimise_boosting(objective, start, watch)),
+    (MistakeObjective, lambda objective, start, settings, watch: minimise_perceptron(objective, start, watch)),
+    (MarginObjective, _working_set),
+)
+
+
 def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
-    if isinstance(objective, CountedObjective):
-        return minimise_counted(objective, watch)
-    if isinstance(objective, MistakeObjective):
-        return minimise_perceptron(objective, start, watch)
-    if isinstance(objective, MarginObjective):
-        return minimise_working_set(objective, start, WorkingSetSettings(max_iterations=settings.max_iterations), watch)
+    for kind, minimise in OWN_STEPS:
+        if isinstance(objective, kind):
+            return minimise(objective, start, settings, watch)
     if has_corners(objective):
         own = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
         return minimise_owlqn(objective, start, own, watch)

@@ -13,8 +13,9 @@ from ..kernels.duals import Cuts, Metric
 from .voters import Voters
 
 __all__ = [
-    "Batches", "CornerObjective", "CountedObjective", "Iteration", "MarginObjective", "MistakeObjective", "Objective",
-    "Outcome", "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
+    "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountedObjective", "Iteration",
+    "MarginObjective", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling", "ScalingObjective",
+    "SeparableObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -137,6 +138,38 @@ class MarginObjective(Objective, Protocol):
         """Takes what is best at `weights` [W] for labels that are not known; whether that changed anything."""
 
 
+@runtime_checkable
+class BoostedObjective(Objective, Protocol):
+    """An exponential risk that is never below 0, and how it is to be boosted.
+
+    bounds: L, U [W], between which each wrong labelling counts more than the gold one of each feature.   rounds,
+    tolerance, max_step: see `spec.risks`.   parallel: whether all weights move in a round.   most_weights: that can
+    count in a sequence.
+    """
+
+    rounds: int
+    tolerance: float
+    max_step: float
+    parallel: bool
+    bounds: tuple[Floats, Floats]
+    most_weights: int
+
+    @property
+    def mass(self) -> Floats:
+        """Of each weight the part of the last value that comes from sequences in which it can count, [W]."""
+
+
+class BoostingRound(NamedTuple):
+    """A round: the weight that moved (-1: all did) and by how much (at most), the share of the risk that it promised to
+    leave at most, and the risk after it.
+    """
+
+    weight: int
+    step: float
+    bound: float
+    risk: float
+
+
 class Scaling(Protocol):
     """What iterative scaling needs of a likelihood of features that are not negative."""
 
@@ -182,7 +215,7 @@ class Outcome:
     """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found.
 
     gap: how far the objective is above the least one, at most; None where that is not known.   voters: where all
-    weights on the way were asked for.
+    weights on the way were asked for.   path: of boosting.
     """
 
     weights: Floats
@@ -196,3 +229,4 @@ class Outcome:
     gradient_norm: float = float("nan")
     gap: float | None = None
     voters: Voters | None = None
+    path: tuple[BoostingRound, ...] = ()

@@ -80,6 +80,7 @@ class HmsvmSettings(MethodSettings):
     """
 
     method = "hmsvm"
+    margin = True
     methods = {"loss": MARGIN_LOSSES}
     C: float = Field(default=1.0, gt=0)
     slack: Literal["sequence", "labelling"] = "sequence"

@@ -28,3 +28,4 @@ class MethodSettings(Frozen):
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
     gives_log_z: ClassVar[bool] = True
     margin: ClassVar[bool] = False
+    decode: ClassVar[str | None] = None  # of a criterion: how its models are decoded where the stage does not say

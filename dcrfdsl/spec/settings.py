@@ -8,10 +8,9 @@ The classes of priors and optimizers are in `priors` and `optimizers`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, create_model
+from pydantic import Field
 
 from ..registry import Table
 from .expressions import Frozen
@@ -32,6 +31,7 @@ from .optimizers import (
     StoppingSettings,
 )
 from .priors import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior, Prior
+from .risks import AdaboostSettings, ExponentialSettings, MarginalSettings
 
 __all__ = [
     "CRITERIA", "DECODINGS", "INFERENCE", "OPTIMIZERS", "PRIORS", "AutoOptimizer", "AutoSettings", "BpSettings",
@@ -258,21 +258,6 @@ class HmmSettings(MethodSettings):
     unseen: Literal["smoothing", "once"] = "smoothing"
 
 
-# Criteria of later versions with their own settings: known, so that a message can say whose setting a name is.
-_PLANNED_CRITERIA: Mapping[str, tuple[str, ...]] = {
-    "marginal": (),
-    "exponential": ("weight",),
-    "adaboost": ("rounds", "max_step", "tolerance", "update"),
-}
-
-
-def _planned_criterion(name: str, own: tuple[str, ...]) -> type[MethodSettings]:
-    fields: dict[str, Any] = dict.fromkeys(own, (Any, None))
-    planned = create_model(f"Planned_{name}", __base__=MethodSettings, __module__=__name__, **fields)
-    planned.method, planned.runs = name, False
-    return planned
-
-
 INFERENCE: Table[type[MethodSettings]] = Table(
     "inference method",
     {
@@ -294,11 +279,10 @@ CRITERIA: Table[type[MethodSettings]] = Table(
         s.method: s
         for s in (
             LikelihoodSettings, PiecewiseSettings, MemmSettings, PseudolikelihoodSettings, PwplSettings,
-            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, HmsvmSettings, InduceSettings,
-            HmmSettings,
+            BidirectionalSettings, RescaleSettings, PerceptronSettings, MceSettings, InduceSettings, MarginalSettings,
+            ExponentialSettings, AdaboostSettings, HmsvmSettings, HmmSettings,
         )
-    }
-    | {name: _planned_criterion(name, own) for name, own in _PLANNED_CRITERIA.items()},
+    },
     {"crf": "likelihood", "ml": "likelihood", "map": "likelihood", "svm": "hmsvm", "boosting": "adaboost"},
 )  # fmt: skip
 DECODINGS: tuple[str, ...] = ("joint", "marginal", "local")

@@ -26,10 +26,13 @@ TRAINED_BY: Mapping[str, tuple[str, ...]] = {
     "mce": (*SMOOTH, *STEPWISE),
     "induce": SMOOTH,
     "perceptron": ("auto",),  # it brings steps of its own
+    "marginal": SMOOTH,
+    "exponential": SMOOTH,
+    "adaboost": ("auto",),  # it brings steps of its own
     "hmm": ("auto",),  # it counts
     "hmsvm": ("auto", *DUAL),
 }
-WITHOUT_PENALTY = ("rescale", "perceptron", "hmm", "hmsvm")  # criteria that no prior is part of
+WITHOUT_PENALTY = ("rescale", "perceptron", "adaboost", "hmm", "hmsvm")  # criteria that no prior is part of
 
 TREATS: Mapping[str, tuple[Shape, ...]] = {
     "auto": ("none", "quadratic", "smooth", "corner"),

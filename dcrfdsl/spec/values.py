@@ -60,10 +60,10 @@ def optimizer_settings(
 
 
 def decoding(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> str:
-    """How to decode after stage `label` (None: the last): its own `decode`, else the model's statement."""
+    """How to decode after stage `label` (None: the last): as it says, or else its criterion, else the statement."""
     settings = stage_settings(spec, label, spans=spans)
-    if settings.decode is not None:
-        return settings.decode
+    if (own := settings.decode or settings.criterion.decode) is not None:
+        return own
     reader = _Reader(spec, spans or SpanTable())
     found = reader.decoding(spec.decode, ("decode",))
     if spec.decode.arguments or spec.decode.settings:
@@ -329,9 +329,10 @@ class _Reader:
         try:
             found = settings.model_validate(values)
         except ValidationError as error:
-            for detail in error.errors():
-                name = str(detail["loc"][0])
-                self._bad_value(name, given.get((name,)), _expected(detail), path)
+            details = error.errors()  # one for each kind of value that a setting may have
+            for name in dict.fromkeys(str(detail["loc"][0]) for detail in details):
+                words = [_expected(detail) for detail in details if str(detail["loc"][0]) == name]
+                self._bad_value(name, given.get((name,)), " or ".join(words), path)
             return None
         # pydantic reads "7" as a number and yes as 1; the language does not.
         for key, item in given.items():

@@ -27,6 +27,7 @@ from . import (
     places,
     regexes,
     relations,
+    risks,
     settings,
     training,
     views,
@@ -62,6 +63,7 @@ RULES: tuple[Rule, ...] = (
     *losses.RULES,
     *counting.RULES,
     *voting.RULES,
+    *risks.RULES,
 )
 
 

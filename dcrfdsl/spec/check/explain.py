@@ -305,7 +305,11 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "needs-exact": (
         "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out.",
-        "Write `infer = exact` in the stage, or `psi = inf`, which compares the best labellings.",
+        "Write `infer = exact` in the stage; for `mce` also `psi = inf`, which compares the best labellings.",
+    ),
+    "cannot-sum-out": (
+        "The criterion looks at one labelling that is known, and some label has no known value.",
+        "Train by a criterion that the message names, which sums over the values that it may have.",
     ),
     "cannot-train": (
         "The optimizer needs something that the criterion does not give: the gradient of single sequences, or counts.",

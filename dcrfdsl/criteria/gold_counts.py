@@ -1,0 +1,177 @@
+"""Where features fire, sequence by sequence: F(y*, x) of each, and how often each feature can count at all.
+
+What a criterion that weighs sequences differently needs of the gold labels; sums over the whole data set are
+`Supervision.counts`. Not here: sequences of which some label is not known, which have no counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.gold import instances_of, known_assignments
+from ..kernels.counts import difference_bounds
+from .supervision import Supervision
+
+__all__ = ["Firing", "SequenceCounts", "firing_of", "gold_counts"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceCounts:
+    """A sparse table, sequences by columns. off: [S+1].   column, count: [n], each column once in a sequence."""
+
+    off: Ints
+    column: Ints
+    count: Floats
+    num_columns: int
+
+    @property
+    def sequence(self) -> Ints:
+        """The sequence of each count, [n]."""
+        return np.repeat(np.arange(len(self.off) - 1), np.diff(self.off))
+
+    def times(self, columns: Floats) -> Floats:
+        """Σ_k count_k columns[k] of each sequence, [S]."""
+        return _sums(self.sequence, self.count * columns[self.column], len(self.off) - 1)
+
+    def total(self, share: Floats) -> Floats:
+        """Σ_s share[s] count_s, [columns]."""
+        return _sums(self.column, self.count * np.repeat(share, np.diff(self.off)), self.num_columns)
+
+    @classmethod
+    def summed(cls, sequence: Ints, column: Ints, count: Floats, size: tuple[int, int]) -> SequenceCounts:
+        """From counts in any order, [n] each; `size`: sequences and columns."""
+        keys, which = np.unique(sequence * size[1] + column, return_inverse=True)
+        off = np.searchsorted(keys, np.arange(size[0] + 1) * size[1])
+        return cls(off, keys % size[1], _sums(which, count, len(keys)), size[1])
+
+
+def _sums(place: Ints, values: Floats, size: int) -> Floats:
+    """Σ of the values at each place, [size]."""
+    return np.bincount(place, values, size).astype(np.float64, copy=False)
+
+
+class _Instances(NamedTuple):
+    """What fires at the instances of a clique: of each firing the instance, the feature (-1: the bias), the value."""
+
+    instance: Ints
+    feature: Ints
+    value: Floats
+
+
+def gold_counts(given: Supervision) -> SequenceCounts:
+    """F(y*, x) of every sequence whose labels are all known, [S, W]."""
+    parameters, complete = given.parameters, given.gold.complete_sentences(given.sentence_off)
+    sequences, weights, counts = [], [], []
+    for number, own in enumerate(parameters.cliques):
+        sentence, assignment, fires = _fires(given, number)
+        known = (complete[sentence] & (assignment >= 0))[fires.instance]
+        which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
+        size = given.graph.templates[number].num_assignments
+        run = np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off))
+        keys = np.concatenate([own.bias - size, run * size + own.entry])  # ascending, as weights are in either part
+        numbers = np.concatenate([
+            parameters.bias_start(number) + np.arange(len(own.bias)),
+            parameters.entry_start(number) + np.arange(len(own.entry)),
+        ])  # fmt: skip
+        wanted = feature * size + assignment[which]
+        place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        there = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        sequences.append(sentence[which[there]])
+        weights.append(numbers[place[there]])
+        counts.append(value[there])
+    shape = len(given.sentence_off) - 1, parameters.num_weights
+    return SequenceCounts.summed(np.concatenate(sequences), np.concatenate(weights), np.concatenate(counts), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Firing:
+    """How much the features can count in each sequence, at any labels: the values above 0 wherever they fire, and those
+    below.
+
+    A column is a feature of a clique, or the bias of one.   first [columns + 1]: its weights.   order [W]: the weights
+    by columns.
+    """
+
+    above: SequenceCounts
+    below: SequenceCounts  # of the same columns as `above`, sequence by sequence
+    first: Ints
+    order: Ints
+
+    @property
+    def column_of(self) -> Ints:
+        """The column of each weight, [W]."""
+        found = np.empty(len(self.order), np.int64)
+        found[self.order] = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        return found
+
+    def bounds(self, gold: SequenceCounts) -> tuple[Floats, Floats]:
+        """L, U [W]: between which F_k(y, x) − F_k(y*, x) lies in every sequence, whatever y is.
+
+        Where it fires, a feature counts for a weight or does not: from `below` to `above`, less the gold count.
+        """
+        a, b = self.above, self.below
+        low, high = difference_bounds(
+            a.off, a.column, a.count, b.count, self.first, self.order, gold.off, gold.column, gold.count
+        )
+        return low, high
+
+    def sequences_of(self) -> tuple[Ints, Ints]:
+        """The sequences in which each column fires: offsets [columns + 1], and sequences."""
+        order = np.argsort(self.above.column, kind="stable")
+        return np.searchsorted(self.above.column[order], np.arange(len(self.first))), self.above.sequence[order]
+
+
+def firing_of(given: Supervision) -> Firing:
+    """Of all sequences and features that have a weight."""
+    parameters = given.parameters
+    sequences, columns, values, sizes, orders = [], [], [], [], []
+    at = 0
+    for number, own in enumerate(parameters.cliques):
+        sentence, _, fires = _fires(given, number)
+        many = np.concatenate([[len(own.bias)], np.diff(own.run_off)])  # the bias of a clique comes before its features
+        has_weights = many[fires.feature + 1] > 0
+        sequences.append(sentence[fires.instance[has_weights]])
+        columns.append(at + 1 + fires.feature[has_weights])
+        values.append(fires.value[has_weights])
+        sizes.append(many)
+        orders += [parameters.bias_start(number) + np.arange(len(own.bias)),
+                   parameters.entry_start(number) + np.arange(len(own.entry))]  # fmt: skip
+        at += len(many)
+    size = len(given.sentence_off) - 1, at
+    sequence, column, value = np.concatenate(sequences), np.concatenate(columns), np.concatenate(values)
+    return Firing(
+        SequenceCounts.summed(sequence, column, np.maximum(value, 0.0), size),
+        SequenceCounts.summed(sequence, column, np.minimum(value, 0.0), size),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(sizes))]),
+        np.concatenate(orders),
+    )
+
+
+def _fires(given: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
+    """Of the instances of a clique: sentence and known assignment of each, and what fires at them."""
+    template, off, own = given.graph.templates[number], given.sentence_off, given.parameters.cliques[number]
+    pairs = given.relations.get(number)
+    sentence, anchor = instances_of(template, off, pairs)
+    assignment = known_assignments(template, given.gold, off, sentence, anchor, pairs)
+    parts = []
+    if len(own.bias):
+        every = np.arange(len(sentence))
+        parts.append(_Instances(every, np.full(len(every), -1), np.ones(len(every))))
+    if template.feature_set >= 0:
+        rows = given.rows[template.feature_set]
+        row = rows.first_row(off)[sentence] + anchor
+        many = np.diff(rows.row_off)[row]
+        which = np.repeat(np.arange(len(row)), many)
+        place = np.arange(len(which)) + np.repeat(rows.row_off[row] - (np.cumsum(many) - many), many)
+        value = rows.value[place] if len(rows.value) else np.ones(len(place))
+        parts.append(_Instances(which, rows.feature[place].astype(np.int64), value))
+    none = np.zeros(0, np.int64)
+    joined = [np.concatenate(columns) for columns in zip(_Instances(none, none, np.zeros(0)), *parts, strict=True)]
+    return sentence, assignment, _Instances(*joined)

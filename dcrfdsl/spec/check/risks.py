@@ -1,0 +1,51 @@
+"""Rules on the risks of whole sequences: `train exponential` and `train adaboost`. Not here: `mce` (`losses`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import Diagnostic
+from ..convert import as_call
+from ..risks import AdaboostSettings, ExponentialSettings
+from ..settings import INFERENCE
+from .context import Context, Rule
+from .optimizers import StageView, stage_views
+
+__all__ = ["RULES"]
+
+EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
+
+
+def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
+    """Sums over all wrong labellings are exact or nothing: log Z by messages may be below the gold score."""
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, AdaboostSettings | ExponentialSettings):
+            yield from _needs_exact(context, stage)
+
+
+def _needs_exact(context: Context, stage: StageView) -> Iterator[Diagnostic]:
+    written = stage.value("infer")
+    call = as_call(context.spec.settled(written)) if written is not None else None
+    method = call.name if call is not None else context.spec.infer.name
+    at = stage.place("infer") if call is not None else ("infer", "name")
+    if method in INFERENCE and method not in EXACT:
+        message = f"`{stage.criterion}` sums over all wrong labellings, which `exact` does and `{method}` does not"
+        remedy = "write `infer = exact` in the stage"
+        others = [((*stage.path, "name"), "the criterion")]
+        yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others)
+
+
+def hidden_labels(context: Context) -> Iterator[Diagnostic]:
+    """Boosting counts the features of one known labelling."""
+    for stage in stage_views(context):
+        if not isinstance(stage.settings.criterion, AdaboostSettings):
+            continue
+        for n, latent in enumerate(context.spec.latents[:1]):
+            message = f"`adaboost` needs labels that are all known, and `{latent.name}` is latent"
+            remedy = "train by `exponential`, which sums it out"
+            there = [(("latents", n, "name"), "declared here")]
+            at = (*stage.path, "name")
+            yield context.complaint("cannot-sum-out", message, at, "sums nothing out", help=remedy, others=there)
+
+
+RULES: tuple[Rule, ...] = (all_wrong_labellings, hidden_labels)

@@ -1,0 +1,383 @@
+"""Risks of whole sequences against their definitions: every labelling of short sentences, scored in texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from mce_cases import labellings_with_hidden, scores_of
+from piece_twin import supervised
+from template_cases import CASES, Case
+
+from dcrfdsl.criteria.boosting import Boosting, build_boosting
+from dcrfdsl.criteria.exponential import build_exponential
+from dcrfdsl.criteria.likelihood import build_likelihood
+from dcrfdsl.criteria.marginal import build_marginal
+from dcrfdsl.errors import DcrfError
+from dcrfdsl.model import TrainedModel
+from dcrfdsl.optimizers.boosting import minimise_boosting, promises
+from dcrfdsl.spec.risks import AdaboostSettings, ExponentialSettings, MarginalSettings
+from dcrfdsl.spec.settings import (
+    AutoSettings,
+    BpSettings,
+    ExactSettings,
+    GaussianPrior,
+    LikelihoodSettings,
+    NoPrior,
+    TrainSettings,
+    TrpSettings,
+)
+from dcrfdsl.training import fit
+
+GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
+          "forbidden moves", "a view that ties weights", "numbers", "seen transitions"]  # fmt: skip
+HIDDEN = Case(
+    'data conll(word, y)\nlabel y in {P, Q} with missing = "_"\nlatent h in 2\nclique y, h: bias, word\n'
+    "clique y[-1], y\ninfer exact\n",
+    [[("a", "P"), ("b", "_"), ("a", "Q")], [("b", "Q"), ("c", "P")], [("c", "_"), ("a", "P")]],
+    None,
+)
+
+
+def settings_of(own: Any, **more: Any) -> TrainSettings:
+    return TrainSettings(**{"criterion": own, "prior": NoPrior(), "infer": ExactSettings(), **more})
+
+
+def expected_exponential(case: Case, weights: Any, weight: str | float) -> float:
+    """Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) over all labellings."""
+    total = 0.0
+    for scores, right in scores_of(case, weights):
+        wrong = np.isfinite(scores)
+        wrong[right] = False
+        share = 1.0 / max(1, wrong.sum()) if weight == "uniform" else float(weight) ** scores.ndim
+        total += share * float(np.exp(scores[wrong] - scores[right]).sum())
+    return total
+
+
+def agrees_with_differences(objective: Any, weights: Any, **how: Any) -> None:
+    _, gradient = objective.value_and_gradient(weights)
+    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], weights, **how)
+    np.testing.assert_allclose(gradient, numeric, atol=2e-6 * max(1.0, np.abs(gradient).max()))
+
+
+@pytest.mark.parametrize("weight", ["uniform", 0.4])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_exponential_risk(name: str, weight: Any) -> None:
+    case = CASES[name]
+    given, weights = supervised(case)
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=weight)))
+    for scale in (0.0, 0.3, 1.0):
+        value, _ = objective.value_and_gradient(scale * weights)
+        assert value == pytest.approx(expected_exponential(case, scale * weights, weight), rel=1e-9)
+    agrees_with_differences(objective, 0.5 * weights)
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial", "skip chain"])
+def test_the_exponential_risk_where_little_can_be_wrong(name: str) -> None:
+    """The value and the slope keep their digits where p(y*) = 1 − 1e-12, as a difference of Z and exp g* would not."""
+    case = CASES[name]
+    given, _ = supervised(case)
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
+    weights = np.zeros(given.parameters.num_weights)
+    for _ in range(60):  # downhill along the risk's own gradient, ever further
+        value, gradient = objective.value_and_gradient(weights)
+        if value < 1e-10 or not gradient.any():
+            break
+        weights = weights - gradient / np.abs(gradient).max()
+    value, gradient = objective.value_and_gradient(weights)
+    assert value == pytest.approx(expected_exponential(case, weights, 1.0), rel=1e-9)
+    step = 1e-4 * gradient / np.linalg.norm(gradient)
+    rise = expected_exponential(case, weights + step, 1.0) - expected_exponential(case, weights - step, 1.0)
+    assert rise == pytest.approx(2.0 * float(step @ gradient), rel=1e-5)
+
+
+def test_what_is_hidden_is_summed_out_of_the_exponential_risk() -> None:
+    given, weights = supervised(HIDDEN)
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=0.5)))
+    expected = 0.0
+    for sentence, (labels, every) in zip(HIDDEN.sentences, labellings_with_hidden(HIDDEN, weights), strict=True):
+        known = [t for t, (_, y) in enumerate(sentence) if y != "_"]
+        right = [score for own, score in every if all(own["y"][t] == labels[t] for t in known)]
+        wrong = [score for own, score in every if any(own["y"][t] != labels[t] for t in known)]
+        ratio = reference.log_sum(np.array(wrong)) - reference.log_sum(np.array(right))
+        expected += 0.5 ** len(sentence) * float(np.exp(ratio))
+    assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
+    agrees_with_differences(objective, weights)
+
+
+def expected_marginal(case: Case, weights: Any) -> float:
+    """−Σ log p(y_v | x), each label by itself."""
+    total = 0.0
+    for scores, right in scores_of(case, weights):
+        for v, state in enumerate(right):
+            total -= float(np.log(reference.marginal(scores, (v,))[state]))
+    return total
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_marginal_risk(name: str, scale: float) -> None:
+    case = CASES[name]
+    given, weights = supervised(case)
+    objective = build_marginal(given, settings_of(MarginalSettings()))
+    value, _ = objective.value_and_gradient(scale * weights)
+    assert value == pytest.approx(expected_marginal(case, scale * weights), rel=1e-9)
+    agrees_with_differences(objective, scale * weights)
+
+
+@pytest.mark.parametrize("name", ["chain", "padded chain", "segments", "independent"])
+@pytest.mark.parametrize("settings", [TrpSettings(), BpSettings()], ids=lambda s: s.method)
+def test_the_marginal_risk_by_messages_is_exact_on_trees(name: str, settings: Any) -> None:
+    given, weights = supervised(CASES[name])
+    exact, gradient = build_marginal(given, settings_of(MarginalSettings())).value_and_gradient(weights)
+    by_messages = build_marginal(given, settings_of(MarginalSettings(), infer=settings))
+    value, found = by_messages.value_and_gradient(weights)
+    assert value == pytest.approx(exact, rel=1e-7)
+    np.testing.assert_allclose(found, gradient, atol=2e-4 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("name", ["factorial", "three chains", "second order", "skip chain"])
+def test_the_marginal_risk_of_pseudo_marginals(name: str) -> None:
+    """The gradient is the slope of what messages give, on loops; and near the exact risk."""
+    given, weights = supervised(CASES[name])
+    weights = 0.3 * weights
+    objective = build_marginal(given, settings_of(MarginalSettings(), infer=TrpSettings(tolerance=1e-12)))
+    value, gradient = objective.value_and_gradient(weights)
+    assert objective.total_status.converged
+    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], weights)
+    np.testing.assert_allclose(gradient, numeric, atol=5e-4 * np.abs(gradient).max())
+    assert value == pytest.approx(expected_marginal(CASES[name], weights), rel=0.05)
+
+
+def test_the_marginal_risk_where_each_sentence_has_a_method_of_its_own() -> None:
+    given, weights = supervised(CASES["skip chain"])
+    exact, gradient = build_marginal(given, settings_of(MarginalSettings())).value_and_gradient(0.3 * weights)
+    mixed = build_marginal(given, settings_of(MarginalSettings(), infer=AutoSettings()))
+    assert mixed.words == "exact"
+    value, found = mixed.value_and_gradient(0.3 * weights)
+    assert value == pytest.approx(exact, rel=1e-9)
+    np.testing.assert_allclose(found, gradient, atol=2e-4 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("infer", [ExactSettings(), TrpSettings()], ids=lambda s: s.method)
+def test_the_marginal_risk_leaves_out_what_is_not_known(infer: Any) -> None:
+    text = HIDDEN.text.replace("clique y[-1], y\n", "clique y[-1], y: word\n")
+    case = Case(text, HIDDEN.sentences, None)
+    given, weights = supervised(case)
+    objective = build_marginal(given, settings_of(MarginalSettings(), infer=infer))
+    expected = 0.0
+    for sentence, (labels, every) in zip(case.sentences, labellings_with_hidden(case, weights), strict=True):
+        log_z = reference.log_sum(np.array([score for _, score in every]))
+        for t in [t for t, (_, y) in enumerate(sentence) if y != "_"]:
+            same = np.array([score for own, score in every if own["y"][t] == labels[t]])
+            expected -= reference.log_sum(same) - log_z
+    if infer.method == "exact":
+        assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=1e-9)
+        agrees_with_differences(objective, weights)
+    else:
+        assert objective.value_and_gradient(weights)[0] == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("clique", ["clique y[-1], y", "clique y[-1], y: word", "clique y[-2], y"])
+def test_the_marginal_risk_of_extreme_potentials(clique: str) -> None:
+    """States that no number could hold the potential of, beside others: everything is computed from logarithms."""
+    text = f"data conll(word, y)\nlabel y in {{P, Q, R}}\nclique y with states = all: bias, word\n{clique}\n"
+    case = Case(text, [[("a", "P"), ("b", "Q"), ("a", "P")], [("b", "Q")], [("a", "Q"), ("a", "P")]], None)
+    given, weights = supervised(case)
+    weights[:3] = 900.0, 900.0, -900.0  # the biases of P, Q, R
+    objective = build_marginal(given, settings_of(MarginalSettings()))
+    value, _ = objective.value_and_gradient(weights)
+    assert value == pytest.approx(expected_marginal(case, weights), rel=1e-9)
+    assert objective.total_status.redone > 0
+    agrees_with_differences(objective, weights)
+
+
+def test_a_probability_that_is_no_number_is_infinitely_bad() -> None:
+    text = "data conll(word, y)\nlabel y in {P, Q}\nclique y with states = all: bias, word\nclique y[-1], y\n"
+    given, weights = supervised(Case(text, [[("a", "P"), ("b", "Q"), ("a", "P")]], None))
+    weights[:2] = 900.0, -900.0
+    for infer in (ExactSettings(), TrpSettings()):
+        objective = build_marginal(given, settings_of(MarginalSettings(), infer=infer))
+        value, gradient = objective.value_and_gradient(weights)
+        assert value == np.inf and np.isfinite(gradient).all()
+
+
+def test_overflow_names_the_setting() -> None:
+    sentence = [("a", "P" if t % 2 else "Q") for t in range(1200)]
+    case = Case("data conll(word, y)\nlabel y in {P, Q}\nclique y: bias, word\nclique y[-1], y\n", [sentence], None)
+    given, weights = supervised(case)
+    nothing = np.zeros(len(weights))
+    objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
+    with pytest.raises(DcrfError, match=r"`weight = 1\.0`, which is more than a number holds"):
+        objective.start(nothing)
+    assert objective.value_and_gradient(nothing)[0] == np.inf  # a point on the way is only not taken
+    uniform = build_exponential(given, settings_of(ExponentialSettings()))
+    assert uniform.value_and_gradient(uniform.start(nothing))[0] == pytest.approx(1.0)
+
+
+def test_messages_cannot_sum_over_wrong_labellings() -> None:
+    given, _ = supervised(CASES["factorial"])
+    with pytest.raises(DcrfError, match="only `exact` can"):
+        build_exponential(given, settings_of(ExponentialSettings(), infer=TrpSettings()))
+
+
+def test_the_penalty_is_added() -> None:
+    given, weights = supervised(CASES["chain"])
+    with_prior = build_exponential(given, settings_of(ExponentialSettings(), prior=GaussianPrior(variance=2.0)))
+    plain = build_exponential(given, settings_of(ExponentialSettings()))
+    assert with_prior.value_and_gradient(weights)[0] == pytest.approx(
+        plain.value_and_gradient(weights)[0] + 0.25 * float(weights @ weights)
+    )
+
+
+# boosting ------------------------------------------------------------------------------------------------------------
+
+
+def boosted(case: Case, **own: Any) -> tuple[Boosting, Any, list[Any]]:
+    """The objective, how boosting from 0 ended, and the weights after each round."""
+    given, _ = supervised(case)
+    objective, seen = build_boosting(given, settings_of(AdaboostSettings(**own))), []
+
+    def watch(step: Any, weights: Any) -> bool:
+        seen.append(weights.copy())
+        return False
+
+    start = objective.start(np.zeros(given.parameters.num_weights))
+    return objective, minimise_boosting(objective, start, watch), seen
+
+
+def shares_at_start(case: Case, weight: str | float) -> list[float]:
+    """D_i: of each wrong labelling of each sentence."""
+    every = scores_of(case, np.zeros(supervised(case)[0].parameters.num_weights))
+    wrong = [int(np.isfinite(scores).sum()) - 1 for scores, _ in every]
+    share = [(1.0 if weight == "uniform" else float(weight) ** scores.ndim) * (n > 0)
+             for (scores, _), n in zip(every, wrong, strict=True)]  # fmt: skip
+    return [own / max(n, 1) / sum(share) for own, n in zip(share, wrong, strict=True)]
+
+
+def risks_of(case: Case, weights: Any, shares: list[float]) -> tuple[float, float]:
+    """Rank risk and exponential risk by enumeration."""
+    rank = exponential = 0.0
+    for (scores, right), share in zip(scores_of(case, weights), shares, strict=True):
+        wrong = np.isfinite(scores)
+        wrong[right] = False
+        rank += share * int((scores[wrong] >= scores[right]).sum())
+        exponential += share * float(np.exp(scores[wrong] - scores[right]).sum())
+    return rank, exponential
+
+
+@pytest.mark.parametrize("weight", ["uniform", 0.6])
+@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("name", ["chain", "factorial", "second order", "skip chain", "numbers", "segments"])
+def test_boosting_keeps_its_promises(name: str, update: Any, weight: Any) -> None:
+    """The risk falls in each round to no more than promised; proposition 6: the promises bound the rank risk."""
+    case = CASES[name]
+    _, outcome, seen = boosted(case, rounds=25, update=update, weight=weight, tolerance=1e-9)
+    shares, before, bound = shares_at_start(case, weight), 1.0, 1.0
+    assert len(outcome.path) == len(seen) > 3
+    for done, weights in zip(outcome.path, seen, strict=True):
+        rank, exponential = risks_of(case, weights, shares)
+        assert done.risk == pytest.approx(exponential, rel=1e-8)
+        assert done.bound < 1.0 and done.risk <= done.bound * before * (1.0 + 1e-9)
+        before, bound = done.risk, bound * done.bound
+        assert rank <= exponential * (1.0 + 1e-9) <= bound * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])
+def test_the_promise_is_the_least_of_its_bound(name: str) -> None:
+    """a_k, L and U by enumeration, the step by trying many."""
+    case = CASES[name]
+    given, weights = supervised(case)
+    objective = build_boosting(given, settings_of(AdaboostSettings(max_step=0.7)))
+    weights = 0.3 * weights
+    risk, gradient = objective.value_and_gradient(weights)
+    low, high = objective.bounds
+    found = promises(low, high, gradient / risk, 1.0, 0.7)
+    shares, size, step = shares_at_start(case, "uniform"), len(weights), 1e-3
+    at = scores_of(case, weights)
+    for k in range(0, size, max(1, size // 25)):
+        moved = weights.copy()
+        moved[k] += step
+        differences, masses = [], []
+        for (scores, right), (raised, _), share in zip(at, scores_of(case, moved), shares, strict=True):
+            wrong = np.isfinite(scores)
+            wrong[right] = False
+            differences.append(((raised - raised[right]) - (scores - scores[right]))[wrong] / step)  # scores are linear
+            masses.append(share * np.exp(scores[wrong] - scores[right]))
+        u, mass = np.concatenate(differences), np.concatenate(masses) / risk
+        assert low[k] - 1e-9 <= u.min() and u.max() <= high[k] + 1e-9
+        share = float((mass * (high[k] - u)).sum()) / (high[k] - low[k])
+        trials = np.linspace(-0.7, 0.7, 2801) if low[k] >= 0 or high[k] <= 0 else np.linspace(-6, 6, 24001)
+        bounds = share * np.exp(trials * low[k]) + (1.0 - share) * np.exp(trials * high[k])
+        assert found.left[k] <= bounds.min() * (1.0 + 1e-12)
+        assert found.left[k] == pytest.approx(bounds.min(), rel=1e-4) or abs(found.step[k]) > 6
+        assert float((mass * np.exp(found.step[k] * u)).sum()) <= found.left[k] * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial"])
+def test_a_boosted_model_is_sparse_and_can_be_cut(name: str, tmp_path: Path) -> None:
+    case = replace(CASES[name], text=CASES[name].text + "infer exact\ntrain adaboost: rounds = 12, tolerance = 0\n")
+    model = fit(case.resolved(), case.corpus(), threads=1)
+    assert 0 < np.count_nonzero(model.weights) <= 12 < model.num_weights
+    model.save(tmp_path / "boosted.model")
+    again = TrainedModel.load(tmp_path / "boosted.model")
+    assert again.record.path == model.record.path and len(model.record.path) == 12
+    for rounds in (0, 1, 5, 12):
+        short = replace(case, text=case.text.replace("rounds = 12", f"rounds = {max(rounds, 1)}"))
+        expected = fit(short.resolved(), short.corpus(), threads=1).weights if rounds else np.zeros(model.num_weights)
+        np.testing.assert_allclose(again.at_round(rounds).weights, expected, atol=1e-12)
+        assert np.count_nonzero(again.at_round(rounds).weights) <= rounds
+    with pytest.raises(DcrfError, match="has 12 rounds of boosting, and round 13"):
+        model.at_round(13)
+
+
+def test_a_model_boosted_in_parallel_cannot_be_cut() -> None:
+    text = CASES["chain"].text + "train adaboost:\n    rounds = 3\n    update = parallel\n"
+    model = fit(replace(CASES["chain"], text=text).resolved(), CASES["chain"].corpus(), threads=1)
+    with pytest.raises(DcrfError, match="all weights moved"):
+        model.at_round(2)
+
+
+def test_boosting_after_another_stage_goes_on_from_it() -> None:
+    train = "train likelihood as first\ntrain adaboost as second after first: rounds = 4, tolerance = 0\n"
+    case = replace(CASES["chain"], text=CASES["chain"].text + train)
+    model = fit(case.resolved(), case.corpus(), threads=1)
+    first = fit(case.resolved(), case.corpus(), threads=1, stage="first")
+    np.testing.assert_allclose(model.at_round(0).weights, first.weights, atol=1e-12)
+
+
+def test_boosting_needs_labels_that_are_known() -> None:
+    text = 'data conll(word, y)\nlabel y in {P, Q} with missing = "_"\nclique y: word\n'
+    given, _ = supervised(Case(text, [[("a", "P")], [("a", "_"), ("b", "Q")]], None))
+    with pytest.raises(DcrfError, match="in sentence 2 some are not"):
+        build_boosting(given, settings_of(AdaboostSettings()))
+
+
+# propositions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", ["chain", "factorial", "second order", "skip chain"])
+def test_propositions_1_2_and_5(name: str, seed: int) -> None:
+    """log 2 of the wrong sentences ≤ the logarithmic risk; log 2 of the wrong labels, each decoded by itself, ≤ the
+    marginal risk; the rank risk ≤ the exponential risk. Of random models by enumeration beside our objectives.
+    """
+    case = CASES[name]
+    given, _ = supervised(case)
+    weights = np.random.default_rng(seed).normal(0.0, 1.5, given.parameters.num_weights)
+    wrong_sentences = wrong_labels = 0
+    for scores, right in scores_of(case, weights):
+        wrong_sentences += reference.best(scores)[0] != tuple(right)
+        wrong_labels += sum(reference.marginal(scores, (v,)).argmax() != state for v, state in enumerate(right))
+    likelihood = settings_of(LikelihoodSettings())
+    assert np.log(2.0) * wrong_sentences <= build_likelihood(given, likelihood).value_and_gradient(weights)[0]
+    marginal = build_marginal(given, settings_of(MarginalSettings()))
+    assert np.log(2.0) * wrong_labels <= marginal.value_and_gradient(weights)[0]
+    boosting = build_boosting(given, settings_of(AdaboostSettings()))
+    rank, _ = risks_of(case, weights, shares_at_start(case, "uniform"))
+    assert wrong_sentences > 0 and wrong_labels > 0 and rank > 0.0  # else nothing was tested
+    assert rank <= boosting.value_and_gradient(weights)[0]
