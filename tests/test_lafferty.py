@@ -1,4 +1,4 @@
-"""`examples/lafferty2001`: its sources, its HMM, the arithmetic of its tables, and a small run of the whole."""
+"""`examples/lafferty2001`: its sources, the arithmetic of its tables, and a small run of the whole."""
 
 from __future__ import annotations
 
@@ -14,25 +14,16 @@ import numpy as np
 import pytest
 from helpers import ROOT, example_modules
 
-from dcrfdsl import corpus_from_rows, fit, load_template, load_text
+from dcrfdsl import corpus_from_rows, fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
-from dcrfdsl.data import Corpus
 
 FOLDER = ROOT / "examples" / "lafferty2001"
-TEMPLATES = ("label_bias", "mixed_edges", "mixed_states", "pos", "pos_spelling")
+TEMPLATES = ("label_bias", "mixed_edges", "mixed_states", "pos", "pos_hmm", "pos_spelling")
 STEMS = {"NN": ["d", "h", "c", "p"], "VB": ["s", "l", "r", "w"]}
 ENDS = {"NN": "ity", "VB": "ing"}
 
 
-sources, hmm, experiments, tables, figure, run = example_modules(
-    FOLDER, "sources", "hmm", "experiments", "tables", "figure", "run"
-)
-
-
-def corpus_of(sentences: list[list[tuple[str, str]]]) -> Corpus:
-    data = load_text("data conll(symbol, state)\nlabel state\nclique state: symbol\n").require().data
-    assert data is not None
-    return corpus_from_rows(sentences, data)
+sources, experiments, tables, figure, run = example_modules(FOLDER, "sources", "experiments", "tables", "figure", "run")
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -155,48 +146,6 @@ def test_sequences_have_the_frequencies_of_the_mixture(alpha: float) -> None:
         expected = (chances > 0.0).sum()
         deviation = math.sqrt((1 / own**2).sum())
         assert abs((1 / own).sum() - expected) < 5 * deviation
-
-
-# the HMM ----------------------------------------------------------------------------------------------------------
-
-TAGGED = [[("x", "a"), ("y", "b")], [("x", "a"), ("x", "b"), ("z", "a")]]
-
-
-def test_the_hmm_counts() -> None:
-    model = hmm.Hmm.counted(corpus_of(TAGGED), "symbol", "state", moves=0.5, emissions=0.1)
-    assert model.states == ("a", "b")
-    # of two sentences both begin with a; a is followed by b twice and by the end once
-    np.testing.assert_allclose(np.exp(model.start), np.array([2.5, 0.5]) / 3.5)
-    np.testing.assert_allclose(np.exp(model.moves), [[0.5 / 4.5, 2.5 / 4.5], [1.5 / 3.5, 0.5 / 3.5]])
-    np.testing.assert_allclose(np.exp(model.stop), [1.5 / 4.5, 1.5 / 3.5])
-    a, b = np.array([2.1, 0.1, 1.1, 0.1]) / 3.4, np.array([1.1, 1.1, 0.1, 0.1]) / 2.4  # x, y, z, unseen
-    np.testing.assert_allclose(np.exp(model.emitted), [a, b])
-    rare = model.with_rare(corpus_of(TAGGED), "symbol", "state")
-    # y and z occur once, one of each state
-    np.testing.assert_allclose(np.exp(rare.emitted[:, -1]), [1.01 / 3.01, 1.01 / 2.01])
-    np.testing.assert_array_equal(rare.emitted[:, :-1], model.emitted[:, :-1])
-
-
-def test_the_hmms_path_is_the_most_probable_of_all() -> None:
-    generator = np.random.default_rng(3)
-    for _ in range(20):
-        start, stop = np.log(generator.random((2, 3)))
-        moves, emitted = np.log(generator.random((3, 3))), np.log(generator.random((3, 5)))
-        model = hmm.Hmm(("a", "b", "c"), {}, start, moves, stop, emitted)
-        columns = generator.integers(5, size=4)
-        scores = {
-            path: start[path[0]]
-            + sum(moves[pair] for pair in itertools.pairwise(path))
-            + sum(emitted[y, x] for y, x in zip(path, columns, strict=True))
-            + stop[path[-1]]
-            for path in itertools.product(range(3), repeat=4)
-        }
-        assert tuple(model.path(columns)) == max(scores, key=scores.__getitem__)
-
-
-def test_the_hmm_tags_what_it_has_not_seen() -> None:
-    model = hmm.Hmm.counted(corpus_of(TAGGED), "symbol", "state", moves=0.1, emissions=0.1)
-    assert model.tagged(corpus_of([[("x", "a"), ("new", "b"), ("z", "a")], [("x", "a")]]), "symbol") == list("abaa")
 
 
 # parts of speech --------------------------------------------------------------------------------------------------

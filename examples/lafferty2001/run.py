@@ -110,7 +110,7 @@ SECTIONS: Mapping[str, Section] = {
             "the paper at hand has no table of errors, only that spelling takes off about 25 % of all and 50 % of "
             "unknown words.",
             "Parts of speech: the HMM adds 1 to counts of moves and 0.01 to those of words; with `rare words`, "
-            "unknown words are emitted as words are that its training has once.",
+            "unknown words are emitted as often as all words that training has once.",
         ),
     ),
 }

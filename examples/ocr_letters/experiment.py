@@ -1,0 +1,124 @@
+"""The trainings on the OCR letters: which folds are trained on, which are tested, how many letters come out wrong.
+
+The data are ten folds of words (`letters.npz`, see the README). A job trains one stage of `letters.dcrf` on one fold
+and tests on the nine others, or the other way round. Not here: which jobs there are (`run`), tables (`tables`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcrfdsl import corpus_from_rows, fit, load_template, to_text
+from dcrfdsl.data import Corpus
+from dcrfdsl.spec.resolve import Resolved
+
+__all__ = ["FOLDS", "PIXELS", "PROTOCOLS", "SETTINGS", "Experiment", "Job", "Words"]
+
+HERE = Path(__file__).parent
+FOLDS = 10
+PIXELS = 128
+PROTOCOLS: Mapping[str, str] = {"nine": "train nine folds, test one", "one": "train one fold, test nine"}
+# Settings of the template, chosen on training data alone: see the README.
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "nine": ("crf.prior=gaussian(variance=3)",),
+    "one": ("crf.prior=gaussian(variance=0.3)",),
+}
+
+
+class Words(NamedTuple):
+    """Words of a file: `images[n]` [length, 128] zeros and ones, their letters, and the fold of each."""
+
+    images: Sequence[NDArray[np.uint8]]
+    letters: Sequence[Sequence[str]]
+    fold: NDArray[np.int64]  # [words]
+
+    @classmethod
+    def of(cls, file: Path, limit: int | None = None) -> Words:
+        """The words of an `.npz` file; of each fold the first `limit`, by default all.
+
+        X: rows of packed bits.   y: letters from 0.   lengths, folds: of the words, in the order of the letters.
+        """
+        with np.load(file) as stored:
+            pixels = np.unpackbits(stored["X"], axis=1)[:, :PIXELS]
+            letters = [chr(ord("a") + code) for code in stored["y"].tolist()]
+            off, fold = np.cumsum([0, *stored["lengths"].tolist()]), stored["folds"].astype(np.int64)
+        chosen = [n for k in range(FOLDS) for n in np.flatnonzero(fold == k)[:limit].tolist()]
+        return cls(
+            [pixels[off[n] : off[n + 1]] for n in chosen], [letters[off[n] : off[n + 1]] for n in chosen], fold[chosen]
+        )
+
+
+class Job(NamedTuple):
+    """A training. protocol: of `PROTOCOLS`.   method: a stage.   fold: the one that is alone."""
+
+    protocol: str
+    method: str
+    fold: int
+
+    def __str__(self) -> str:
+        return f"{PROTOCOLS[self.protocol]}: {self.method}, fold {self.fold}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    words: Words
+    threads: int | None = None
+
+    def template(self, job: Job) -> Resolved:
+        return load_template(HERE / "letters.dcrf", SETTINGS[job.protocol])
+
+    def parts(self, job: Job) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of the words that a job trains on, and of those that it is tested on."""
+        alone = self.words.fold == job.fold
+        trained, tested = {"nine": (~alone, alone), "one": (alone, ~alone)}[job.protocol]
+        return np.flatnonzero(trained), np.flatnonzero(tested)
+
+    def corpus(self, chosen: NDArray[np.int64]) -> Corpus:
+        data = load_template(HERE / "letters.dcrf").require().data
+        assert data is not None
+        words = self.words
+        return corpus_from_rows([{"pixels": words.images[n], "letter": words.letters[n]} for n in chosen], data)
+
+    def fingerprint(self, job: Job) -> str:
+        """What the outcome of a job depends on, beside the program: a record with another one is of another job."""
+        digest = hashlib.sha256(to_text(self.template(job).require()).encode())
+        digest.update(str(job).encode())
+        for part in self.parts(job):
+            for n in part:
+                digest.update("".join(self.words.letters[n]).encode())
+                digest.update(self.words.images[n].tobytes())
+            digest.update(b"|")
+        return digest.hexdigest()[:16]
+
+    def run(self, job: Job) -> dict[str, Any]:
+        """Trains, tags, and gives the record of both; times hold the extraction of features."""
+        train, test = map(self.corpus, self.parts(job))
+        wall, cpu = time.perf_counter(), time.process_time()
+        model = fit(self.template(job), train, stage=job.method, threads=self.threads)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        own, scores = model.record, [model.evaluate(part, threads=self.threads) for part in (train, test)]
+        return {
+            **job._asdict(),
+            "inputs": self.fingerprint(job),
+            "train_words": train.num_sentences,
+            "test_words": test.num_sentences,
+            "test_letters": test.num_tokens,
+            "train_error": 100.0 * (1.0 - float(scores[0]["accuracy(letter)"])),
+            "error": 100.0 * (1.0 - float(scores[1]["accuracy(letter)"])),
+            "word_error": 100.0 * (1.0 - float(scores[1]["sentence_accuracy"])),
+            "objective": own.objective,
+            "iterations": own.iterations,
+            "reason": own.reason,
+            "weights": model.num_weights,
+            "seconds": wall,
+            "cpu_seconds": cpu,
+            "threads": self.threads,
+        }

