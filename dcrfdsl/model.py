@@ -7,8 +7,9 @@ of the training. Not here: training (`training`), the container (`model_file`), 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -39,6 +40,7 @@ from .spec.values import decoding, inference_settings, stage_settings
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
 
 Floats = NDArray[np.float64]
+MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
 # What it says of held-out data where the best temperature is none.
 NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",
@@ -64,6 +66,15 @@ class Prediction:
         """The label's states as texts, one a token."""
         names = self.states[label]
         return [names[code] for code in self.codes[label].tolist()]
+
+
+def _joined(parts: Sequence[Prediction], first: Sequence[int]) -> Prediction:
+    """The predictions of runs of sentences; `first` are the numbers of their first ones."""
+    status = RunStatus()
+    for part, start in zip(parts, first, strict=True):
+        status += replace(part.status, impossible=tuple(start + s for s in part.status.impossible))
+    codes = {label: np.concatenate([part.codes[label] for part in parts]) for label in parts[0].codes}
+    return Prediction(codes, parts[0].states, status, np.concatenate([part.scores for part in parts]))
 
 
 class TrainedModel:
@@ -181,11 +192,26 @@ class TrainedModel:
         given: EncodedLabels | None = None,
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
+        if isinstance(corpus, Corpus) and given is None and (cuts := self._parts(corpus)):
+            parts = [self.predict(corpus.slice(*cut), threads=threads, decode=decode) for cut in cuts]
+            return _joined(parts, [first for first, _ in cuts])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
         workers, stage = Workers(threads), self.record.stage or None
         if self.voters is not None and (decode or decoding(self.spec, stage)) == "joint":
             return self._prediction(answers.voted(self.voters, workers, stage))
         return self._prediction(answers.best(self.weights, workers, decode, stage, self.temperature))
+
+    def _parts(self, corpus: Corpus) -> list[tuple[int, int]]:
+        """The runs of sentences that are labelled one after another: where a kernel compares each position with many,
+        the features of all would not fit. None where they do.
+        """
+        size = sum(own.size for own in self.extractor.likenesses)
+        if size * corpus.num_tokens <= MOST_COMPARED:
+            return []
+        off = corpus.sentence_off
+        last = np.searchsorted(off, np.arange(0, corpus.num_tokens, max(1, MOST_COMPARED // size)), side="left")
+        cuts = np.unique(np.concatenate([last, [corpus.num_sentences]]))
+        return list(itertools.pairwise(cuts.tolist()))
 
     def marginals(
         self, corpus: Corpus | Answers, *, threads: int | None = None, given: EncodedLabels | None = None

@@ -31,6 +31,7 @@ from .spec.model import ModelSpec, plain
 from .spec.resolve import Resolved
 from .spec.settings import AutoOptimizer, InduceSettings, MethodSettings, TrainSettings
 from .spec.values import stage_chain, stage_settings
+from .supports import supporting, with_supports
 
 __all__ = ["Iteration", "fit", "with_probabilities"]
 
@@ -89,6 +90,8 @@ def fit(
         if isinstance(settings.criterion, InduceSettings):
             trained, begun, rounds = _induced(trained, begun, settings, settings.criterion, report, should_stop)
             supervision = begun
+        if settings.clique_kernels:
+            trained, begun = with_supports(trained, begun, settings)
         before = curve[-1] if curve else None
         objective = CRITERIA[settings.criterion.method](begun, settings)
         raise_if_any(no_labelling(corpus, objective.contradictions()))
@@ -116,6 +119,8 @@ def fit(
             rounds,
         )
         trained = trained.with_weights(outcome.weights, record, outcome.voters)
+        if settings.clique_kernels:
+            trained = supporting(trained)
     return trained if dev is None else with_probabilities(trained, dev, threads)
 
 

@@ -43,7 +43,8 @@ class Inference:
 class Supervision:
     """Training data. rows: one a feature set.   relations: pairs of each relational clique, by its number.
     counts [W]: of the sentences that are wholly known.   stage, weights [W]: what trains, and what it begins with.
-    states: of each variable of the graph.   extractor: says what the features of the rows are.
+    states: of each variable of the graph.   extractor: says what the features of the rows are.   compared: a clique
+    whose features are positions, and how alike these are.
     """
 
     spec: ModelSpec
@@ -59,6 +60,7 @@ class Supervision:
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     states: tuple[tuple[str, ...], ...] = ()
     extractor: FeatureExtractor | None = None
+    compared: tuple[int, NDArray[np.float64]] | None = None
 
     @property
     def labelling(self) -> NDArray[np.int32]:

@@ -28,6 +28,7 @@ from .block import Block, PairBlock, cut
 from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
 from .expand import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand
 from .lexicons import Lexicons
+from .likeness import Likeness, likeness_arrays, likeness_metadata, restored_likenesses
 from .notation import boundary_text
 from .observed import observed_codes
 from .registered import RegisteredFeature
@@ -67,6 +68,7 @@ class FeatureExtractor:
         registered: Mapping[str, RegisteredFeature],
         kinds: Mapping[str, str],
         conjunctions: Sequence[Conjunctions] = (),
+        likenesses: Sequence[Likeness] = (),
     ):
         self._spec = spec
         self._plans = expansion.sets
@@ -77,7 +79,9 @@ class FeatureExtractor:
         self._kinds = dict(kinds)
         self._expansion = expansion
         self.conjunctions = tuple(conjunctions) or tuple(Conjunctions.none(own.num_features) for own in alphabets)
-        self.set_of_clique = expansion.set_of_clique
+        self.likenesses = tuple(likenesses)
+        own_sets = {own.clique: len(self._plans) + n for n, own in enumerate(self.likenesses)}
+        self.set_of_clique = tuple(own_sets.get(c, number) for c, number in enumerate(expansion.set_of_clique))
         self.bias_of_clique = expansion.bias_of_clique
 
     @classmethod
@@ -110,10 +114,18 @@ class FeatureExtractor:
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
         sets = zip(self._plans, self._alphabets, self.conjunctions, strict=True)
-        return tuple(conjoined(_extracted(plan, alphabet, atoms), own) for plan, alphabet, own in sets)
+        found = [conjoined(_extracted(plan, alphabet, atoms), own) for plan, alphabet, own in sets]
+        return (*found, *(own.rows(found[own.feature_set]) for own in self.likenesses))
 
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features and, of each set, these conjunctions."""
+        return self._with(conjunctions, self.likenesses)
+
+    def with_likenesses(self, likenesses: Sequence[Likeness]) -> FeatureExtractor:
+        """The same with cliques that compare positions; each has a feature set of its own after all others."""
+        return self._with(self.conjunctions, likenesses)
+
+    def _with(self, conjunctions: Sequence[Conjunctions], likenesses: Sequence[Likeness]) -> FeatureExtractor:
         return FeatureExtractor(
             self._spec,
             self._expansion,
@@ -123,6 +135,7 @@ class FeatureExtractor:
             registered=self._registered,
             kinds=self._kinds,
             conjunctions=conjunctions,
+            likenesses=likenesses,
         )
 
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> NDArray[np.bool_]:
@@ -163,7 +176,7 @@ class FeatureExtractor:
 
     @cached_property
     def sets(self) -> tuple[FeatureSetInfo, ...]:
-        return tuple(
+        listed = [
             FeatureSetInfo(
                 own.num_features,
                 plan.pad_left,
@@ -172,7 +185,9 @@ class FeatureExtractor:
                 tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates),
             )
             for plan, alphabet, own in zip(self._plans, self._alphabets, self.conjunctions, strict=True)
-        )
+        ]
+        compared = [FeatureSetInfo(own.size, 0, 0, (own.kernel.method,), (own.size,)) for own in self.likenesses]
+        return (*listed, *compared)
 
     # what a feature means ------------------------------------------------------------------------------------------
 
@@ -181,6 +196,8 @@ class FeatureExtractor:
 
         A conjunction stands by its members.
         """
+        if feature_set >= len(self._plans):
+            return f"{self.likenesses[feature_set - len(self._plans)].kernel.method}(support {feature + 1})"
         induced = self.conjunctions[feature_set]
         if feature >= induced.first:
             return " & ".join(self.describe(feature_set, atom) for atom in sorted(induced.atoms(feature)))
@@ -217,6 +234,7 @@ class FeatureExtractor:
             **self._vocabularies.arrays(),
             **self._lexicons.arrays(),
             **conjunction_arrays(self.conjunctions),
+            **likeness_arrays(self.likenesses),
         }
 
     def metadata(self) -> dict[str, Any]:
@@ -226,6 +244,7 @@ class FeatureExtractor:
             "vocabularies": self._vocabularies.metadata(),
             "lexicons": self._lexicons.metadata(),
             "registered": dict(self._kinds),
+            "likenesses": likeness_metadata(self.likenesses),
         }
 
     @classmethod
@@ -258,6 +277,7 @@ class FeatureExtractor:
             registered=registered or {},
             kinds=metadata["registered"],
             conjunctions=restored_conjunctions([own.num_features for own in alphabets], arrays),
+            likenesses=restored_likenesses(arrays, metadata.get("likenesses", [])),
         )
 
 

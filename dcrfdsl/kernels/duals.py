@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import fast_inner, inner, kernel
+from .compiling import fast_inner, inlined, inner, kernel
 
 __all__ = [
     "Cuts", "Metric", "ascend", "bounded", "combine_cuts", "frank_wolfe", "free_part", "gaps_of", "is_repeated",
-    "join_cuts", "margins_of", "measure_cuts", "no_cuts", "violated_most",
+    "join_cuts", "margins_of", "measure_cuts", "no_cuts", "products_of", "violated_most",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -32,13 +32,14 @@ LEAST = 1e-14  # a step's curvature and gain below which nothing is to be gained
 
 
 class Metric(NamedTuple):
-    """The inner product of differences: 1 on each weight below `start`; from there on weights are scores of positions,
-    `states` of each, and two positions are as alike as `gram` [positions, positions] says.
+    """The inner product of differences: that of their entries, but from weight `start` to `stop` weights are scores of
+    positions, `states` of each, and two positions are as alike as `gram` [positions, positions] says.
     """
 
     start: int
+    stop: int
     states: int
-    gram: NDArray[np.float32]
+    gram: Floats
 
 
 class Cuts(NamedTuple):
@@ -69,31 +70,51 @@ def _dot(cuts, n, weights):
     return total
 
 
+@inlined
+def _is_score(weight, metric):
+    """Whether a weight is the score of a position."""
+    return metric.start <= weight < metric.stop
+
+
+@inner
+def _alike(cuts, i, j, metric):
+    """How alike two entries are that are scores of positions."""
+    here, state = divmod(cuts.weight[i] - metric.start, metric.states)
+    there, other = divmod(cuts.weight[j] - metric.start, metric.states)
+    return metric.gram[here, there] if state == other else 0.0
+
+
 @inner
 def _product(cuts, n, m, metric):
     """⟨d_n, d_m⟩."""
     total = 0.0
     i, j = cuts.off[n], cuts.off[m]
     end, other = cuts.off[n + 1], cuts.off[m + 1]
-    while i < end and j < other and cuts.weight[i] < metric.start and cuts.weight[j] < metric.start:
+    while i < end and j < other:
         if cuts.weight[i] == cuts.weight[j]:
-            total += cuts.value[i] * cuts.value[j]
+            if not _is_score(cuts.weight[i], metric):
+                total += cuts.value[i] * cuts.value[j]
             i += 1
             j += 1
         elif cuts.weight[i] < cuts.weight[j]:
             i += 1
         else:
             j += 1
-    while i < end and cuts.weight[i] < metric.start:
-        i += 1
-    while j < other and cuts.weight[j] < metric.start:
-        j += 1
-    for a in range(i, end):
-        here, state = divmod(cuts.weight[a] - metric.start, metric.states)
-        for b in range(j, other):
-            there, other_state = divmod(cuts.weight[b] - metric.start, metric.states)
-            if state == other_state:
-                total += cuts.value[a] * cuts.value[b] * metric.gram[here, there]
+    if len(metric.gram) > 0:
+        total += _score_product(cuts, n, m, metric)
+    return total
+
+
+@inner
+def _score_product(cuts, n, m, metric):
+    """The part of ⟨d_n, d_m⟩ that lies in scores of positions."""
+    total = 0.0
+    for i in range(cuts.off[n], cuts.off[n + 1]):
+        if not _is_score(cuts.weight[i], metric):
+            continue
+        for j in range(cuts.off[m], cuts.off[m + 1]):
+            if _is_score(cuts.weight[j], metric):
+                total += cuts.value[i] * cuts.value[j] * _alike(cuts, i, j, metric)
     return total
 
 
@@ -102,7 +123,7 @@ def _move(cuts, n, step, weights, metric):
     """w ← w + step d_n."""
     for i in range(cuts.off[n], cuts.off[n + 1]):
         weight, x = cuts.weight[i], step * cuts.value[i]
-        if weight < metric.start:
+        if not _is_score(weight, metric):
             weights[weight] += x
             continue
         here, state = divmod(weight - metric.start, metric.states)
@@ -134,6 +155,42 @@ def margins_of(cuts, weights, out):
     """⟨w, d⟩ of every cut, into `out` [cuts]; returns it."""
     for n in range(len(out)):
         out[n] = _dot(cuts, n, weights)
+    return out
+
+
+@kernel
+def products_of(cuts, metric, num_weights):
+    """⟨d_n, d_m⟩ of all pairs of cuts, [cuts, cuts]."""
+    count, positions = len(cuts.alpha), len(metric.gram)
+    out = np.empty((count, count))
+    plain, scores = np.zeros(num_weights), np.zeros((metric.states, positions))
+    for n in range(count):
+        for i in range(cuts.off[n], cuts.off[n + 1]):
+            weight, x = cuts.weight[i], cuts.value[i]
+            if _is_score(weight, metric):
+                here, state = divmod(weight - metric.start, metric.states)
+                for there in range(positions):
+                    scores[state, there] += x * metric.gram[here, there]
+            else:
+                plain[weight] = x
+        for m in range(n + 1):
+            total = 0.0
+            for j in range(cuts.off[m], cuts.off[m + 1]):
+                weight = cuts.weight[j]
+                if _is_score(weight, metric):
+                    there, state = divmod(weight - metric.start, metric.states)
+                    total += cuts.value[j] * scores[state, there]
+                else:
+                    total += cuts.value[j] * plain[weight]
+            out[n, m] = out[m, n] = total
+        for i in range(cuts.off[n], cuts.off[n + 1]):
+            weight = cuts.weight[i]
+            if _is_score(weight, metric):
+                state = (weight - metric.start) % metric.states
+                for there in range(positions):
+                    scores[state, there] = 0.0
+            else:
+                plain[weight] = 0.0
     return out
 
 
@@ -298,7 +355,7 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
 def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
     """A step of each block towards the multipliers `goal` [cuts], as long as is best.
 
-    direction [start]: zeros, and left so.
+    direction [W]: zeros, and left so.
     """
     for i in range(first, last):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
@@ -309,15 +366,15 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
                 continue
             gain += change * (cuts.loss[n] - _dot(cuts, n, weights))
             for e in range(cuts.off[n], cuts.off[n + 1]):
-                if cuts.weight[e] < metric.start:
+                if not _is_score(cuts.weight[e], metric):
                     direction[cuts.weight[e]] += change * cuts.value[e]
         for n in range(a, b):
             for e in range(cuts.off[n], cuts.off[n + 1]):
-                if cuts.weight[e] < metric.start:
+                if not _is_score(cuts.weight[e], metric):
                     curve += direction[cuts.weight[e]] ** 2
                     direction[cuts.weight[e]] = 0.0
         if len(metric.gram) > 0:
-            curve += _kernel_curve(a, b, cuts, goal, metric)
+            curve += _score_curve(a, b, cuts, goal, metric)
         if not gain > 0.0:
             continue
         step = 1.0 if curve <= LEAST else min(1.0, gain / curve)
@@ -329,25 +386,15 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
 
 
 @inner
-def _kernel_curve(a, b, cuts, goal, metric):
+def _score_curve(a, b, cuts, goal, metric):
     """The part of the direction's square that lies in scores of positions."""
     total = 0.0
     for n in range(a, b):
         own = goal[n] - cuts.alpha[n]
         for m in range(a, b):
             other = goal[m] - cuts.alpha[m]
-            if own == 0.0 or other == 0.0:
-                continue
-            for i in range(cuts.off[n], cuts.off[n + 1]):
-                if cuts.weight[i] < metric.start:
-                    continue
-                here, state = divmod(cuts.weight[i] - metric.start, metric.states)
-                for j in range(cuts.off[m], cuts.off[m + 1]):
-                    if cuts.weight[j] < metric.start:
-                        continue
-                    there, other_state = divmod(cuts.weight[j] - metric.start, metric.states)
-                    if state == other_state:
-                        total += own * other * cuts.value[i] * cuts.value[j] * metric.gram[here, there]
+            if own != 0.0 and other != 0.0:
+                total += own * other * _score_product(cuts, n, m, metric)
     return total
 
 

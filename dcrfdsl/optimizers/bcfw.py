@@ -28,7 +28,7 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
     """Trains from nothing; `start` [W] only completes labels that are not known. A pass counts as an iteration."""
     assert isinstance(objective, MarginObjective)
     own, generator = objective, np.random.default_rng(settings.seed)
-    direction = np.zeros(own.metric.start)
+    direction = np.zeros(own.num_weights)
     mean, steps = np.zeros(own.num_weights), 0
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:

@@ -12,18 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.descent import dot
-from ..kernels.duals import bounded, free_part, margins_of
+from ..kernels.duals import bounded, free_part, margins_of, products_of
 from .dual import Dual
 
-__all__ = ["climb_face"]
+__all__ = ["all_products", "climb_face"]
 
 Floats = NDArray[np.float64]
 ENOUGH = 0.01  # of the slope's square at the start: the face will be another one by then
 SHORTEST = 1.0 / 64.0  # of the way that conjugate gradients found
 
 
-def climb_face(dual: Dual, most: int) -> bool:
-    """At most `most` iterations from the multipliers at hand; whether they were changed."""
+def all_products(dual: Dual) -> Floats | None:
+    """Products of all pairs of cuts [cuts, cuts], where they cost less than to go by way of the weights; else None."""
+    own = dual.objective
+    return products_of(dual.cuts, own.metric, own.num_weights) if len(own.metric.gram) else None
+
+
+def climb_face(dual: Dual, most: int, products: Floats | None) -> bool:
+    """At most `most` iterations from the multipliers at hand; whether they were changed. products: of `all_products`."""
     own, cuts = dual.objective, dual.cuts
 
     def free(slope: Floats) -> Floats:
@@ -34,6 +40,9 @@ def climb_face(dual: Dual, most: int) -> bool:
         found: Floats = margins_of(cuts, scores, np.zeros(len(cuts.alpha)))
         return found
 
+    def bend(alpha: Floats) -> Floats:
+        return products @ alpha if products is not None else margins(own.metric_times(dual.combined(alpha)))
+
     slope = cuts.loss - margins(dual.scores)
     residual = free(slope)
     direction, way = residual.copy(), np.zeros_like(residual)
@@ -41,7 +50,7 @@ def climb_face(dual: Dual, most: int) -> bool:
     if first == 0.0:
         return False
     for _ in range(most):
-        bent = margins(own.metric_times(dual.combined(direction)))
+        bent = bend(direction)
         curve = dot(direction, bent)
         if not curve > 0.0:
             break
@@ -56,11 +65,9 @@ def climb_face(dual: Dual, most: int) -> bool:
     while length >= SHORTEST:
         moved = bounded(cuts, own.limit, own.each_counts, cuts.alpha + length * way)
         change = moved - cuts.alpha
-        shift = own.metric_times(dual.combined(change))
-        gain = dot(change, slope) - 0.5 * dot(change, margins(shift))
-        if gain > 0.0:
+        if dot(change, slope) - 0.5 * dot(change, bend(change)) > 0.0:
             cuts.alpha[:] = moved
-            dual.scores += shift
+            dual.scores += own.metric_times(dual.combined(change))
             return True
         length *= 0.5
     return False

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..kernels.duals import Cuts, ascend, join_cuts, no_cuts
 from ..spec.optimizers import WorkingSetSettings
 from .dual import Dual, Measured, run_passes
-from .faces import climb_face
+from .faces import all_products, climb_face
 from .objective import MarginObjective, Objective, Outcome, Watch
 
 __all__ = ["minimise_working_set"]
@@ -36,9 +36,10 @@ def minimise_working_set(objective: Objective, start: Floats, settings: WorkingS
 
     def sweep(dual: Dual, measured: Measured) -> None:
         blocks, nothing = len(own.limit), no_cuts(len(own.limit))
+        products = all_products(dual)
         for _ in range(settings.sweeps):
             ascend(0, blocks, dual.cuts, own.limit, own.each_counts, own.metric, dual.scores, ROUNDS, ease)
-            if dual.gap_of_cuts() <= PART * measured.gap or not climb_face(dual, ITERATIONS):
+            if dual.gap_of_cuts() <= PART * measured.gap or not climb_face(dual, ITERATIONS, products):
                 break
         dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > 0.0, nothing, np.zeros(0, np.bool_))
 

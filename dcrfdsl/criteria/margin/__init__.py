@@ -78,7 +78,7 @@ class Hmsvm:
         self.limit = np.full(count, settings.C)
         if self.each_counts:
             self.limit *= settings.weight ** (np.diff(given.sentence_off) * given.graph.num_labels)
-        self.metric = Metric(self.num_weights, 1, np.zeros((0, 0), np.float32))
+        self.metric = _metric(given)
         self.tolerance = settings.tolerance
         self.runs = [(0, count)] if search.whole else self._data.chunks(max(1, min(RUNS, count // SMALLEST)))
 
@@ -142,7 +142,12 @@ class Hmsvm:
 
     def metric_times(self, point: Floats) -> Floats:
         """See `MarginObjective.metric_times`."""
-        return point
+        own = self.metric
+        if not len(own.gram):
+            return point
+        found = point.copy()
+        found[own.start : own.stop] = (own.gram @ point[own.start : own.stop].reshape(-1, own.states)).ravel()
+        return found
 
     def complete(self, weights: Floats) -> bool:
         """See `MarginObjective.complete`."""
@@ -159,14 +164,15 @@ class Hmsvm:
     # what every criterion has ---------------------------------------------------------------------------------------
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """The primal at `weights` [W], and a subgradient."""
-        value, gradient = 0.5 * float(weights @ weights), weights.copy()
+        """The primal at `weights` [W], and a subgradient. Weights of a clique with a kernel are its dual coefficients."""
+        scores, pull = self.metric_times(weights), weights.copy()
+        value = 0.5 * float(weights @ scores)
         for first, last in self.runs:
-            cuts = self.find_cuts(weights, first, last)
-            value += gaps_of(cuts, self.limit[first:last], self.each_counts, weights)[0]
-            counted = violated_most(cuts, self.limit[first:last], self.each_counts, weights)
-            gradient -= combine_cuts(cuts, counted, np.zeros(len(weights)))
-        return value, gradient
+            cuts = self.find_cuts(scores, first, last)
+            value += gaps_of(cuts, self.limit[first:last], self.each_counts, scores)[0]
+            counted = violated_most(cuts, self.limit[first:last], self.each_counts, scores)
+            pull -= combine_cuts(cuts, counted, np.zeros(len(weights)))
+        return value, self.metric_times(pull)
 
     def start(self, weights: Floats) -> Floats:
         """The weights at hand: they only complete labels that are not known."""
@@ -199,6 +205,16 @@ def build_hmsvm(given: Supervision, settings: TrainSettings) -> Hmsvm:
     known = np.ascontiguousarray(given.gold.codes.T.ravel())
     search = _search(given, own, inference, known, looked_at)
     return Hmsvm(given, own, inference, search, known, looked_at, clamped_part(given, inference))
+
+
+def _metric(given: Supervision) -> Metric:
+    """Of weights, but for a clique whose features are positions."""
+    if given.compared is None:
+        return Metric(0, 0, 1, np.zeros((0, 0)))
+    clique, gram = given.compared
+    states = given.graph.templates[clique].num_assignments
+    start = given.parameters.entry_start(clique)
+    return Metric(start, start + len(gram) * states, states, gram)
 
 
 def _looked_at(given: Supervision, own: HmsvmSettings) -> list[int]:
