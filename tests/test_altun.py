@@ -88,8 +88,8 @@ def test_every_row_is_a_stage_that_checks_clean(task: str, method: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_rows_are_those_of_the_paper_and_the_perceptron(task: str) -> None:
-    assert set(METHODS) == set(tables.NAMES) == {*tables.PAPER[task], "perceptron"}
+def test_rows_are_those_of_the_paper_and_two_more(task: str) -> None:
+    assert set(METHODS) == set(tables.NAMES) == {*tables.PAPER[task], "boost_parallel", "perceptron"}
 
 
 def test_the_features_are_the_same_for_all_rows() -> None:

@@ -53,7 +53,8 @@ METHODS: Mapping[str, Method] = {
     "mrf": Method({"prior": VARIANCES}),
     "svm": Method({"C": ("0.1", "1", "10", "100")}),
     "exp": Method({"weight": ("1", "0.5"), "prior": VARIANCES}),
-    "boost": Method({"weight": ("1", "uniform"), "rounds": ("1000", "4000")}),
+    "boost": Method({"rounds": ("1000", "4000")}),
+    "boost_parallel": Method({"max_step": ("1", "8"), "rounds": ("30", "100", "300")}),
     "perceptron": Method({"epochs": ("5", "10", "20")}),
 }
 
