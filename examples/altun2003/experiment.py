@@ -54,7 +54,7 @@ METHODS: Mapping[str, Method] = {
     "svm": Method({"C": ("0.1", "1", "10", "100")}),
     "exp": Method({"weight": ("1", "0.5"), "prior": VARIANCES}),
     "boost": Method({"rounds": ("1000", "4000")}),
-    "boost_parallel": Method({"max_step": ("1", "8"), "rounds": ("30", "100", "300")}),
+    "boost_parallel": Method({"max_step": ("1", "8"), "rounds": ("10", "30", "100", "300")}),
     "perceptron": Method({"epochs": ("5", "10", "20")}),
 }
 
