@@ -1,0 +1,188 @@
+"""The trainings of Altun and Hofmann (2003), section 7: what is trained on what, and how it scores.
+
+300 sentences are drawn and cut into folds, each of which is tested on by a training on all others. Settings are chosen
+for each fold anew, by trainings on four fifths of its training sentences that are scored on the rest. Not here: which
+of these trainings are made (`run`), tests and tables (`tables`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcrfdsl import fit, load_template, read_corpus, to_text
+from dcrfdsl.data import Corpus, InternedColumn
+from dcrfdsl.model import TrainedModel
+from dcrfdsl.spec.check import check_or_raise
+from dcrfdsl.spec.resolve import Resolved
+
+__all__ = [
+    "FILES", "FOLDS", "HELD_OUT", "METHODS", "SENTENCES", "Experiment", "Job", "Method", "combinations", "subset",
+]  # fmt: skip
+
+HERE = Path(__file__).parent
+SENTENCES = 300  # as in the paper
+FOLDS = 5
+HELD_OUT = 5  # every so many-th training sentence chooses settings
+FILES = {"ner": "esp.train", "pos": ""}  # of each task: its file in the folder that is given; "": the file itself
+
+VARIANCES = tuple(f"gaussian(variance={variance})" for variance in (1, 10, 100, 1000))
+SMOOTHINGS = ("0.01", "0.1", "1", "10")
+
+
+class Method(NamedTuple):
+    """A row of the table. tried: values of the settings of its stage.   template: the end of the template's name."""
+
+    tried: Mapping[str, Sequence[str]]
+    template: str = ""
+
+
+# By stage, in the order of training.
+METHODS: Mapping[str, Method] = {
+    "crf": Method({"prior": VARIANCES}),
+    "hmm": Method({"smoothing": SMOOTHINGS}, "_hmm"),
+    "hmm_overlapping": Method({"smoothing": SMOOTHINGS}, "_hmm"),
+    "mrf": Method({"prior": VARIANCES}),
+    "svm": Method({"C": ("0.1", "1", "10", "100")}),
+    "exp": Method({"weight": ("1", "0.5"), "prior": VARIANCES}),
+    "boost": Method({"rounds": ("1000", "4000")}),
+    "boost_parallel": Method({"max_step": ("1", "8"), "rounds": ("10", "30", "100", "300")}),
+    "perceptron": Method({"epochs": ("5", "10", "20")}),
+}
+
+Settings = tuple[tuple[str, str], ...]  # name and value
+Numbers = NDArray[np.int64]
+
+
+class Job(NamedTuple):
+    """A training. part: `dev`, which chooses settings, or `test`, what it is scored on."""
+
+    task: str
+    method: str
+    fold: int
+    settings: Settings
+    part: str
+
+    def __str__(self) -> str:
+        values = "".join(f", {name} = {value}" for name, value in self.settings)
+        return f"{self.task} {self.method}, fold {self.fold + 1}{values}, {self.part}"
+
+
+def combinations(tried: Mapping[str, Sequence[str]]) -> Iterator[Settings]:
+    """Every combination of the values of settings."""
+    for values in itertools.product(*tried.values()):
+        yield tuple(zip(tried, values, strict=True))
+
+
+def subset(corpus: Corpus, sentences: Numbers) -> Corpus:
+    """Some sentences of a corpus, in the order given, with their values only."""
+    lengths = corpus.lengths()[sentences]
+    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    tokens = np.repeat(corpus.sentence_off[sentences] - off[:-1], lengths) + np.arange(off[-1])
+    columns = {
+        name: InternedColumn(corpus.text_column(name).codes[tokens], corpus.text_column(name).values)
+        for name in corpus.columns
+    }
+    # `slice` interns the columns anew.
+    return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, len(sentences))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The sentences of a task, in the order in which they were drawn."""
+
+    task: str
+    corpus: Corpus
+    folds: int = FOLDS
+    threads: int | None = None
+
+    @classmethod
+    def of(cls, task: str, path: Path, sentences: int = SENTENCES, seed: int = 0, **settings: Any) -> Experiment:
+        """With `sentences` drawn without replacement from the corpus of a folder, or of a file."""
+        data = load_template(HERE / f"{task}_features.dcrf").require().data
+        assert data is not None
+        whole = read_corpus(path / FILES[task] if FILES[task] else path, data)
+        drawn = np.random.default_rng(seed).permutation(whole.num_sentences)[:sentences]
+        return cls(task, subset(whole, drawn), **settings)
+
+    @property
+    def label(self) -> str:
+        return self.task  # the templates name it so
+
+    def sentences_of(self, job: Job) -> tuple[Numbers, Numbers]:
+        """The numbers of the sentences that a job trains on, and of those that it is scored on."""
+        numbers = np.arange(self.corpus.num_sentences)
+        tested = numbers % self.folds == job.fold
+        if job.part == "test":
+            return numbers[~tested], numbers[tested]
+        rest = numbers[~tested]
+        held_out = np.arange(len(rest)) % HELD_OUT == 0
+        return rest[~held_out], rest[held_out]
+
+    def parts(self, job: Job) -> tuple[Corpus, Corpus]:
+        """What a job trains on, and what it is scored on."""
+        train, scored = self.sentences_of(job)
+        return subset(self.corpus, train), subset(self.corpus, scored)
+
+    def template(self, job: Job) -> Resolved:
+        """With the settings of the job. DcrfError where this version does not run the stage."""
+        overrides = tuple(f"{job.method}.{name}={value}" for name, value in job.settings)
+        name = f"{job.task}{METHODS[job.method].template}.dcrf"
+        resolved = load_template(HERE / name, overrides, stage=job.method)
+        check_or_raise(resolved, stage=job.method)
+        return resolved
+
+    def fingerprint(self, job: Job) -> str:
+        """What the outcome of a job depends on, beside the program: a record with another one is of another job."""
+        digest = hashlib.sha256(to_text(self.template(job).require()).encode())
+        digest.update(job.method.encode())
+        for corpus in self.parts(job):
+            digest.update(corpus.sentence_off.tobytes())
+            for name in corpus.columns:
+                column = corpus.text_column(name)
+                digest.update("\0".join(column.values).encode())
+                digest.update(column.codes.tobytes())
+        return digest.hexdigest()[:16]
+
+    def run(self, job: Job) -> dict[str, Any]:
+        """Trains, tags, and gives the record of both; times hold the extraction of features."""
+        train, scored = self.parts(job)
+        wall, cpu = time.perf_counter(), time.process_time()
+        model = fit(self.template(job), train, stage=job.method, threads=self.threads)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        own = model.record
+        wrong = self._wrong(model, scored)
+        return {
+            **job._asdict(),
+            "settings": [list(pair) for pair in job.settings],
+            "inputs": self.fingerprint(job),
+            "accuracy": 1.0 - sum(wrong) / scored.num_tokens,
+            "train_accuracy": 1.0 - sum(self._wrong(model, train)) / train.num_tokens,
+            "wrong": wrong,
+            "sentences": self.sentences_of(job)[1].tolist(),
+            "tokens": scored.num_tokens,
+            "objective": own.objective,
+            "iterations": own.iterations,
+            "converged": own.converged,
+            "reason": own.reason,
+            "weights": model.num_weights,
+            "nonzero": int(np.count_nonzero(model.weights)),
+            "seconds": wall,
+            "cpu_seconds": cpu,
+            "threads": self.threads,
+        }
+
+    def _wrong(self, model: TrainedModel, corpus: Corpus) -> list[int]:
+        """How many labels of each sentence are wrong, decoded as the stage says."""
+        gold = corpus.text_column(self.label)
+        found = model.predict(corpus, threads=self.threads).texts(self.label)
+        wrong = np.fromiter((text != gold.text(n) for n, text in enumerate(found)), np.int64, corpus.num_tokens)
+        return [int(part) for part in np.add.reduceat(wrong, corpus.sentence_off[:-1])]
