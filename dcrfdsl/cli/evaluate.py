@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 # What is no share between 0 and 1, even where its value is a float.
-_NO_SHARES = ("log_likelihood", "illegal_moves")
+_NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
 def evaluate(
@@ -50,7 +50,10 @@ def evaluate(
     print_table(scores_table(shares))
     print()
     for name, value in scores.items():
-        if name not in shares:
+        if name == "rank_risk":
+            bound = "≥ " if "at_least(rank_risk)" in scores else ""
+            print(f"rank risk: {bound}{value:.3g}")
+        elif name not in shares:
             print(f"{name.replace('_', ' ')}: {value:,}")
 
 

@@ -22,8 +22,8 @@ from .quickprop import minimise_quickprop
 from .sgd import minimise_sgd
 
 __all__ = [
-    "OPTIMIZERS", "Batches", "BoostingRound", "Iteration", "Objective", "Outcome", "PartedObjective", "SeparableObjective",
-    "Watch", "minimise_apart",
+    "OPTIMIZERS", "Batches", "BoostingRound", "Iteration", "Objective", "Outcome", "PartedObjective",
+    "SeparableObjective", "Watch", "minimise_apart",
 ]  # fmt: skip
 
 OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "Iteration", "MistakeObjective", "Objective",
-    "Outcome", "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "Watch",
+    "Outcome", "PartedObjective", "Scaling", "ScalingObjective", "SeparableObjective", "SteepObjective",
+    "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -82,6 +83,13 @@ class SeparableObjective(Objective, Protocol):
 
     @property
     def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
+
+
+@runtime_checkable
+class SteepObjective(Objective, Protocol):
+    """An objective that falls by orders of magnitude, so that its gradient at the start does not say what is small."""
+
+    is_steep: bool
 
 
 @runtime_checkable
