@@ -29,6 +29,7 @@ from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
 from .metrics import evaluate_predictions, goodness
 from .model_file import read_model, write_model
+from .optimizers import BoostingRound
 from .ranks import RankRisk, rank_risk_of
 from .record import TrainingRecord
 from .spec.model import ModelSpec
@@ -316,6 +317,16 @@ class TrainedModel:
             if feature is None or feature in described:
                 found.append(self._described(weight, number, described, int(assignments[weight])))
         return found
+
+    def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
+        """Each round of boosting, and clique, feature and states of the weight that it moved; empty where all moved."""
+        origins = self.parameters.origins()
+        for done in self.record.path:
+            if done.weight < 0:
+                yield done, "", "", ()
+                continue
+            clique, feature, assignment = (int(part[done.weight]) for part in origins)
+            yield done, *self._described(done.weight, clique, self._feature_text(clique, feature), assignment)[:3]
 
     def _feature_text(self, clique: int, feature: int) -> str:
         return "bias" if feature < 0 else self.extractor.describe(self.graph.templates[clique].feature_set, feature)

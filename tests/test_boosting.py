@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from template_cases import CASES, Case
 from test_criteria import trained
 
 from dcrfdsl import ranks
+from dcrfdsl.cli import run
 from dcrfdsl.criteria.boosting import Boosting, build_boosting
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.model import TrainedModel
@@ -100,6 +102,26 @@ def test_a_boosted_model_is_sparse_and_can_be_cut(name: str, tmp_path: Path) -> 
         assert np.count_nonzero(again.at_round(rounds).weights) <= rounds
     with pytest.raises(DcrfError, match="has 12 rounds of boosting, and round 13"):
         model.at_round(13)
+
+
+def test_the_path_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = replace(CASES["chain"], text=CASES["chain"].text + "train adaboost: rounds = 6, tolerance = 0\n")
+    model, file = fit(case.resolved(), case.corpus(), threads=1), str(tmp_path / "boosted.model")
+    model.save(file)
+    (tmp_path / "data.txt").write_text("\n\n".join("\n".join(" ".join(row) for row in own) for own in case.sentences))
+    assert run(["show", file, "--path", "--json"]) == 0
+    rounds = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(own["round"], own["weight"], own["risk"]) for own in rounds] == [
+        (n, done.weight, done.risk) for n, done in enumerate(model.record.path, 1)
+    ]
+    names = [(clique, feature, list(states)) for clique, feature, states, _ in model.show_weights()]
+    assert all((own["clique"], own["feature"], own["states"]) == names[own["weight"]] for own in rounds)
+    assert run(["show", file, "--path"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 7
+    assert run(["eval", file, str(tmp_path / "data.txt"), "--rounds", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == model.at_round(2).evaluate(case.corpus())
+    assert run(["tag", file, str(tmp_path / "data.txt"), "--rounds", "7"]) == 1
+    assert "6 rounds of boosting" in capsys.readouterr().err
 
 
 def test_a_model_boosted_in_parallel_cannot_be_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from piece_twin import supervised
 from risk_cases import risks_of, settings_of, shares_at_start
 from template_cases import CASES, Case
 
+from dcrfdsl.criteria import CRITERIA
 from dcrfdsl.criteria.boosting import build_boosting
 from dcrfdsl.criteria.exponential import build_exponential
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.marginal import build_marginal
 from dcrfdsl.errors import DcrfError
+from dcrfdsl.model import TrainedModel
+from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.spec.risks import AdaboostSettings, ExponentialSettings, MarginalSettings
 from dcrfdsl.spec.settings import (
     AutoSettings,
@@ -26,6 +30,8 @@ from dcrfdsl.spec.settings import (
     LikelihoodSettings,
     TrpSettings,
 )
+from dcrfdsl.spec.values import decoding
+from dcrfdsl.training import fit
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
           "forbidden moves", "a view that ties weights", "numbers", "seen transitions"]  # fmt: skip
@@ -117,6 +123,38 @@ def test_the_marginal_risk(name: str, scale: float) -> None:
     value, _ = objective.value_and_gradient(scale * weights)
     assert value == pytest.approx(expected_marginal(case, scale * weights), rel=1e-9)
     agrees_with_differences(objective, scale * weights)
+
+
+@pytest.mark.parametrize(("own", "decode"), [("", "marginal"), ("decode = joint", "joint")])
+def test_labels_are_decoded_one_by_one_after_the_marginal_risk(own: str, decode: str, tmp_path: Path) -> None:
+    train = "train likelihood as first\ntrain marginal as second after first: seed = 1" + (f", {own}" if own else "")
+    resolved = load_text(CASES["chain"].text + train + "\n")
+    assert decoding(resolved.require(), "second") == decode and decoding(resolved.require(), "first") == "joint"
+    model = fit(resolved, CASES["chain"].corpus(), threads=1)
+    model.save(tmp_path / "a.model")
+    again = TrainedModel.load(tmp_path / "a.model")
+    assert decoding(again.spec, again.record.stage) == decode
+
+
+@pytest.mark.parametrize("criterion", ["marginal", "exponential"])
+def test_training_comes_to_the_least(criterion: str) -> None:
+    """The same point by L-BFGS, OWL-QN and conjugate gradients; the risk is below that of the likelihood's model."""
+
+    def trained(train: str) -> TrainedModel:
+        prior = "    prior = gaussian(variance = 5)\n"
+        return fit(load_text(CASES["chain"].text + f"infer exact\ntrain {train}:\n{prior}"), corpus, threads=1)
+
+    corpus = CASES["chain"].corpus()
+    found = {name: trained(f"{criterion}(optimizer = {name}(tolerance = 1e-7))") for name in ("lbfgs", "owlqn", "cg")}
+    given, _ = supervised(CASES["chain"])
+    own = MarginalSettings() if criterion == "marginal" else ExponentialSettings()
+    objective = CRITERIA[criterion](given, settings_of(own, prior=GaussianPrior(variance=5.0)))
+    for model in found.values():
+        assert model.record.converged
+        np.testing.assert_allclose(model.weights, found["lbfgs"].weights, atol=1e-3)
+    least = objective.value_and_gradient(found["lbfgs"].weights)[0]
+    assert least == pytest.approx(found["lbfgs"].record.objective, rel=1e-9)
+    assert least < objective.value_and_gradient(trained("likelihood").weights)[0]
 
 
 @pytest.mark.parametrize("name", ["chain", "padded chain", "segments", "independent"])
