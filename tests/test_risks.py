@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dcrfdsl.criteria.exponential import build_exponential
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.marginal import build_marginal
 from dcrfdsl.errors import DcrfError
+from dcrfdsl.inference import Workers, chains
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.spec.risks import AdaboostSettings, ExponentialSettings, MarginalSettings
@@ -251,6 +253,28 @@ def test_messages_cannot_sum_over_wrong_labellings() -> None:
     given, _ = supervised(CASES["factorial"])
     with pytest.raises(DcrfError, match="only `exact` can"):
         build_exponential(given, settings_of(ExponentialSettings(), infer=TrpSettings()))
+
+
+@pytest.mark.parametrize("own", [ExponentialSettings(), MarginalSettings(), AdaboostSettings()], ids=lambda s: s.method)
+@pytest.mark.parametrize("name", ["chain", "factorial"])
+def test_the_same_floats_for_any_number_of_threads(name: str, own: Any) -> None:
+    given, weights = supervised(CASES[name])
+    found = [
+        CRITERIA[own.method](replace(given, workers=Workers(threads)), settings_of(own)).value_and_gradient(weights)
+        for threads in (1, 3)
+    ]
+    assert found[0][0] == found[1][0] and np.array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("criterion", ["marginal", "exponential"])
+def test_long_sequences_go_the_general_way(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, weights = supervised(CASES["chain"])
+    own = settings_of(MarginalSettings() if criterion == "marginal" else ExponentialSettings())
+    value, gradient = CRITERIA[criterion](given, own).value_and_gradient(weights)
+    monkeypatch.setattr(chains, "LONGEST", 2)
+    again, other = CRITERIA[criterion](given, own).value_and_gradient(weights)
+    assert again == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(other, gradient, atol=1e-10)
 
 
 def test_the_penalty_is_added() -> None:
