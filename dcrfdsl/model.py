@@ -29,9 +29,10 @@ from .graph import ModelGraph, Parameters, assignment_states
 from .inference import RunStatus, Workers
 from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
-from .metrics import evaluate_predictions
+from .metrics import evaluate_predictions, goodness
 from .model_file import read_model, write_model
-from .optimizers import Voters, best_temperature
+from .optimizers import BoostingRound, Voters, best_temperature
+from .ranks import RankRisk, rank_risk_of
 from .record import Calibration, TrainingRecord
 from .spec.model import ModelSpec
 from .spec.unparse import to_text
@@ -139,7 +140,7 @@ class TrainedModel:
         It changes probabilities and what is decoded by them, `marginal` or over latent variables; not the best
         labelling. DcrfError where no temperature is the best one, or the inference gives no log Z.
         """
-        self._require_log_z()
+        self._require_log_z("no probability")
         log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
         found = best_temperature(lambda temperature: float(log_probabilities(temperature * self.weights).sum()))
         before = log_probabilities(self.weights)
@@ -256,15 +257,8 @@ class TrainedModel:
 
         DcrfError under a method that gives no log Z.
         """
-        self._require_log_z()
+        self._require_log_z("no likelihood")
         return float(self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials).sum())
-
-    def _require_log_z(self) -> None:
-        method = inference_settings(self.spec)
-        if not method.gives_log_z:
-            raise data_error(
-                "no-log-z", f"`{method.method}` gives no log Z, and so no likelihood", help="use `infer trp`"
-            )
 
     def _log_probabilities_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
         """The terms of `log_likelihood` as a function of weights [W], with everything else done once."""
@@ -280,6 +274,24 @@ class TrainedModel:
             return known[counted] - log_z[counted]
 
         return log_probabilities
+
+    def rank_risk(self, corpus: Corpus, *, threads: int | None = None) -> RankRisk:
+        """The mean share of wrong labellings that score as high as the gold one, or a lower bound of it.
+
+        DcrfError under a method that gives no log Z.
+        """
+        self._require_log_z("no rank risk")
+        return self._ranks_of(corpus, Workers(threads))(self.weights)
+
+    def _ranks_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
+        """`rank_risk` as a function of weights [W], with everything else done once."""
+        gold = encode_labels(self.spec, self.states, corpus)
+        return rank_risk_of(self._engine.on(corpus), self._engine.on(corpus, gold), gold, workers)
+
+    def _require_log_z(self, without: str) -> None:
+        method = inference_settings(self.spec)
+        if not method.gives_log_z:
+            raise data_error("no-log-z", f"`{method.method}` gives no log Z, and so {without}", help="use `infer trp`")
 
     def evaluate(
         self,
@@ -298,25 +310,39 @@ class TrainedModel:
         found = model.predict(corpus, threads=threads, decode=decode)
         if on_status is not None:
             on_status(found.status)
-        return self._scores(corpus, found, lambda: model.log_likelihood(corpus, threads=threads))
+        return self._scores(
+            corpus,
+            found,
+            lambda: model.log_likelihood(corpus, threads=threads),
+            lambda: model.rank_risk(corpus, threads=threads),
+        )
 
     def evaluator(
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
     ) -> Callable[[Floats], float]:
         """A function from weights [W] to the first score of `evaluate` on a corpus, with everything else done once."""
-        if self.spec.evaluate and self.spec.evaluate[0].name == "log_likelihood":
+        first = self.spec.evaluate[0].name if self.spec.evaluate else ""
+        if first == "log_likelihood":
             log_probabilities = self._log_probabilities_of(corpus, workers)
             return lambda weights: float(log_probabilities(weights).sum())
+        if first == "rank_risk":
+            rank = self._ranks_of(corpus, workers)
+            return lambda weights: goodness(first, rank(weights).value)
         answers = self._engine.on(corpus)
 
         def score(weights: Floats) -> float:
             prediction = self._prediction(answers.best(weights, workers, decode, stage))
-            return float(next(iter(self._scores(corpus, prediction, lambda: 0.0).values())))
+            found = self._scores(corpus, prediction, lambda: 0.0, lambda: RankRisk(0.0, 0))
+            return float(goodness(*next(iter(found.items()))))
 
         return score
 
     def _scores(
-        self, corpus: Corpus, prediction: Prediction, log_likelihood: Callable[[], float]
+        self,
+        corpus: Corpus,
+        prediction: Prediction,
+        log_likelihood: Callable[[], float],
+        rank_risk: Callable[[], RankRisk],
     ) -> dict[str, float | int]:
         off, codes = corpus.sentence_off, {label: own.copy() for label, own in prediction.codes.items()}
         for s in prediction.status.impossible:
@@ -329,6 +355,7 @@ class TrainedModel:
             self.states,
             known_values=self.known_values.__getitem__,
             log_likelihood=log_likelihood,
+            rank_risk=rank_risk,
         )
 
     def _prediction(self, best: Labelled) -> Prediction:
@@ -364,6 +391,16 @@ class TrainedModel:
             if feature is None or feature in described:
                 found.append(self._described(weight, number, described, int(assignments[weight])))
         return found
+
+    def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
+        """Each round of boosting, and clique, feature and states of the weight that it moved; empty where all moved."""
+        origins = self.parameters.origins()
+        for done in self.record.path:
+            if done.weight < 0:
+                yield done, "", "", ()
+                continue
+            clique, feature, assignment = (int(part[done.weight]) for part in origins)
+            yield done, *self._described(done.weight, clique, self._feature_text(clique, feature), assignment)[:3]
 
     def _feature_text(self, clique: int, feature: int) -> str:
         return "bias" if feature < 0 else self.extractor.describe(self.graph.templates[clique].feature_set, feature)

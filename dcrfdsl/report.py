@@ -21,10 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 __all__ = [
-    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus",
-    "duration", "file_size",
-    "iteration_json", "peak_mb", "print_table", "progress_for", "remaining_seconds", "scores_table", "setting_text",
-    "trials_table", "weights_table",
+    "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "duration",
+    "file_size", "iteration_json", "path_table", "peak_mb", "print_table", "progress_for", "remaining_seconds",
+    "scores_table", "setting_text", "trials_table", "weights_table",
 ]  # fmt: skip
 
 
@@ -310,6 +309,19 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
         table.add_column(heading, overflow="fold")
     for clique, feature, states, weight in rows:
         table.add_row(f"{weight:+.4f}", Text(clique), Text(" ".join(states)), Text(feature))
+    return table
+
+
+def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
+    """Rounds of boosting: number, risk, bound and step, and clique, states and feature of the weight that moved."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("round", "risk", "bound", "step"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("clique", "states", "feature"):
+        table.add_column(heading, overflow="fold")
+    for own in rounds:
+        numbers = f"{own['round']}", f"{own['risk']:.3e}", f"{own['bound']:.4f}", f"{own['step']:+.4f}"
+        table.add_row(*numbers, Text(own["clique"]), Text(" ".join(own["states"])), Text(own["feature"]))
     return table
 
 

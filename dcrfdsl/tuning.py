@@ -20,6 +20,7 @@ import numpy as np
 from .data.corpus import Corpus
 from .errors import DcrfError, Diagnostic
 from .features.registered import RegisteredFeature
+from .metrics import goodness
 from .model import TrainedModel
 from .optimizers import Iteration
 from .registry import Table
@@ -106,7 +107,8 @@ def tune(
                 on_iteration=on_iteration,
                 should_stop=should_stop,
             )
-            metric, score = next(iter(found.evaluate(dev, threads=threads).items()))
+            metric, value = next(iter(found.evaluate(dev, threads=threads).items()))
+            score = goodness(metric, value)
             is_stopped = should_stop is not None and should_stop()
             shown = {name: _plain(value) for name, value in values.items()}
             trial = Trial(len(done) + 1, shown, float(score), time.perf_counter() - begun, not is_stopped)

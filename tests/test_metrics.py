@@ -199,6 +199,7 @@ TWO_LABELS = Evaluation(
     sentence_off=np.array([0, 3, 5]),
     oov={"word": np.array([True, False, True, False, True])}.__getitem__,
     log_likelihood=lambda: -12.5,
+    rank_risk=lambda: (0.25, 1),
 )
 MEASURED = {
     "accuracy(pos)": {"accuracy(pos)": 4 / 5},
@@ -209,6 +210,9 @@ MEASURED = {
     "segments(chunk)": {"segments(chunk).f1": 0.5, "segments(chunk).precision": 0.5, "segments(chunk).recall": 0.5},
     "oov_accuracy(pos, word)": {"oov_accuracy(pos, word)": 2 / 3},
     "log_likelihood": {"log_likelihood": -12.5},
+    "zero_one_risk": {"zero_one_risk": 1.0},
+    "hamming_risk": {"hamming_risk": 2 / 10},
+    "rank_risk": {"rank_risk": 0.25, "at_least(rank_risk)": 1},
 }
 COUNTS = {"tokens": 5, "sentences": 2, "unseen_labels": 0}
 

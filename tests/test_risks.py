@@ -11,15 +11,18 @@ import pytest
 import reference
 from mce_cases import labellings_with_hidden, scores_of
 from piece_twin import supervised
+from risk_cases import risks_of, settings_of, shares_at_start
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria.boosting import Boosting, build_boosting
+from dcrfdsl.criteria import CRITERIA
+from dcrfdsl.criteria.boosting import build_boosting
 from dcrfdsl.criteria.exponential import build_exponential
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.marginal import build_marginal
 from dcrfdsl.errors import DcrfError
+from dcrfdsl.inference import Workers, chains
 from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers.boosting import minimise_boosting, promises
+from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.spec.risks import AdaboostSettings, ExponentialSettings, MarginalSettings
 from dcrfdsl.spec.settings import (
     AutoSettings,
@@ -27,10 +30,9 @@ from dcrfdsl.spec.settings import (
     ExactSettings,
     GaussianPrior,
     LikelihoodSettings,
-    NoPrior,
-    TrainSettings,
     TrpSettings,
 )
+from dcrfdsl.spec.values import decoding
 from dcrfdsl.training import fit
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
@@ -41,10 +43,6 @@ HIDDEN = Case(
     [[("a", "P"), ("b", "_"), ("a", "Q")], [("b", "Q"), ("c", "P")], [("c", "_"), ("a", "P")]],
     None,
 )
-
-
-def settings_of(own: Any, **more: Any) -> TrainSettings:
-    return TrainSettings(**{"criterion": own, "prior": NoPrior(), "infer": ExactSettings(), **more})
 
 
 def expected_exponential(case: Case, weights: Any, weight: str | float) -> float:
@@ -127,6 +125,38 @@ def test_the_marginal_risk(name: str, scale: float) -> None:
     value, _ = objective.value_and_gradient(scale * weights)
     assert value == pytest.approx(expected_marginal(case, scale * weights), rel=1e-9)
     agrees_with_differences(objective, scale * weights)
+
+
+@pytest.mark.parametrize(("own", "decode"), [("", "marginal"), ("decode = joint", "joint")])
+def test_labels_are_decoded_one_by_one_after_the_marginal_risk(own: str, decode: str, tmp_path: Path) -> None:
+    train = "train likelihood as first\ntrain marginal as second after first: seed = 1" + (f", {own}" if own else "")
+    resolved = load_text(CASES["chain"].text + train + "\n")
+    assert decoding(resolved.require(), "second") == decode and decoding(resolved.require(), "first") == "joint"
+    model = fit(resolved, CASES["chain"].corpus(), threads=1)
+    model.save(tmp_path / "a.model")
+    again = TrainedModel.load(tmp_path / "a.model")
+    assert decoding(again.spec, again.record.stage) == decode
+
+
+@pytest.mark.parametrize("criterion", ["marginal", "exponential"])
+def test_training_comes_to_the_least(criterion: str) -> None:
+    """The same point by L-BFGS, OWL-QN and conjugate gradients; the risk is below that of the likelihood's model."""
+
+    def trained(train: str) -> TrainedModel:
+        prior = "    prior = gaussian(variance = 5)\n"
+        return fit(load_text(CASES["chain"].text + f"infer exact\ntrain {train}:\n{prior}"), corpus, threads=1)
+
+    corpus = CASES["chain"].corpus()
+    found = {name: trained(f"{criterion}(optimizer = {name}(tolerance = 1e-7))") for name in ("lbfgs", "owlqn", "cg")}
+    given, _ = supervised(CASES["chain"])
+    own = MarginalSettings() if criterion == "marginal" else ExponentialSettings()
+    objective = CRITERIA[criterion](given, settings_of(own, prior=GaussianPrior(variance=5.0)))
+    for model in found.values():
+        assert model.record.converged
+        np.testing.assert_allclose(model.weights, found["lbfgs"].weights, atol=1e-3)
+    least = objective.value_and_gradient(found["lbfgs"].weights)[0]
+    assert least == pytest.approx(found["lbfgs"].record.objective, rel=1e-9)
+    assert least < objective.value_and_gradient(trained("likelihood").weights)[0]
 
 
 @pytest.mark.parametrize("name", ["chain", "padded chain", "segments", "independent"])
@@ -212,7 +242,7 @@ def test_overflow_names_the_setting() -> None:
     given, weights = supervised(case)
     nothing = np.zeros(len(weights))
     objective = build_exponential(given, settings_of(ExponentialSettings(weight=1.0)))
-    with pytest.raises(DcrfError, match=r"`weight = 1\.0`, which is more than a number holds"):
+    with pytest.raises(DcrfError, match=r"`weight = 1\.0`, more than training can begin with"):
         objective.start(nothing)
     assert objective.value_and_gradient(nothing)[0] == np.inf  # a point on the way is only not taken
     uniform = build_exponential(given, settings_of(ExponentialSettings()))
@@ -225,6 +255,28 @@ def test_messages_cannot_sum_over_wrong_labellings() -> None:
         build_exponential(given, settings_of(ExponentialSettings(), infer=TrpSettings()))
 
 
+@pytest.mark.parametrize("own", [ExponentialSettings(), MarginalSettings(), AdaboostSettings()], ids=lambda s: s.method)
+@pytest.mark.parametrize("name", ["chain", "factorial"])
+def test_the_same_floats_for_any_number_of_threads(name: str, own: Any) -> None:
+    given, weights = supervised(CASES[name])
+    found = [
+        CRITERIA[own.method](replace(given, workers=Workers(threads)), settings_of(own)).value_and_gradient(weights)
+        for threads in (1, 3)
+    ]
+    assert found[0][0] == found[1][0] and np.array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("criterion", ["marginal", "exponential"])
+def test_long_sequences_go_the_general_way(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, weights = supervised(CASES["chain"])
+    own = settings_of(MarginalSettings() if criterion == "marginal" else ExponentialSettings())
+    value, gradient = CRITERIA[criterion](given, own).value_and_gradient(weights)
+    monkeypatch.setattr(chains, "LONGEST", 2)
+    again, other = CRITERIA[criterion](given, own).value_and_gradient(weights)
+    assert again == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(other, gradient, atol=1e-10)
+
+
 def test_the_penalty_is_added() -> None:
     given, weights = supervised(CASES["chain"])
     with_prior = build_exponential(given, settings_of(ExponentialSettings(), prior=GaussianPrior(variance=2.0)))
@@ -232,129 +284,6 @@ def test_the_penalty_is_added() -> None:
     assert with_prior.value_and_gradient(weights)[0] == pytest.approx(
         plain.value_and_gradient(weights)[0] + 0.25 * float(weights @ weights)
     )
-
-
-# boosting ------------------------------------------------------------------------------------------------------------
-
-
-def boosted(case: Case, **own: Any) -> tuple[Boosting, Any, list[Any]]:
-    """The objective, how boosting from 0 ended, and the weights after each round."""
-    given, _ = supervised(case)
-    objective, seen = build_boosting(given, settings_of(AdaboostSettings(**own))), []
-
-    def watch(step: Any, weights: Any) -> bool:
-        seen.append(weights.copy())
-        return False
-
-    start = objective.start(np.zeros(given.parameters.num_weights))
-    return objective, minimise_boosting(objective, start, watch), seen
-
-
-def shares_at_start(case: Case, weight: str | float) -> list[float]:
-    """D_i: of each wrong labelling of each sentence."""
-    every = scores_of(case, np.zeros(supervised(case)[0].parameters.num_weights))
-    wrong = [int(np.isfinite(scores).sum()) - 1 for scores, _ in every]
-    share = [(1.0 if weight == "uniform" else float(weight) ** scores.ndim) * (n > 0)
-             for (scores, _), n in zip(every, wrong, strict=True)]  # fmt: skip
-    return [own / max(n, 1) / sum(share) for own, n in zip(share, wrong, strict=True)]
-
-
-def risks_of(case: Case, weights: Any, shares: list[float]) -> tuple[float, float]:
-    """Rank risk and exponential risk by enumeration."""
-    rank = exponential = 0.0
-    for (scores, right), share in zip(scores_of(case, weights), shares, strict=True):
-        wrong = np.isfinite(scores)
-        wrong[right] = False
-        rank += share * int((scores[wrong] >= scores[right]).sum())
-        exponential += share * float(np.exp(scores[wrong] - scores[right]).sum())
-    return rank, exponential
-
-
-@pytest.mark.parametrize("weight", ["uniform", 0.6])
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
-@pytest.mark.parametrize("name", ["chain", "factorial", "second order", "skip chain", "numbers", "segments"])
-def test_boosting_keeps_its_promises(name: str, update: Any, weight: Any) -> None:
-    """The risk falls in each round to no more than promised; proposition 6: the promises bound the rank risk."""
-    case = CASES[name]
-    _, outcome, seen = boosted(case, rounds=25, update=update, weight=weight, tolerance=1e-9)
-    shares, before, bound = shares_at_start(case, weight), 1.0, 1.0
-    assert len(outcome.path) == len(seen) > 3
-    for done, weights in zip(outcome.path, seen, strict=True):
-        rank, exponential = risks_of(case, weights, shares)
-        assert done.risk == pytest.approx(exponential, rel=1e-8)
-        assert done.bound < 1.0 and done.risk <= done.bound * before * (1.0 + 1e-9)
-        before, bound = done.risk, bound * done.bound
-        assert rank <= exponential * (1.0 + 1e-9) <= bound * (1.0 + 1e-8)
-
-
-@pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])
-def test_the_promise_is_the_least_of_its_bound(name: str) -> None:
-    """a_k, L and U by enumeration, the step by trying many."""
-    case = CASES[name]
-    given, weights = supervised(case)
-    objective = build_boosting(given, settings_of(AdaboostSettings(max_step=0.7)))
-    weights = 0.3 * weights
-    risk, gradient = objective.value_and_gradient(weights)
-    low, high = objective.bounds
-    found = promises(low, high, gradient / risk, 1.0, 0.7)
-    shares, size, step = shares_at_start(case, "uniform"), len(weights), 1e-3
-    at = scores_of(case, weights)
-    for k in range(0, size, max(1, size // 25)):
-        moved = weights.copy()
-        moved[k] += step
-        differences, masses = [], []
-        for (scores, right), (raised, _), share in zip(at, scores_of(case, moved), shares, strict=True):
-            wrong = np.isfinite(scores)
-            wrong[right] = False
-            differences.append(((raised - raised[right]) - (scores - scores[right]))[wrong] / step)  # scores are linear
-            masses.append(share * np.exp(scores[wrong] - scores[right]))
-        u, mass = np.concatenate(differences), np.concatenate(masses) / risk
-        assert low[k] - 1e-9 <= u.min() and u.max() <= high[k] + 1e-9
-        share = float((mass * (high[k] - u)).sum()) / (high[k] - low[k])
-        trials = np.linspace(-0.7, 0.7, 2801) if low[k] >= 0 or high[k] <= 0 else np.linspace(-6, 6, 24001)
-        bounds = share * np.exp(trials * low[k]) + (1.0 - share) * np.exp(trials * high[k])
-        assert found.left[k] <= bounds.min() * (1.0 + 1e-12)
-        assert found.left[k] == pytest.approx(bounds.min(), rel=1e-4) or abs(found.step[k]) > 6
-        assert float((mass * np.exp(found.step[k] * u)).sum()) <= found.left[k] * (1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("name", ["chain", "factorial"])
-def test_a_boosted_model_is_sparse_and_can_be_cut(name: str, tmp_path: Path) -> None:
-    case = replace(CASES[name], text=CASES[name].text + "infer exact\ntrain adaboost: rounds = 12, tolerance = 0\n")
-    model = fit(case.resolved(), case.corpus(), threads=1)
-    assert 0 < np.count_nonzero(model.weights) <= 12 < model.num_weights
-    model.save(tmp_path / "boosted.model")
-    again = TrainedModel.load(tmp_path / "boosted.model")
-    assert again.record.path == model.record.path and len(model.record.path) == 12
-    for rounds in (0, 1, 5, 12):
-        short = replace(case, text=case.text.replace("rounds = 12", f"rounds = {max(rounds, 1)}"))
-        expected = fit(short.resolved(), short.corpus(), threads=1).weights if rounds else np.zeros(model.num_weights)
-        np.testing.assert_allclose(again.at_round(rounds).weights, expected, atol=1e-12)
-        assert np.count_nonzero(again.at_round(rounds).weights) <= rounds
-    with pytest.raises(DcrfError, match="has 12 rounds of boosting, and round 13"):
-        model.at_round(13)
-
-
-def test_a_model_boosted_in_parallel_cannot_be_cut() -> None:
-    text = CASES["chain"].text + "train adaboost:\n    rounds = 3\n    update = parallel\n"
-    model = fit(replace(CASES["chain"], text=text).resolved(), CASES["chain"].corpus(), threads=1)
-    with pytest.raises(DcrfError, match="all weights moved"):
-        model.at_round(2)
-
-
-def test_boosting_after_another_stage_goes_on_from_it() -> None:
-    train = "train likelihood as first\ntrain adaboost as second after first: rounds = 4, tolerance = 0\n"
-    case = replace(CASES["chain"], text=CASES["chain"].text + train)
-    model = fit(case.resolved(), case.corpus(), threads=1)
-    first = fit(case.resolved(), case.corpus(), threads=1, stage="first")
-    np.testing.assert_allclose(model.at_round(0).weights, first.weights, atol=1e-12)
-
-
-def test_boosting_needs_labels_that_are_known() -> None:
-    text = 'data conll(word, y)\nlabel y in {P, Q} with missing = "_"\nclique y: word\n'
-    given, _ = supervised(Case(text, [[("a", "P")], [("a", "_"), ("b", "Q")]], None))
-    with pytest.raises(DcrfError, match="in sentence 2 some are not"):
-        build_boosting(given, settings_of(AdaboostSettings()))
 
 
 # propositions --------------------------------------------------------------------------------------------------------

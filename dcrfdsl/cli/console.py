@@ -19,8 +19,8 @@ import typer
 from ..errors import DcrfError, Diagnostic, render, render_all
 
 __all__ = [
-    "INPUT_ERROR", "OUR_FAULT", "Features", "Json", "Quiet", "SetPaths", "StageName", "Talk", "Threads", "guarded",
-    "print_diagnostics", "refuse",
+    "INPUT_ERROR", "OUR_FAULT", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk", "Threads",
+    "guarded", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
@@ -39,6 +39,9 @@ StageName = Annotated[
 Features = Annotated[
     list[str] | None,
     typer.Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
+]
+Rounds = Annotated[
+    int | None, typer.Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")
 ]
 Threads = Annotated[
     int | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import Features, Json, Quiet, Talk
+from .console import Features, Json, Quiet, Rounds, Talk
 from .inputs import read_features, read_gold
 
 if TYPE_CHECKING:
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 # What is no share between 0 and 1, even where its value is a float.
-_NO_SHARES = ("log_likelihood", "illegal_moves")
+_NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Data with labels; - is stdin.")],
+    rounds: Rounds = None,
     features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -41,6 +42,7 @@ def evaluate(
 
     talk = Talk(quiet)
     trained = TrainedModel.load(model, registered=read_features(features))
+    trained = trained if rounds is None else trained.at_round(rounds)
     corpus = read_gold(data, trained.spec, talk)
     scores = trained.evaluate(corpus, on_status=lambda status: _warn(status, corpus, talk))
     if as_json:
@@ -50,7 +52,10 @@ def evaluate(
     print_table(scores_table(shares))
     print()
     for name, value in scores.items():
-        if name not in shares:
+        if name == "rank_risk":
+            bound = "≥ " if "at_least(rank_risk)" in scores else ""
+            print(f"rank risk: {bound}{value:.3g}")
+        elif name not in shares:
             print(f"{name.replace('_', ' ')}: {value:,}")
 
 

@@ -25,6 +25,7 @@ def show(
         str | None, typer.Option("--feature", metavar="TEXT", help="Only features that contain this text.")
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
+    path: Annotated[bool, typer.Option("--path", help="The rounds of boosting, from the first on.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print the model's template instead.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -38,6 +39,7 @@ def show(
       dcrfdsl show chunk.model
       dcrfdsl show chunk.model --clique words --feature "word=the" --top 50
       dcrfdsl show chunk.model --template > chunk.dcrf
+      dcrfdsl show boosted.model --path
     """
     from ..model import TrainedModel
     from ..report import print_table, weights_table
@@ -48,6 +50,9 @@ def show(
 
         print(to_text(trained.spec), end="")
         return
+    if path:
+        _path(trained, as_json)
+        return
     rows = trained.strongest_weights(top, clique, feature)
     if as_json:
         for name, text, states, weight in rows:
@@ -55,6 +60,21 @@ def show(
         return
     _describe(trained, Talk(quiet))
     print_table(weights_table(rows))
+
+
+def _path(trained: TrainedModel, as_json: bool) -> None:
+    """Every round: what it promised to leave of the risk, the risk after it, and the weight that it moved."""
+    from ..report import path_table, print_table
+
+    rounds = [
+        {"round": number, **done._asdict(), "clique": clique, "feature": text, "states": list(states)}
+        for number, (done, clique, text, states) in enumerate(trained.boosting_path(), 1)
+    ]
+    if not as_json:
+        print_table(path_table(rounds))
+        return
+    for own in rounds:
+        print(json.dumps(own))
 
 
 def _describe(trained: TrainedModel, talk: Talk) -> None:

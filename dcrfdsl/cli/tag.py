@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from .console import Features, Json, Quiet, Talk, Threads, refuse
+from .console import Features, Json, Quiet, Rounds, Talk, Threads, refuse
 from .inputs import STDIN, data_statement, read_features
 from .probabilities import probability_notes
 
@@ -51,6 +51,7 @@ def tag(
     ] = None,
     given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
     as_json: Json = False,
+    rounds: Rounds = None,
     threads: Threads = None,
     features: Features = None,
     quiet: Quiet = False,
@@ -84,6 +85,7 @@ def tag(
     from .compiling import announce_compiling
 
     trained = TrainedModel.load(model, registered=read_features(features))
+    trained = trained if rounds is None else trained.at_round(rounds)
     talk, status, tagger = (
         Talk(quiet),
         RunStatus(),

@@ -118,12 +118,15 @@ def _fitted(
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
     """Progress that knows where the optimizer will stop, for its estimate of the time left."""
+    from ..spec.risks import AdaboostSettings
     from ..spec.settings import OnlineSettings, PerceptronSettings, StoppingSettings
     from ..spec.values import stage_settings
 
     settings = stage_settings(spec, stage)
     if isinstance(settings.criterion, PerceptronSettings):
         progress.aim(NO_TOLERANCE, settings.criterion.epochs)
+    elif isinstance(settings.criterion, AdaboostSettings):
+        progress.aim(NO_TOLERANCE, settings.criterion.rounds)
     elif isinstance(settings.optimizer, OnlineSettings):
         progress.aim(NO_TOLERANCE, settings.optimizer.epochs)
     elif isinstance(settings.optimizer, StoppingSettings):

@@ -57,7 +57,7 @@ class Boosting(Risk):
     @property
     def mass(self) -> Floats:
         """Of each weight the risk of the sequences in which its feature fires, at the last evaluation, [W]."""
-        fires = np.repeat(self._risk, np.diff(self._firing.off))
+        fires = self._risk[self._firing.sequence]
         by_column = np.bincount(self._firing.column, fires, self._firing.num_columns)
         return by_column[self._column_of].astype(np.float64, copy=False)
 

@@ -33,7 +33,7 @@ __all__ = ["Exponential", "WrongSums", "build_exponential", "finite", "needs_exa
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-LARGEST = 700.0  # of logarithms
+LARGEST = 80.0  # log R; the pairs of points that L-BFGS remembers are single precision
 NEAR = 0.01  # log Z − g*, below which ten and more digits of the difference would be lost
 
 
@@ -151,14 +151,16 @@ class WrongSums:
         if logs[worst] + np.log(len(logs)) > LARGEST:
             message = (
                 f"the exponential risk of sentence {worst + 1} is e^{logs[worst]:.0f} with `weight = {written}`, "
-                "which is more than a number holds"
+                "more than training can begin with"
             )
-            remedy = "write `weight = uniform`, or a smaller `weight`"
+            remedy = "write a smaller `weight`, or `weight = uniform`; or let it come `after` a stage of `likelihood`"
             raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
 
 
 class Exponential(Risk):
     """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
+
+    is_steep = True
 
     def __init__(self, given: Supervision, settings: TrainSettings, inference: Inference):
         own = settings.criterion

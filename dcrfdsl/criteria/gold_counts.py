@@ -7,6 +7,7 @@ What a criterion that weighs sequences differently needs of the gold labels; sum
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class SequenceCounts:
     count: Floats
     num_columns: int
 
-    @property
+    @cached_property
     def sequence(self) -> Ints:
         """The sequence of each count, [n]."""
         return np.repeat(np.arange(len(self.off) - 1), np.diff(self.off))
@@ -42,7 +43,7 @@ class SequenceCounts:
 
     def total(self, share: Floats) -> Floats:
         """Σ_s share[s] count_s, [columns]."""
-        return _sums(self.column, self.count * np.repeat(share, np.diff(self.off)), self.num_columns)
+        return _sums(self.column, self.count * share[self.sequence], self.num_columns)
 
     @classmethod
     def summed(cls, sequence: Ints, column: Ints, count: Floats, size: tuple[int, int]) -> SequenceCounts:

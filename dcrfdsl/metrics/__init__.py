@@ -10,6 +10,7 @@ from .evaluation import (
     default_metrics,
     encode_gold,
     evaluate_predictions,
+    goodness,
     measure,
     unseen_values,
 )
@@ -17,6 +18,6 @@ from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, segment_counts,
 
 __all__ = [
     "AMBIGUOUS", "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion",
-    "default_metrics", "encode_gold", "evaluate_predictions", "has_segments", "measure", "segment_counts",
+    "default_metrics", "encode_gold", "evaluate_predictions", "goodness", "has_segments", "measure", "segment_counts",
     "segments_by_type", "unseen_values",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ from .segments import AMBIGUOUS, MISSING, UNSEEN, ratio, segment_counts
 
 __all__ = [
     "METRICS", "Evaluation", "Gold", "Metric", "Values", "confusion", "default_metrics", "encode_gold",
-    "evaluate_predictions", "measure", "unseen_values",
+    "evaluate_predictions", "goodness", "measure", "unseen_values",
 ]  # fmt: skip
 
 Values: TypeAlias = dict[str, float | int]  # by the names of the `--json` contract
@@ -41,8 +41,8 @@ class Evaluation:
 
     `states[y]` are the texts of y's codes, of which the model knows the first `known[y]` (all, if y is not a key).
     `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
-    `oov(column)` [N] tells which tokens have a value that training did not show. It and `log_likelihood` (nats) are
-    called only if a metric asks.
+    `oov(column)` [N] tells which tokens have a value that training did not show. It, `log_likelihood` (nats) and
+    `rank_risk` (with the number of sentences of which it is a lower bound) are called only if a metric asks.
     """
 
     gold: Mapping[str, Codes]
@@ -52,6 +52,7 @@ class Evaluation:
     known: Mapping[str, int] = field(default_factory=dict)
     oov: Callable[[str], Mask] | None = None
     log_likelihood: Callable[[], float] | None = None
+    rank_risk: Callable[[], tuple[float, int]] | None = None
     sets: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
 
     @property
@@ -109,6 +110,11 @@ def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
     return values
 
 
+def goodness(name: str, value: float) -> float:
+    """A value of `measure` so that more is better: what training and tuning compare."""
+    return 1.0 - value if name in METRICS and METRICS[name].is_risk else value
+
+
 def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]:
     """What is measured where the template does not say, by the model's states of each scored label."""
     calls = [_call("segments" if has_segments(texts) else "accuracy", label) for label, texts in states.items()]
@@ -123,6 +129,7 @@ def evaluate_predictions(
     *,
     known_values: Callable[[str], Collection[str]] | None = None,
     log_likelihood: Callable[[], float] | None = None,
+    rank_risk: Callable[[], tuple[float, int]] | None = None,
 ) -> Values:
     """`measure` on the gold labels of `corpus` by the metrics of `spec`, and what a reader of them has to know.
 
@@ -154,6 +161,7 @@ def evaluate_predictions(
         known={name: len(states[name]) for name in golds},
         oov=oov,
         log_likelihood=log_likelihood,
+        rank_risk=rank_risk,
         sets={name: gold.sets for name, gold in golds.items()},
     )
     values = measure(evaluation, spec.evaluate)
@@ -287,12 +295,36 @@ def _log_likelihood(evaluation: Evaluation) -> Values:
     return {"log_likelihood": evaluation.log_likelihood()}
 
 
+def _zero_one_risk(evaluation: Evaluation) -> Values:
+    """Sentences with a wrong label, among those with a scored position (Altun 2003 eq. 5)."""
+    off = evaluation.sentence_off
+    scored = np.logical_or.reduce([evaluation.scored(label) for label in evaluation.gold])
+    wrong = np.logical_or.reduce([evaluation.scored(y) & ~evaluation.right(y) for y in evaluation.gold])
+    return {"zero_one_risk": _share(_any_by_sentence(wrong, off), _any_by_sentence(scored, off))}
+
+
+def _hamming_risk(evaluation: Evaluation) -> Values:
+    """Wrong labels, among all that are scored, of all label variables (eq. 7)."""
+    scored = np.concatenate([evaluation.scored(label) for label in evaluation.gold])
+    right = np.concatenate([evaluation.right(label) for label in evaluation.gold])
+    return {"hamming_risk": _share(~right, scored)}
+
+
+def _rank_risk(evaluation: Evaluation) -> Values:
+    """See `ranks`; with it, if there are any, the number of sentences of which only a lower bound is known."""
+    if evaluation.rank_risk is None:
+        raise _metric_error("`rank_risk` needs the model's scores, and only labels are given", None)
+    value, at_least = evaluation.rank_risk()
+    return {"rank_risk": value} | ({"at_least(rank_risk)": at_least} if at_least else {})
+
+
 @dataclass(frozen=True)
 class Metric:
-    """`takes` are the arguments of the call, a label first."""
+    """`takes` are the arguments of the call, a label first.   is_risk: whether less is better, in 0–1."""
 
     takes: tuple[str, ...]
     compute: Callable[..., Values]
+    is_risk: bool = False
 
 
 METRICS: Table[Metric] = Table(
@@ -304,6 +336,9 @@ METRICS: Table[Metric] = Table(
         "segments": Metric(("label",), _segments),
         "oov_accuracy": Metric(("label", "column"), _oov_accuracy),
         "log_likelihood": Metric((), _log_likelihood),
+        "zero_one_risk": Metric((), _zero_one_risk, is_risk=True),
+        "hamming_risk": Metric((), _hamming_risk, is_risk=True),
+        "rank_risk": Metric((), _rank_risk, is_risk=True),
     },
     {
         "f1": "segments",

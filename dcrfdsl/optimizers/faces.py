@@ -29,7 +29,7 @@ def all_products(dual: Dual) -> Floats | None:
 
 
 def climb_face(dual: Dual, most: int, products: Floats | None) -> bool:
-    """At most `most` iterations from the multipliers at hand; whether they were changed. products: of `all_products`."""
+    """At most `most` iterations from the multipliers at hand; whether they were changed. products: `all_products`."""
     own, cuts = dual.objective, dual.cuts
 
     def free(slope: Floats) -> Floats:

@@ -15,7 +15,7 @@ from .voters import Voters
 __all__ = [
     "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountedObjective", "Iteration",
     "MarginObjective", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling", "ScalingObjective",
-    "SeparableObjective", "Watch",
+    "SeparableObjective", "SteepObjective", "Watch",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -94,6 +94,13 @@ class SeparableObjective(Objective, Protocol):
 
     @property
     def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
+
+
+@runtime_checkable
+class SteepObjective(Objective, Protocol):
+    """An objective that falls by orders of magnitude, so that its gradient at the start does not say what is small."""
+
+    is_steep: bool
 
 
 @runtime_checkable

@@ -164,7 +164,7 @@ class Hmsvm:
     # what every criterion has ---------------------------------------------------------------------------------------
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """The primal at `weights` [W], and a subgradient. Weights of a clique with a kernel are its dual coefficients."""
+        """The primal at `weights` [W], and a subgradient. A clique with a kernel has dual coefficients as weights."""
         scores, pull = self.metric_times(weights), weights.copy()
         value = 0.5 * float(weights @ scores)
         for first, last in self.runs:

@@ -311,6 +311,14 @@ _MEANING: dict[str, tuple[str, str]] = {
         "The criterion looks at one labelling that is known, and some label has no known value.",
         "Train by a criterion that the message names, which sums over the values that it may have.",
     ),
+    "risk-overflow": (
+        "The exponential risk of a long sentence is the number of its wrong labellings, times its weight: too large.",
+        "Write `weight = uniform` or a smaller `weight`, or train `after` a stage of `likelihood`.",
+    ),
+    "no-such-round": (
+        "A model can be cut at a round of its last stage if that was `adaboost` with `update = sequential`.",
+        "`dcrfdsl show MODEL --path` lists the rounds.",
+    ),
     "cannot-train": (
         "The optimizer needs something that the criterion does not give: the gradient of single sequences, or counts.",
         "Take one that the message names; `optimizer = auto` is one that fits.",

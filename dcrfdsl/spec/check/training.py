@@ -32,10 +32,14 @@ METRICS: Table[tuple[str, ...]] = Table(
         "segments": ("label",),
         "oov_accuracy": ("label", COLUMN),
         "log_likelihood": (),
+        "zero_one_risk": (),
+        "hamming_risk": (),
+        "rank_risk": (),
     },
     {"f1": "segments", "conlleval": "segments", "chunks": "segments", "acc": "accuracy", "ll": "log_likelihood"},
 )
 _SEGMENT_MARKS = "BIES"
+_WITH_SCORES = ("log_likelihood", "rank_risk")
 
 
 def stage_names(context: Context) -> Iterator[Diagnostic]:
@@ -105,7 +109,7 @@ def _lists(clique: CliqueSpec, group: str) -> bool:
 
 
 def log_z(context: Context) -> Iterator[Diagnostic]:
-    """Training and `log_likelihood` need log Z, which sampling does not give."""
+    """Training and some metrics need log Z, which sampling does not give."""
     spec = context.spec
     for n in running_stages(context):
         found: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
@@ -118,8 +122,8 @@ def log_z(context: Context) -> Iterator[Diagnostic]:
             context, *found, "so nothing can be trained by it", "write `infer = trp` in the stage"
         )
     for n, call in enumerate(spec.evaluate):
-        if call.name == "log_likelihood":
-            why = "which `log_likelihood` needs"
+        if call.name in _WITH_SCORES:
+            why = f"which `{call.name}` needs"
             yield from _without_log_z(context, spec.infer.name, ("evaluate", n), why, "leave the metric out")
 
 

@@ -1,0 +1,38 @@
+"""What the tests of risks share: settings, and risks by going through every labelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mce_cases import scores_of
+from piece_twin import supervised
+from template_cases import Case
+
+from dcrfdsl.spec.settings import ExactSettings, NoPrior, TrainSettings
+
+__all__ = ["risks_of", "settings_of", "shares_at_start"]
+
+
+def settings_of(own: Any, **more: Any) -> TrainSettings:
+    return TrainSettings(**{"criterion": own, "prior": NoPrior(), "infer": ExactSettings(), **more})
+
+
+def shares_at_start(case: Case, weight: str | float) -> list[float]:
+    """D_i: of each wrong labelling of each sentence."""
+    every = scores_of(case, np.zeros(supervised(case)[0].parameters.num_weights))
+    wrong = [int(np.isfinite(scores).sum()) - 1 for scores, _ in every]
+    share = [(1.0 if weight == "uniform" else float(weight) ** scores.ndim) * (n > 0)
+             for (scores, _), n in zip(every, wrong, strict=True)]  # fmt: skip
+    return [own / max(n, 1) / sum(share) for own, n in zip(share, wrong, strict=True)]
+
+
+def risks_of(case: Case, weights: Any, shares: list[float]) -> tuple[float, float]:
+    """Rank risk and exponential risk by enumeration."""
+    rank = exponential = 0.0
+    for (scores, right), share in zip(scores_of(case, weights), shares, strict=True):
+        wrong = np.isfinite(scores)
+        wrong[right] = False
+        rank += share * int((scores[wrong] >= scores[right]).sum())
+        exponential += share * float(np.exp(scores[wrong] - scores[right]).sum())
+    return rank, exponential
