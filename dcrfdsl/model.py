@@ -193,7 +193,7 @@ class TrainedModel:
         given: EncodedLabels | None = None,
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
-        if isinstance(corpus, Corpus) and given is None and (cuts := self._parts(corpus)):
+        if isinstance(corpus, Corpus) and given is None and len(cuts := self._parts(corpus)) > 1:
             parts = [self.predict(corpus.slice(*cut), threads=threads, decode=decode) for cut in cuts]
             return _joined(parts, [first for first, _ in cuts])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
@@ -204,11 +204,11 @@ class TrainedModel:
 
     def _parts(self, corpus: Corpus) -> list[tuple[int, int]]:
         """The runs of sentences that are labelled one after another: where a kernel compares each position with many,
-        the features of all would not fit. None where they do.
+        the features of all would not fit.
         """
         size = sum(own.size for own in self.extractor.likenesses)
         if size * corpus.num_tokens <= MOST_COMPARED:
-            return []
+            return [(0, corpus.num_sentences)]
         off = corpus.sentence_off
         last = np.searchsorted(off, np.arange(0, corpus.num_tokens, max(1, MOST_COMPARED // size)), side="left")
         cuts = np.unique(np.concatenate([last, [corpus.num_sentences]]))

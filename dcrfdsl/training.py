@@ -25,6 +25,7 @@ from .given import no_labelling
 from .induction import Round, induce_round, require_known_labels
 from .inference import Workers
 from .model import TrainedModel
+from .notes import idle_patience, notes_on
 from .optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
 from .record import TrainingRecord
 from .spec.model import ModelSpec, plain
@@ -113,7 +114,7 @@ def fit(
             outcome,
             corpus,
             objective.words,
-            [*_notes(objective, outcome), *_idle_patience(settings, dev)],
+            [*notes_on(objective, outcome), *idle_patience(settings, dev)],
             trained.record,
             curve,
             rounds,
@@ -355,40 +356,3 @@ def _known_values(spec: ModelSpec, corpus: Corpus) -> dict[str, frozenset[str]]:
     """The training values of every column that an `oov_accuracy(label, column)` metric asks about."""
     columns = {plain(call.arguments[1].value) for call in spec.evaluate if call.name == "oov_accuracy"}
     return {str(name): frozenset(corpus.text_column(str(name)).values) for name in columns}
-
-
-def _idle_patience(settings: TrainSettings, dev: Corpus | None) -> Sequence[str]:
-    idle = settings.patience is not None and dev is None
-    return ["`patience` changes nothing without held-out data, which `--dev` gives"] if idle else []
-
-
-def _notes(objective: Criterion, outcome: Outcome) -> Sequence[str]:
-    """What a user should know about inference during training, said once with its numbers."""
-    status, notes = objective.total_status, []
-    method = objective.words
-    if objective.tightened is not None:
-        method, begun, ended = objective.tightened
-        notes.append(
-            f"the tolerance of `{method}` was tightened from {begun:g} to {ended:g} during training, "
-            "since the objective was not exact enough for the line search"
-        )
-    if outcome.stalled and status.approximate:
-        notes.append(
-            f"training ended where no better point could be found; `{method}` may have several fixed points here, and "
-            "its objective then jumps. Try `infer exact` if `check` says that it fits, or a prior with less variance"
-        )
-    if status.damped:
-        notes.append(
-            f"the messages of `{method}` oscillated on {status.damped:,} of {status.graphs:,} graphs over all "
-            "evaluations and were damped there; `damping = 0.5` does so from the start and may take less time"
-        )
-    if status.not_converged:
-        share = 100.0 * status.not_converged / status.graphs
-        notes.append(
-            f"`{method}` did not converge on {status.not_converged:,} of {status.graphs:,} graphs ({share:.2g} %) "
-            f"over all evaluations; the largest change left was {status.residual:.2g}. "
-            "Try `damping = 0.5`, more `max_iterations`, or `infer exact` if `check` says that it fits"
-        )
-    if status.redone:
-        notes.append(f"{status.redone:,} of {status.graphs:,} graphs were computed in log space (extreme potentials)")
-    return notes

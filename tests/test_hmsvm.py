@@ -15,6 +15,8 @@ from test_criteria import trained
 from training_cases import objective_of
 
 from dcrfdsl.criteria import Hmsvm
+from dcrfdsl.errors import DcrfError
+from dcrfdsl.model import TrainedModel
 from dcrfdsl.optimizers import OPTIMIZERS, Iteration, Outcome
 from dcrfdsl.spec.optimizers import BcfwSettings, WorkingSetSettings
 from dcrfdsl.training import fit
@@ -218,3 +220,179 @@ def test_training_is_the_same_for_any_number_of_threads(threads: int, optimizer:
         for number in (1, threads)
     ]
     np.testing.assert_array_equal(*found)
+
+
+# observation kernels ----------------------------------------------------------------------------------------------
+
+NUMBERS = """
+data conll(a:float, b:float, y)
+label y
+clique y as seen with states = all: bias, {features}
+clique y[-1], y
+infer exact
+train hmsvm: C = 20, loss = hamming, tolerance = 1e-7{kernel}
+"""
+GENERATOR = np.random.default_rng(5)
+POINTS = [
+    [(f"{a:.3f}", f"{b:.3f}", "P" if a * b + 0.1 * c > 0 else "Q") for a, b, c in GENERATOR.normal(size=(n, 3))]
+    for n in (1, 2, 3, 1, 2, 1, 3, 2, 1, 1)
+]
+
+
+def model_with(features: str, kernel: str, sentences: Any = POINTS) -> Any:
+    case = Case(NUMBERS.format(features=features, kernel=kernel), sentences, None)
+    return fit(case.resolved(), case.corpus(), threads=1)
+
+
+def same_answers(one: Any, other: Any) -> None:
+    """Equal objectives, and equal probabilities of all labels of the training data."""
+    case = Case(NUMBERS.format(features="a, b", kernel=""), POINTS, None)
+    assert one.record.objective == pytest.approx(other.record.objective, rel=1e-6)
+    left, right = (model.marginals(case.corpus())[0]["y"] for model in (one, other))
+    np.testing.assert_allclose(left, right, atol=1e-3)
+
+
+def test_a_linear_kernel_equals_the_explicit_model() -> None:
+    same_answers(model_with("a, b", ", kernel.seen = linear"), model_with("a, b", ""))
+
+
+def test_frank_wolfe_with_a_kernel_closes_in_on_the_same_optimum() -> None:
+    found = model_with("a, b", ", kernel.seen = linear, optimizer = bcfw(max_iterations = 2000)").record
+    best = model_with("a, b", "").record.objective
+    assert found.gap is not None
+    assert found.objective - found.gap <= best <= found.objective
+    assert found.objective == pytest.approx(best, rel=0.02)
+
+
+def test_a_square_of_products_equals_the_model_of_all_products() -> None:
+    """(x·x')² is the product of a², b², and ab twice: as √2 ab."""
+    squares = [
+        [(f"{a}", f"{b}", y) for a, b, y in ((float(row[0]), float(row[1]), row[2]) for row in sentence)]
+        for sentence in POINTS
+    ]
+    explicit = NUMBERS.replace("data conll(a:float, b:float, y)", "data conll(a:float, b:float, c:float, y)")
+    text = explicit.format(features="a, b, c", kernel="")
+    rows = [
+        [(f"{float(a) ** 2!r}", f"{float(b) ** 2!r}", f"{2**0.5 * float(a) * float(b)!r}", y) for a, b, y in sentence]
+        for sentence in squares
+    ]
+    case = Case(text, rows, None)
+    expected = fit(case.resolved(), case.corpus(), threads=1)
+    found = model_with("a, b", ", kernel.seen = poly(degree = 2, constant = 0)", squares)
+    assert found.record.objective < 0.8 * 20 * sum(map(len, POINTS))
+    assert found.record.objective == pytest.approx(expected.record.objective, rel=1e-6)
+    assert found.predict(Case(NUMBERS.format(features="a, b", kernel=""), squares, None).corpus()).texts("y") == (
+        expected.predict(case.corpus()).texts("y")
+    )
+
+
+def test_a_narrow_kernel_learns_what_no_linear_model_can() -> None:
+    """The label is the sign of a product: no half-plane holds one class."""
+    case = Case(NUMBERS.format(features="a, b", kernel=""), POINTS, None)
+    gold = [row[-1] for sentence in POINTS for row in sentence]
+
+    def errors(model: Any) -> int:
+        return sum(a != b for a, b in zip(model.predict(case.corpus()).texts("y"), gold, strict=True))
+
+    linear, narrow = (
+        model_with("a, b", ""),
+        model_with("a, b", ", C = 100, kernel.seen = rbf(gamma = 2)".replace(", C = 100", "")),
+    )
+    assert errors(narrow) == 0 < errors(linear)
+
+
+def test_a_model_with_a_kernel_goes_to_a_file_and_back(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_with("a, b", ", kernel.seen = rbf(gamma = 1)")
+    corpus = Case(NUMBERS.format(features="a, b", kernel=""), POINTS, None).corpus()
+    model.save(tmp_path / "m.model")
+    again = TrainedModel.load(tmp_path / "m.model")
+    np.testing.assert_array_equal(again.marginals(corpus)[0]["y"], model.marginals(corpus)[0]["y"])
+    whole = again.predict(corpus)
+    monkeypatch.setattr("dcrfdsl.model.MOST_COMPARED", 40)  # a few positions at a time
+    parts = again.predict(corpus)
+    np.testing.assert_array_equal(parts.codes["y"], whole.codes["y"])
+    np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12)
+    names = {text for _, text, _, _ in again.show_weights()}
+    assert "rbf(support 1)" in names and "bias" in names
+
+
+def test_only_positions_that_support_are_kept() -> None:
+    """Of two clusters far apart only their facing sides matter."""
+    rows = [[(f"{x}", "0", "P" if x < 0 else "Q")] for x in (-4, -3, -2, -1, 1, 2, 3, 4)]
+    model = model_with("a, b", ", kernel.seen = linear", rows)
+    assert 0 < model.extractor.likenesses[0].size < len(rows)
+
+
+def test_a_kernel_of_too_many_positions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dcrfdsl.supports.MOST_BYTES", 8 * 16**2)
+    with pytest.raises(DcrfError, match=r"compares all pairs of 17 positions") as refused:
+        model_with("a, b", ", kernel.seen = linear")
+    assert refused.value.diagnostics[0].slug == "too-many-positions"
+
+
+# what is hidden, and loops ----------------------------------------------------------------------------------------
+
+
+def test_labels_that_are_not_known_are_completed_by_the_best_ones() -> None:
+    """At the optimum the completed labels are the best ones given what is known."""
+    text = 'data conll(word, y)\nlabel y in {P, Q} with missing = "?"\nclique y: bias, word\nclique y[-1], y\n'
+    rows = [[("a", "P"), ("b", "?"), ("a", "P")], [("b", "Q"), ("b", "Q")], [("a", "?"), ("b", "Q")], [("a", "P")]]
+    case = Case(text + "infer exact\ntrain hmsvm: C = 10\n", rows, None)
+    model = fit(case.resolved(), case.corpus(), threads=1)
+    assert model.record.converged
+    found = model.predict(case.corpus()).texts("y")
+    known = [row[1] for sentence in rows for row in sentence]
+    assert all(a == b for a, b in zip(found, known, strict=True) if b != "?")
+    assert found[1] == "Q" and found[5] == "P"
+
+
+def test_a_latent_variable_trains() -> None:
+    """`x` after `a` and `y` after `b`, one position on: two positions can only speak through the latent one."""
+    text = "data conll(word, y)\nlabel y in {P, Q}\nlatent z in 2\n"
+    text += "clique y, z\nclique z: word, word[-1]\nclique z[-1], z\n"
+    rows = [[("a", "P"), ("m", "Q")], [("b", "Q"), ("m", "P")], [("a", "P"), ("m", "Q")], [("b", "Q")]]
+    case = Case(text + "infer exact\ntrain hmsvm: C = 10, seed = 3\n", rows, None)
+    model = fit(case.resolved(), case.corpus(), threads=1)
+    assert model.record.converged and np.isfinite(model.record.objective)
+    assert model.record.objective <= 10 * len(rows)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "hamming"])
+def test_on_loops_messages_find_labellings_and_say_what_that_is_worth(loss: str) -> None:
+    case = CASES["factorial"]
+    optimizer = "working_set(max_iterations = 200)"
+    text = f"{case.text}\ninfer trp(tolerance = 1e-6)\ntrain hmsvm: C = {C}, loss = {loss}, optimizer = {optimizer}\n"
+    model = fit(Case(text, case.sentences, None).resolved(), case.corpus(), threads=1)
+    exact = solve(hmsvm(case, "infer=exact", f"loss={loss}"), WorkingSetSettings())
+    assert model.record.objective == pytest.approx(exact.objective, rel=0.02)
+    assert any("may miss the labelling" in note for note in model.record.notes)
+
+
+def test_more_violations_than_are_listed_are_said() -> None:
+    case = CASES["chain"]
+    text = f"{case.text}\ninfer exact\ntrain hmsvm: slack = labelling, most = 2\n"
+    model = fit(Case(text, case.sentences, None).resolved(), case.corpus(), threads=1)
+    assert any("more labellings may violate" in note for note in model.record.notes)
+
+
+# propositions of Altun & Hofmann 2003 -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", ["chain", "factorial", "second order", "skip chain"])
+def test_slacks_bound_the_zero_one_and_the_rank_risk(name: str, seed: int) -> None:
+    """Propositions 3 and 4 (the latter without its 1/n): Σ ξ_i ≥ wrong sentences; Σ w Σ_y ξ_iy ≥ Σ w · rank."""
+    case = CASES[name]
+    size = trained(case)[0].num_weights
+    weights = np.random.default_rng(seed).normal(0.0, 2.0, size)
+    half = 0.5 * float(weights @ weights)
+    one = hmsvm(case, "infer=exact")
+    each = hmsvm(case, "infer=exact", "slack=labelling", "most=100000", "weight=0.5")
+    wrong = ranked = 0.0
+    for gold, every in labellings_of(case, weights):
+        right = next(score for labels, score in every if labels == gold)
+        above = sum(score >= right for labels, score in every if labels != gold)
+        wrong += above > 0
+        ranked += 0.5 ** sum(map(len, gold.values())) * above
+    assert (one.value_and_gradient(weights)[0] - half) / C >= wrong - 1e-9
+    assert (each.value_and_gradient(weights)[0] - half) / C >= ranked - 1e-9

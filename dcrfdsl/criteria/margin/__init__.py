@@ -71,6 +71,7 @@ class Hmsvm:
         self._gold = given.gold.codes.T.ravel()
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._found = np.zeros_like(known)
+        self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
         self._total = np.zeros(self.num_weights)
         self._is_listed = np.zeros(self.num_weights, np.bool_)
         count = self._data.num_sequences
@@ -111,7 +112,24 @@ class Hmsvm:
             more = self._cuts(first, last, found[rank], count > rank)
             is_violated = more.loss > margins_of(more, scores, np.zeros(len(more.loss)))
             cuts = join_cuts(cuts, np.ones(len(cuts.loss), np.bool_), more, is_violated)
+        self._is_full[first:last] = np.diff(cuts.block_off) >= self._search.most - 1
         return cuts
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know about the optimum that was found."""
+        found = []
+        if self._search.approximate:
+            found.append(
+                f"`{self.words}` may miss the labelling that violates its margin most, so the gap is that to the worst "
+                "of those that it found"
+            )
+        if self._is_full.any():
+            found.append(
+                f"in {np.count_nonzero(self._is_full):,} of {len(self._is_full):,} sentences more labellings may "
+                "violate their margin than `most` lists, and the objective counts those that are listed"
+            )
+        return tuple(found)
 
     def _cuts(self, first: int, last: int, found: Codes, chosen: NDArray[np.bool_]) -> Cuts:
         """The cuts by a labelling each of some sequences, `chosen` [last - first] and wrong."""

@@ -319,6 +319,15 @@ _MEANING: dict[str, tuple[str, str]] = {
         "A model can be cut at a round of its last stage if that was `adaboost` with `update = sequential`.",
         "`dcrfdsl show MODEL --path` lists the rounds.",
     ),
+    "cannot-compare": (
+        "An observation kernel compares two positions by the features of one clique, which lies on one label there; "
+        "what is learned belongs to positions of the training data.",
+        "Write `kernel.NAME = rbf(gamma = 0.1)` for one clique `clique label as NAME: features`, in a stage by itself.",
+    ),
+    "too-many-positions": (
+        "A kernel compares all pairs of positions of the training data, and those do not fit.",
+        "Train on fewer sentences, or without `kernel.…`: `hmsvm` by itself takes any number.",
+    ),
     "cannot-train": (
         "The optimizer needs something that the criterion does not give: the gradient of single sequences, or counts.",
         "Take one that the message names; `optimizer = auto` is one that fits.",

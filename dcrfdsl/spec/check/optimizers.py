@@ -104,7 +104,7 @@ def priors(context: Context) -> Iterator[Diagnostic]:
         if stage.criterion in WITHOUT_PENALTY:
             written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
             for key in written:
-                message = f"`{stage.criterion}` has no penalty, so `{'.'.join(key)}` changes nothing"
+                message = f"`{stage.criterion}` takes no prior, so `{'.'.join(key)}` changes nothing"
                 at = stage.place(*key)
                 yield context.complaint("idle-setting", message, at, "no effect", help="remove it", severity="warning")
             continue
