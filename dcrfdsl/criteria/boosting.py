@@ -2,9 +2,9 @@
 
     R(λ) = Σ_i D_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)),      D_i = w_i / Σ_j w_j (|Y_j| − 1)
 
-which is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's D_i
-is this one with w_i = w(T_i) / (|Y_i| − 1); without the division long sequences, which can be wrong in more ways, count
-for more. Not here: the rounds (`optimizers.boosting`).
+which is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's
+D_i is this one with w_i = w(T_i) / (|Y_i| − 1); without the division long sequences, which can be wrong in more ways,
+count for more. Not here: the rounds (`optimizers.boosting`).
 """
 
 from __future__ import annotations
