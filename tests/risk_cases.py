@@ -22,9 +22,10 @@ def shares_at_start(case: Case, weight: str | float) -> list[float]:
     """D_i: of each wrong labelling of each sentence."""
     every = scores_of(case, np.zeros(supervised(case)[0].parameters.num_weights))
     wrong = [int(np.isfinite(scores).sum()) - 1 for scores, _ in every]
-    share = [(1.0 if weight == "uniform" else float(weight) ** scores.ndim) * (n > 0)
-             for (scores, _), n in zip(every, wrong, strict=True)]  # fmt: skip
-    return [own / max(n, 1) / sum(share) for own, n in zip(share, wrong, strict=True)]
+    own = [1.0 / max(n, 1) if weight == "uniform" else float(weight) ** scores.ndim
+           for (scores, _), n in zip(every, wrong, strict=True)]  # fmt: skip
+    total = sum(w * n for w, n in zip(own, wrong, strict=True))
+    return [w / total for w in own]
 
 
 def risks_of(case: Case, weights: Any, shares: list[float]) -> tuple[float, float]:

@@ -1,9 +1,10 @@
 """The risk that label sequence AdaBoost lowers, and what its rounds need to know of the features (Altun 2003 §6).
 
-    R(λ) = Σ_i D_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)),      D_i = w_i / ((|Y_i| − 1) Σ_j w_j)
+    R(λ) = Σ_i D_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)),      D_i = w_i / Σ_j w_j (|Y_j| − 1)
 
-which is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). Not here: the
-rounds (`optimizers.boosting`).
+which is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's
+D_i is this one with w_i = w(T_i) / (|Y_i| − 1); without the division long sequences, which can be wrong in more ways,
+count for more. Not here: the rounds (`optimizers.boosting`).
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Boosting(Risk):
         self._wrong, self._weight = WrongSums(given, inference), own.weight
         labels = given.graph.num_labels * np.diff(given.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
-        weight = np.where(np.isneginf(wrong), -np.inf, 0.0 if own.weight == "uniform" else labels * np.log(own.weight))
-        total = np.logaddexp.reduce(weight, initial=-np.inf)
-        self.log_weight = finite(weight) - finite(wrong) - (total if np.isfinite(total) else 0.0)
+        weight = -finite(wrong) if own.weight == "uniform" else labels * np.log(own.weight)
+        total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
+        self.log_weight = weight - (total if np.isfinite(total) else 0.0)
         firing = firing_of(given)
         self.bounds = firing.bounds(self._wrong.gold)
         self._firing, self._column_of = firing.above, firing.column_of

@@ -39,8 +39,8 @@ class AdaboostSettings(MethodSettings):
 
     rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
     feature that speaks for one side alone, for which no step would be long enough.   update: the best feature, or
-    `parallel` all of them, each by a small step.   weight: what sequences count for at the start; `uniform`, all alike,
-    or π as in `exponential`.
+    `parallel` all of them, each by a small step.   weight: as in `exponential`, of a risk that is 1 at the start:
+    `uniform` gives each sequence the same share, 1 each wrong labelling, and so most of it to the longest sequences.
     """
 
     method = "adaboost"
