@@ -115,10 +115,11 @@ class TrainingProgress:
         self.steps: list[Iteration] = []
         self.tolerance = 1e-5
         self.max_iterations = 1000
+        self.measure = "gradient"  # what `Iteration.gradient_norm` is
 
-    def aim(self, tolerance: float, max_iterations: int) -> TrainingProgress:
+    def aim(self, tolerance: float, max_iterations: int, measure: str = "gradient") -> TrainingProgress:
         """Tells what training stops at, for the estimate of the time left."""
-        self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.tolerance, self.max_iterations, self.measure = tolerance, max_iterations, measure
         return self
 
     def __call__(self, step: Iteration) -> None:
@@ -167,7 +168,7 @@ class PlainProgress(TrainingProgress):
         begun = f"start {step.start}, " if step.start else ""
         parts = [
             f"{begun}iteration {step.iteration}: objective {step.objective:.4f}",
-            f"gradient {step.gradient_norm:.3g}",
+            f"{self.measure} {step.gradient_norm:.3g}",
             "" if step.dev is None else f"dev {_score(step.dev)}",
             duration(step.seconds),
             self.estimate(),
@@ -204,7 +205,7 @@ class LiveProgress(TrainingProgress):
 
     def _picture(self) -> RenderableType:
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for heading in ("iteration", "objective", "‖gradient‖", "dev", "time"):
+        for heading in ("iteration", "objective", self.measure, "dev", "time"):
             table.add_column(heading, justify="right")
         for step in self.steps[-self._ROWS :]:
             dev = "" if step.dev is None else _score(step.dev)

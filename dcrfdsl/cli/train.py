@@ -118,6 +118,8 @@ def _fitted(
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
     """Progress that knows where the optimizer will stop, for its estimate of the time left."""
+    from ..spec.margins import HmsvmSettings
+    from ..spec.optimizers import DualSettings
     from ..spec.risks import AdaboostSettings
     from ..spec.settings import OnlineSettings, PerceptronSettings, StoppingSettings
     from ..spec.values import stage_settings
@@ -127,6 +129,9 @@ def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> Tr
         progress.aim(NO_TOLERANCE, settings.criterion.epochs)
     elif isinstance(settings.criterion, AdaboostSettings):
         progress.aim(NO_TOLERANCE, settings.criterion.rounds)
+    elif isinstance(settings.criterion, HmsvmSettings):
+        assert isinstance(settings.optimizer, DualSettings | StoppingSettings)
+        progress.aim(settings.criterion.tolerance, settings.optimizer.max_iterations, "gap")
     elif isinstance(settings.optimizer, OnlineSettings):
         progress.aim(NO_TOLERANCE, settings.optimizer.epochs)
     elif isinstance(settings.optimizer, StoppingSettings):

@@ -3,7 +3,7 @@
     d = ½ [F(known) − F(found)],    of Altun & Hofmann (2003) eq. 11: λ·d is the margin between the two
 
 Only factors whose assignment differs are looked at. Not here: which labelling is found, what the vectors are for
-(`duals`).
+(`cuts`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.duals import Cuts, frank_wolfe, join_cuts, no_cuts, violated_most
+from ..kernels.cuts import Cuts, join_cuts, no_cuts
+from ..kernels.duals import frank_wolfe, violated_most
 from ..spec.optimizers import BcfwSettings
 from .dual import Dual, Measured, run_passes
 from .objective import MarginObjective, Objective, Outcome, Watch

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.duals import Cuts, combine_cuts, gaps_of, is_repeated, join_cuts, no_cuts
+from ..kernels.cuts import Cuts, combine_cuts, is_repeated, join_cuts, no_cuts
+from ..kernels.duals import gaps_of
 from .objective import Iteration, MarginObjective, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.cuts import margins_of, products_of
 from ..kernels.descent import dot
-from ..kernels.duals import bounded, free_part, margins_of, products_of
+from ..kernels.duals import bounded, free_part
 from .dual import Dual
 
 __all__ = ["all_products", "climb_face"]

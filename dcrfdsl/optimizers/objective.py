@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.duals import Cuts, Metric
+from ..kernels.cuts import Cuts, Metric
 from .voters import Voters
 
 __all__ = [

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.duals import Cuts, ascend, join_cuts, no_cuts
+from ..kernels.cuts import Cuts, join_cuts, no_cuts
+from ..kernels.duals import ascend
 from ..spec.optimizers import WorkingSetSettings
 from .dual import Dual, Measured, run_passes
 from .faces import all_products, climb_face

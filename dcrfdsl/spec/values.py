@@ -26,14 +26,9 @@ from .settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, Method
 from .spans import Path, SpanTable
 
 __all__ = [
-    "DEFAULT_STAGE",
-    "decoding",
-    "inference_settings",
-    "optimizer_settings",
-    "prior_settings",
-    "stage_chain",
+    "DEFAULT_STAGE", "decoding", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
     "stage_settings",
-]
+]  # fmt: skip
 
 DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
 
@@ -164,7 +159,7 @@ class _Reader:
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)
-        given = self._given(call, path, positional=criterion is None or not criterion.runs or bool(criterion.names))
+        given = self._given(call, path, positional=criterion is None or bool(criterion.names))
         found: dict[str, Any] = {}
         for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
             item = given.pop(key)
@@ -174,9 +169,8 @@ class _Reader:
             found["clique_kernels"] = self._by_clique("kernel", KERNELS, given)
         plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
         if criterion is not None:
-            own = given if criterion.runs else {}
             names = {criterion.names: self._names(call, path)} if criterion.names else {}
-            found["criterion"] = self._fill(criterion, call.name, own, path, CRITERIA, more=_STAGE_KEYS, found=names)
+            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, more=_STAGE_KEYS, found=names)
         usable = {name: value for name, value in found.items() if value is not None}
         usable.setdefault("criterion", MethodSettings())  # only after a complaint: then nothing is returned
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)

@@ -16,17 +16,8 @@ from numpy.typing import NDArray
 
 from ...errors import DcrfError, Diagnostic
 from ...inference import Expectations, RunStatus
-from ...kernels.duals import (
-    Cuts,
-    Metric,
-    combine_cuts,
-    gaps_of,
-    join_cuts,
-    margins_of,
-    measure_cuts,
-    no_cuts,
-    violated_most,
-)
+from ...kernels.cuts import Cuts, Metric, combine_cuts, join_cuts, margins_of, measure_cuts, no_cuts
+from ...kernels.duals import gaps_of, violated_most
 from ...kernels.margins import bias_of_cells, list_differences
 from ...spec.margins import HammingLoss, HmsvmSettings
 from ...spec.settings import AutoSettings, ExactSettings, TrainSettings
