@@ -3,8 +3,8 @@
     max_α Σ_n α_n ℓ_n − ½ ‖w‖²,    w = Σ_n α_n d_n,    α_n ≥ 0,    Σ_{n in block i} α_n ≤ U_i   or   α_n ≤ U_i
 
 What is left of U_i belongs to a cut that says nothing (d = 0, ℓ = 0). Steps are exact: between the cut that gains most
-and the one that gains least of a block (pairs), or towards the cut that is violated most (Frank–Wolfe). Sources: Altun &
-Hofmann 2003, Algorithm 1; Lacoste-Julien et al. 2013. Not here: products and norms (`cuts`).
+and the one that gains least of a block (pairs), or towards the cut that is violated most (Frank–Wolfe). Sources: Altun
+& Hofmann 2003, Algorithm 1; Lacoste-Julien et al. 2013. Not here: products and norms (`cuts`).
 """
 
 from __future__ import annotations
