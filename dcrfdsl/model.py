@@ -1,17 +1,14 @@
 """A trained model: tags, scores, explains itself, and goes to a file and back.
 
 The file holds everything that tagging needs (canonical template, states, alphabets, lexicons, weights) and the record
-of the training. Not here: training (`training`), the container (`model_file`), measures (`metrics`).
+of the training. Not here: training (`training`), the container (`model_file`), measures (`metrics`), what the methods
+that look inside or change a model work out (`inside`, `calibration`, `rounds`).
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .answers import Answers, Engine, Labelled
+from .calibration import calibration_of
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels, encode_labels, stranger_tokens
 from .errors import data_error
 from .features.extract import FeatureExtractor
 from .features.registered import RegisteredFeature
 from .features.strings import pack_strings, unpack_strings
-from .graph import ModelGraph, Parameters, assignment_states
+from .graph import ModelGraph, Parameters
 from .inference import RunStatus, Workers
 from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
+from .inside import NamedWeights
 from .metrics import evaluate_predictions, goodness
 from .model_file import read_model, write_model
-from .optimizers import BoostingRound, Voters, best_temperature
+from .optimizers import BoostingRound, Voters
+from .prediction import Prediction, joined_predictions, runs_that_fit
 from .ranks import RankRisk, rank_risk_of
-from .record import Calibration, TrainingRecord
+from .record import TrainingRecord
+from .rounds import cut_at_round
 from .spec.model import ModelSpec
 from .spec.unparse import to_text
 from .spec.values import decoding, inference_settings, stage_settings
@@ -41,41 +42,6 @@ from .spec.values import decoding, inference_settings, stage_settings
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
 
 Floats = NDArray[np.float64]
-MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
-# What it says of held-out data where the best temperature is none.
-NO_TEMPERATURE = {
-    0.0: "its labels score no better than any others",
-    math.inf: "no labelling of any sentence scores above the gold one",
-}
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
-
-    scores [S]: Σ log φ of each sentence's labelling in nats, with latent variables log Σ_h exp Σ log φ (of a model with
-    a temperature τ, 1/τ log Σ_h exp τ Σ log φ); not-a-number where it was decoded pointwise or elected, or there is
-    none.
-    """
-
-    codes: Mapping[str, NDArray[np.int32]]
-    states: Mapping[str, tuple[str, ...]]
-    status: RunStatus
-    scores: Floats
-
-    def texts(self, label: str) -> list[str]:
-        """The label's states as texts, one a token."""
-        names = self.states[label]
-        return [names[code] for code in self.codes[label].tolist()]
-
-
-def _joined(parts: Sequence[Prediction], first: Sequence[int]) -> Prediction:
-    """The predictions of runs of sentences; `first` are the numbers of their first ones."""
-    status = RunStatus()
-    for part, start in zip(parts, first, strict=True):
-        status += replace(part.status, impossible=tuple(start + s for s in part.status.impossible))
-    codes = {label: np.concatenate([part.codes[label] for part in parts]) for label in parts[0].codes}
-    return Prediction(codes, parts[0].states, status, np.concatenate([part.scores for part in parts]))
 
 
 class TrainedModel:
@@ -142,39 +108,12 @@ class TrainedModel:
         """
         self._require_log_z("no probability")
         log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
-        found = best_temperature(lambda temperature: float(log_probabilities(temperature * self.weights).sum()))
-        before = log_probabilities(self.weights)
-        why = NO_TEMPERATURE.get(found) if len(before) else "the model can give its labels to no sentence"
-        if why is not None:
-            message = f"probabilities cannot be calibrated on `{corpus.file}`: {why}"
-            raise data_error("cannot-calibrate", message, help="calibrate on other data, or more of it")
-        after = log_probabilities(found * self.weights)
-        calibration = Calibration(found, float(before.sum()), float(after.sum()), len(after))
+        calibration = calibration_of(log_probabilities, self.weights, corpus.file)
         return self.with_weights(self.weights, replace(self.record, calibration=calibration), self.voters)
 
     def at_round(self, rounds: int) -> TrainedModel:
         """The model as boosting had it after so many rounds of its last stage. DcrfError where it has no such round."""
-        path = self.record.path
-        if not 0 <= rounds <= len(path):
-            found = f"{len(path)} rounds of boosting" if path else "no rounds of boosting"
-            raise data_error("no-such-round", f"the model has {found}, and round {rounds} was asked for")
-        if any(done.weight < 0 for done in path):
-            message = "all weights moved in every round (`update = parallel`), and only the last ones are kept"
-            raise data_error("no-such-round", message, help="train with fewer `rounds`, or `update = sequential`")
-        weights, last = self.weights.copy(), path[rounds - 1] if rounds else None
-        moved = np.array([done.weight for done in path], np.int64)
-        step = np.array([done.step for done in path])
-        begun = np.zeros(len(weights))  # before the first round: what an earlier stage left, else exactly 0
-        if self.record.before:
-            begun = weights - np.bincount(moved, step, len(weights))
-        later = np.unique(moved[rounds:])
-        weights[later] = (begun + np.bincount(moved[:rounds], step[:rounds], len(weights)))[later]
-        record = replace(
-            self.record, path=path[:rounds], curve=self.record.curve[:rounds], iterations=rounds,
-            objective=last.risk if last is not None else float("nan"), gradient_norm=float("nan"),
-            reason=f"cut at round {rounds}",
-        )  # fmt: skip
-        return self.with_weights(weights, record)
+        return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
 
     # tagging ------------------------------------------------------------------------------------------------------
 
@@ -193,26 +132,15 @@ class TrainedModel:
         given: EncodedLabels | None = None,
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
-        if isinstance(corpus, Corpus) and given is None and len(cuts := self._parts(corpus)) > 1:
-            parts = [self.predict(corpus.slice(*cut), threads=threads, decode=decode) for cut in cuts]
-            return _joined(parts, [first for first, _ in cuts])
+        compared = sum(own.size for own in self.extractor.likenesses)
+        if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
+            parts = [self.predict(corpus.slice(*run), threads=threads, decode=decode) for run in runs]
+            return joined_predictions(parts, [first for first, _ in runs])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
         workers, stage = Workers(threads), self.record.stage or None
         if self.voters is not None and (decode or decoding(self.spec, stage)) == "joint":
             return self._prediction(answers.voted(self.voters, workers, stage))
         return self._prediction(answers.best(self.weights, workers, decode, stage, self.temperature))
-
-    def _parts(self, corpus: Corpus) -> list[tuple[int, int]]:
-        """The runs of sentences that are labelled one after another: where a kernel compares each position with many,
-        the features of all would not fit.
-        """
-        size = sum(own.size for own in self.extractor.likenesses)
-        if size * corpus.num_tokens <= MOST_COMPARED:
-            return [(0, corpus.num_sentences)]
-        off = corpus.sentence_off
-        last = np.searchsorted(off, np.arange(0, corpus.num_tokens, max(1, MOST_COMPARED // size)), side="left")
-        cuts = np.unique(np.concatenate([last, [corpus.num_sentences]]))
-        return list(itertools.pairwise(cuts.tolist()))
 
     def marginals(
         self, corpus: Corpus | Answers, *, threads: int | None = None, given: EncodedLabels | None = None
@@ -366,9 +294,7 @@ class TrainedModel:
 
     def show_weights(self) -> Iterator[tuple[str, str, tuple[str, ...], float]]:
         """(clique, feature, states of its sites, weight) of every weight; the bias's feature is called `bias`."""
-        text = functools.cache(self._feature_text)
-        for weight, clique, feature, assignment in self.parameters.walk():
-            yield self._described(weight, clique, text(clique, feature), assignment)
+        return self._named_weights.rows()
 
     def strongest_weights(
         self, top: int, clique: str | None = None, feature: str | None = None
@@ -377,40 +303,15 @@ class TrainedModel:
 
         clique: only cliques of this name, `*` and `?` match.   feature: only features whose text contains this.
         """
-        text = functools.cache(self._feature_text)
-        cliques, features, assignments = self.parameters.origins()
-        names = [template.name for template in self.graph.templates[: len(self.parameters.cliques)]]
-        wanted = np.array([clique is None or clique == name or fnmatchcase(name, clique) for name in names], bool)
-        chosen = np.flatnonzero(wanted[cliques]) if len(names) else np.zeros(0, np.int64)
-        found: list[tuple[str, str, tuple[str, ...], float]] = []
-        for weight in chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")].tolist():
-            if len(found) == top:
-                break
-            number = int(cliques[weight])
-            described = text(number, int(features[weight]))
-            if feature is None or feature in described:
-                found.append(self._described(weight, number, described, int(assignments[weight])))
-        return found
+        return self._named_weights.strongest(top, clique, feature)
 
     def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
         """Each round of boosting, and clique, feature and states of the weight that it moved; empty where all moved."""
-        origins = self.parameters.origins()
-        for done in self.record.path:
-            if done.weight < 0:
-                yield done, "", "", ()
-                continue
-            clique, feature, assignment = (int(part[done.weight]) for part in origins)
-            yield done, *self._described(done.weight, clique, self._feature_text(clique, feature), assignment)[:3]
+        return self._named_weights.of_rounds(self.record.path)
 
-    def _feature_text(self, clique: int, feature: int) -> str:
-        return "bias" if feature < 0 else self.extractor.describe(self.graph.templates[clique].feature_set, feature)
-
-    def _described(
-        self, weight: int, clique: int, text: str, assignment: int
-    ) -> tuple[str, str, tuple[str, ...], float]:
-        template = self.graph.templates[clique]
-        states = assignment_states(template, assignment, list(self.states.values()))
-        return template.name, text, states, float(self.weights[weight])
+    @property
+    def _named_weights(self) -> NamedWeights:
+        return NamedWeights(self.graph, self.parameters, self.extractor, self.states, self.weights)
 
     # files --------------------------------------------------------------------------------------------------------
 

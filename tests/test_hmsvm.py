@@ -308,7 +308,7 @@ def test_a_model_with_a_kernel_goes_to_a_file_and_back(tmp_path: Any, monkeypatc
     again = TrainedModel.load(tmp_path / "m.model")
     np.testing.assert_array_equal(again.marginals(corpus)[0]["y"], model.marginals(corpus)[0]["y"])
     whole = again.predict(corpus)
-    monkeypatch.setattr("dcrfdsl.model.MOST_COMPARED", 40)  # a few positions at a time
+    monkeypatch.setattr("dcrfdsl.prediction.MOST_COMPARED", 40)  # a few positions at a time
     parts = again.predict(corpus)
     np.testing.assert_array_equal(parts.codes["y"], whole.codes["y"])
     np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12)

@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import commands
+import margins
 import passes
 import pieces
 import scaling
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "objective": training.time_to_objective,
     "factorial": passes.factorial_pass,
     "pieces": pieces.piecewise_training,
+    "margins": margins.margin_training,
     "messages": passes.messages,
     "reading": commands.reading,
     "tagging": commands.tagging,

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +30,9 @@ from dcrfdsl.spec.values import inference_settings
 from dcrfdsl.training import fit
 
 __all__ = [
-    "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "objective",
-    "repeated_file", "resolved_of", "segment_errors", "template", "trained_weights", "training_file", "work_folder",
+    "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "criterion_of",
+    "objective", "repeated_file", "resolved_of", "segment_errors", "template", "test_file", "trained_weights",
+    "training_file", "work_folder",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
@@ -82,14 +83,22 @@ def conll2000(part: str = "train") -> str:
 
 def repeated_file(times: int = 1) -> Path:
     """The training text so many times over."""
-    path = work_folder() / f"train-{times}.txt"
-    if not path.exists():
-        path.write_text(conll2000() * times, encoding="utf-8")
-    return path
+    return _written(f"train-{times}.txt", lambda: conll2000() * times)
 
 
 def training_file() -> Path:
     return repeated_file(1)
+
+
+def test_file() -> Path:
+    return _written("test.txt", lambda: conll2000("test"))
+
+
+def _written(name: str, text: Callable[[], str]) -> Path:
+    path = work_folder() / name
+    if not path.exists():
+        path.write_text(text(), encoding="utf-8")
+    return path
 
 
 def template(name: str) -> Path:
@@ -125,8 +134,8 @@ def objective(source: str, corpus: Corpus, *, threads: int, method: str | None =
     return Likelihood(data, entry.build(data, settings), counts, Penalty(precision), Workers(threads))
 
 
-def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> Criterion:
-    """The smooth F-score of segments on a corpus as an objective, with the template's features."""
+def criterion_of(source: str, corpus: Corpus, settings: TrainSettings, *, threads: int) -> Criterion:
+    """Any criterion on a corpus as an objective, with the template's features."""
     resolved = resolved_of(source)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
@@ -134,8 +143,14 @@ def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> 
         problem.spec, problem.graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold,
         counts, Workers(threads), states=tuple(problem.states[name] for name in problem.graph.variables),
     )  # fmt: skip
+    return CRITERIA[settings.criterion.method](given, settings)
+
+
+def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> Criterion:
+    """The smooth F-score of segments on a corpus."""
     criterion = MceSettings(loss=LOSSES["fscore"].model_validate({"labels": (label,)}))
-    return CRITERIA["mce"](given, TrainSettings(criterion=criterion, prior=GaussianPrior(variance=1e5)))
+    settings = TrainSettings(criterion=criterion, prior=GaussianPrior(variance=1e5))
+    return criterion_of(source, corpus, settings, threads=threads)
 
 
 def _with_method(source: str, method: str) -> Resolved:
