@@ -55,4 +55,11 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
         return outcome
     assert outcome.gap is not None
     gap = outcome.gap - (outcome.objective - value)  # the dual is the same
-    return replace(outcome, weights=mean, objective=value, gap=gap, gradient_norm=gap, reason=f"{outcome.reason}, the mean of their weights kept")
+    return replace(
+        outcome,
+        weights=mean,
+        objective=value,
+        gap=gap,
+        gradient_norm=gap,
+        reason=f"{outcome.reason}, the mean of their weights kept",
+    )
