@@ -33,6 +33,8 @@ TRAINED_BY = {
     **{name: f"likelihood: prior = none, optimizer = {name}(epochs = 25)" for name in ("sgd", "gpd")},
     "perceptron's own": "perceptron: epochs = 25",
     "perceptron's own, the last weights": "perceptron: epochs = 25, average = no",
+    "bcfw": "hmsvm: optimizer = bcfw(max_iterations = 35), C = 100",
+    "working_set": "hmsvm: optimizer = working_set(max_iterations = 40), C = 100",
     "pieces": "pwpl: prior = none, optimizer = lbfgs(max_iterations = 40)",
     "pieces one by one": "pwpl: prior = none, optimizer = sgd(epochs = 25)",
     "pieces whose cases are chosen on the way":
