@@ -45,7 +45,9 @@ CASES = {  # template: data of its shape, its labels
     "latent": (ACTS, ["act"]),
     "piecewise": (CHUNKS, ["chunk"]),
     "feature_bagging": (TAGS, ["tag"]),
+    "criteria": (CHUNKS, ["chunk"]),
 }
+CRITERIA = [stage.label for stage in load_template(TEMPLATES / "criteria.dcrf").require().stages]
 
 
 def test_the_cases_are_all_templates() -> None:
@@ -81,3 +83,16 @@ def test_trains_saves_loads_and_predicts_the_same(name: str, tmp_path: Path) -> 
         gold = [corpus.text_column(label).text(n) for n in range(corpus.num_tokens)]
         known = [n for n, text in enumerate(gold) if text != "_"]  # the mark of a missing label
         assert [first.texts(label)[n] for n in known] == [gold[n] for n in known]
+
+
+@pytest.mark.parametrize("stage", CRITERIA)
+def test_every_criterion_of_the_comparison_trains(stage: str, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text(CHUNKS * 3, encoding="utf-8")
+    path = str(TEMPLATES / "criteria.dcrf")
+    assert run(["check", path, "--stage", stage, "--quiet"]) == 0
+    resolved = load_template(path)
+    assert resolved.spec.data is not None
+    corpus = read_corpus(tmp_path / "data", resolved.spec.data)
+    model = fit(resolved, corpus, stage=stage)
+    assert model.record.stage == stage
+    assert model.evaluate(corpus)["accuracy(chunk)"] == 1.0
