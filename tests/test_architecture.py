@@ -40,10 +40,10 @@ def test_every_file_says_what_it_does(path: Path) -> None:
 
 
 def methods() -> dict[str, type]:
-    """Every method of the tables that this version runs."""
+    """Every method of the tables."""
     found = [table for table in vars(settings).values() if isinstance(table, Table)]
     assert {table.kind for table in found} >= {"inference method", "prior", "optimizer", "training criterion"}
-    return {f"{table.kind} {key}": entry for table in found for key, entry in table.items() if entry.runs}
+    return {f"{table.kind} {key}": entry for table in found for key, entry in table.items()}
 
 
 @pytest.mark.parametrize("method", methods().values(), ids=methods())

@@ -15,7 +15,7 @@ __all__ = ["MethodSettings"]
 
 
 class MethodSettings(Frozen):
-    """Base: `method` is the name in a template, `runs` tells whether this version can run it.
+    """Base: `method` is the name in a template.
 
     `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can be trained.
     `margin`: of criteria, whether scores are only compared with each other, so that exp g(y) / Z is no probability
@@ -23,7 +23,6 @@ class MethodSettings(Frozen):
     """
 
     method: ClassVar[str]
-    runs: ClassVar[bool] = True
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
     gives_log_z: ClassVar[bool] = True

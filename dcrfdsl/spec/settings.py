@@ -1,9 +1,9 @@
 """Settings of every method that the language can name: one frozen class a method, defaults and limits included.
 
 `INFERENCE`, `PRIORS`, `OPTIMIZERS` and `CRITERIA` are the tables that the checker and the rooms below share: a name is
-known if it stands here; whether this version runs it is `runs`. Units: tolerances are absolute for messages
-(normalised to sum 1) and relative for gradients (norm over norm at the start); variances are in weight units squared.
-The classes of priors and optimizers are in `priors` and `optimizers`.
+known if it stands here. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients
+(norm over norm at the start); variances are in weight units squared. The classes of priors and optimizers are in
+`priors` and `optimizers`.
 """
 
 from __future__ import annotations

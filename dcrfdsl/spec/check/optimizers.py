@@ -1,6 +1,6 @@
 """Rules on how a stage is trained: its criterion by its optimizer, under its priors. `trainable` has the tables.
 
-Not here: whether a method is known (`settings`) or runs (`not_yet`), what only the data tells (`criteria.scaling`).
+Not here: whether a method is known (`settings`), what only the data tells (`criteria.scaling`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from ...errors import DcrfError, Diagnostic
 from ..expressions import Value
 from ..priors import Prior, Shape
-from ..settings import CRITERIA, IisSettings, LikelyCases, MethodSettings, PieceSettings, TrainSettings
+from ..settings import IisSettings, LikelyCases, MethodSettings, PieceSettings, TrainSettings
 from ..spans import Path
 from ..trainable import SMOOTH, STEPWISE, TRAINED_BY, TREATS, WITHOUT_PENALTY
 from ..values import DEFAULT_STAGE, inference_settings, stage_settings
@@ -72,8 +72,7 @@ def stage_views(context: Context) -> Iterator[StageView]:
             stage = StageView(context, n)
         except DcrfError:  # which `settings` reports
             continue
-        if CRITERIA[stage.criterion].runs and stage.settings.optimizer.runs:
-            yield stage
+        yield stage
 
 
 def trained_by(context: Context) -> Iterator[Diagnostic]:
