@@ -194,7 +194,7 @@ class TrainedModel:
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
         if isinstance(corpus, Corpus) and given is None and (cuts := self._parts(corpus)):
-            parts = [self.predict(corpus.slice(*cut), threads=threads, decode=decode) for cut in cuts]
+            parts = [self.predict(self.on(corpus.slice(*cut)), threads=threads, decode=decode) for cut in cuts]
             return _joined(parts, [first for first, _ in cuts])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
         workers, stage = Workers(threads), self.record.stage or None
