@@ -134,7 +134,7 @@ class TrainedModel:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
         compared = sum(own.size for own in self.extractor.likenesses)
         if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
-            parts = [self.predict(corpus.slice(*run), threads=threads, decode=decode) for run in runs]
+            parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
             return joined_predictions(parts, [first for first, _ in runs])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
         workers, stage = Workers(threads), self.record.stage or None

@@ -36,17 +36,50 @@ def job(protocol: str, method: str = "crf", fold: int = 0) -> Any:
     return experiment.Job(protocol, method, fold)
 
 
-def test_the_template_checks_clean_and_is_in_the_canonical_layout(capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(FOLDER / "letters.dcrf")
+@pytest.mark.parametrize("name", sorted(set(experiment.TEMPLATES.values())))
+def test_the_templates_check_clean_and_are_in_the_canonical_layout(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(FOLDER / name)
     assert dcrfdsl_command(["check", path, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     assert dcrfdsl_command(["fmt", "--check", "--quiet", path]) == 0
 
 
 def test_every_stage_is_a_row_of_the_tables() -> None:
-    spec = load_template(FOLDER / "letters.dcrf").require()
-    assert [stage.label for stage in spec.stages] == list(tables.NAMES)
-    assert set(experiment.SETTINGS) == set(experiment.PROTOCOLS) == set(tables.PUBLISHED)
+    names = dict.fromkeys(experiment.TEMPLATES.values())
+    specs = {name: load_template(FOLDER / name).require() for name in names}
+    stages = [(stage.label, name) for name, spec in specs.items() for stage in spec.stages]
+    assert stages == list(experiment.TEMPLATES.items()) and list(experiment.TEMPLATES) == list(tables.NAMES)
+    assert set(experiment.SETTINGS) == set(names)
+    assert all(set(own) == set(experiment.PROTOCOLS) for own in experiment.SETTINGS.values())
+    assert set(experiment.PROTOCOLS) == set(tables.PUBLISHED)
+
+
+def test_the_templates_read_the_same_data() -> None:
+    first, second = (load_template(FOLDER / name).require() for name in sorted(set(experiment.TEMPLATES.values())))
+    assert first.data == second.data
+
+
+def test_a_kernel_is_for_one_fold_alone() -> None:
+    jobs = experiment.jobs_of(list(experiment.PROTOCOLS), list(tables.NAMES), 2)
+    kernels = {
+        stage.label
+        for name in set(experiment.TEMPLATES.values())
+        for stage in load_template(FOLDER / name).require().stages
+        if any(setting.key[0] == "kernel" for setting in stage.criterion.settings)
+    }
+    assert kernels == set(experiment.ONE_FOLD_ONLY)
+    assert {own.method for own in jobs if own.protocol == "nine"} == set(tables.NAMES) - kernels
+    assert len(jobs) == 2 * (2 * len(tables.NAMES) - len(kernels))
+
+
+def test_a_kernel_of_nine_folds_is_refused_before_anything_runs(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        run.main(["--data", str(file), "--out", str(tmp_path / "a.json"), "--protocol", "nine", "--method", "svm_rbf"])
+    assert stop.value.code == 2 and "all pairs of letters" in capsys.readouterr().err
 
 
 def test_words_are_read_as_they_are_stored(file: Path) -> None:
@@ -73,7 +106,7 @@ def test_a_fold_is_trained_on_or_tested_and_never_both(file: Path, protocol: str
 
 def test_a_record_is_of_its_job_and_data_alone(file: Path) -> None:
     labs = [experiment.Experiment(experiment.Words.of(file, limit)) for limit in (None, 2)]
-    jobs = [job(p, m, f) for p in experiment.PROTOCOLS for m in tables.NAMES for f in (0, 1)]
+    jobs = experiment.jobs_of(list(experiment.PROTOCOLS), list(tables.NAMES), 2)
     prints = [lab.fingerprint(one) for lab in labs for one in jobs]
     assert len(set(prints)) == len(prints)
 
@@ -87,20 +120,17 @@ def test_rows_are_means_over_folds_with_the_sample_deviation() -> None:
     assert tables.error_rows(records[:1])[0]["deviation"] is None
 
 
-def jobs_of(methods: tuple[str, ...]) -> list[Any]:
-    return [job(protocol, method, fold) for protocol in experiment.PROTOCOLS for method in methods for fold in (0, 1)]
-
-
 def test_a_run_fills_every_row_and_is_not_repeated(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "result.json"
     lab = experiment.Experiment(experiment.Words.of(file), threads=1)
-    jobs = jobs_of(tuple(tables.NAMES))
+    jobs = experiment.jobs_of(list(experiment.PROTOCOLS), list(tables.NAMES), 2)
     result = run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl")), out, talk=False)
     assert result == json.loads(out.read_text()) and result["complete"]
     for protocol in experiment.PROTOCOLS:
-        assert [row["method"] for row in result["rows"][protocol]] == list(tables.NAMES)
+        expected = [name for name in tables.NAMES if protocol == "one" or name not in experiment.ONE_FOLD_ONLY]
+        assert [row["method"] for row in result["rows"][protocol]] == expected
     nine, one = (result["rows"][protocol][0]["error"] for protocol in ("nine", "one"))
     assert nine < one, "more words teach more"
     run.show(result)

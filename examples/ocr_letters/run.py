@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiment import FOLDS, PROTOCOLS, Experiment, Job, Words
+from experiment import FOLDS, PROTOCOLS, Experiment, Job, Words, jobs_of
 from rich.console import Console
 from tables import NAMES, PUBLISHED, error_rows, error_table, published_table
 
@@ -98,12 +98,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, metavar="N", help="default: DCRFDSL_THREADS, else all cores")
     options = parser.parse_args(argv)
     folds = min(options.folds, QUICK_FOLDS if options.quick else FOLDS)
-    jobs = [
-        Job(protocol, method, fold)
-        for protocol in options.protocol or PROTOCOLS
-        for method in options.method or NAMES
-        for fold in range(folds)
-    ]
+    jobs = jobs_of(options.protocol or [*PROTOCOLS], options.method or [*NAMES], folds)
+    if folds and not jobs:
+        parser.error("`--protocol nine` has no kernels: they compare all pairs of letters, too many in nine folds")
     try:
         words = Words.of(options.data, QUICK_WORDS if options.quick else None)
         result = reproduce(

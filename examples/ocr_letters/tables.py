@@ -16,10 +16,13 @@ __all__ = ["NAMES", "PUBLISHED", "Published", "error_rows", "error_table", "publ
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 
-# What each stage of the template is called.
+# What each stage of the templates is called.
 NAMES: Mapping[str, str] = {
     "crf": "CRF, linear",
     "perceptron": "averaged perceptron, linear",
+    "svm": "SVM, linear",
+    "svm_hamming": "SVM, linear, Hamming loss",
+    "svm_rbf": "SVM, RBF kernel, Hamming loss",
 }
 
 
