@@ -174,6 +174,34 @@ def test_with_a_slack_a_labelling_the_optimum_is_the_least_primal(weight: float)
     assert other.objective == pytest.approx(found.objective, rel=1e-2)
 
 
+def learned(text: str, sentence: list[tuple[str, str]]) -> TrainedModel:
+    case = Case(text, [sentence], None)
+    return fit(case.resolved(), case.corpus(), threads=1)
+
+
+def test_labellings_that_no_weight_tells_apart_each_cost_their_slack() -> None:
+    """Two words the same, one `a` and one `b`: `b a` scores as `a b` does, whatever the weights, and costs 1 · C; of
+    `a a` and `b b` the first falls short by 1 − λ and the second by 1 + λ, where λ is half the difference for the word:
+    least at 0.
+    """
+    text = "data conll(word, y)\nlabel y in {a, b}\nclique y: word\ninfer exact\n"
+    text += "train hmsvm: C = 3, slack = labelling\n"
+    model = learned(text, [("w", "a"), ("w", "b")])
+    assert model.record.converged
+    assert model.record.objective == pytest.approx(9.0, rel=1e-3)
+
+
+def test_labellings_with_the_same_features_are_cuts_of_their_own() -> None:
+    """Three words the same, all `a`: three labellings each have one and two `b`."""
+    text = "data conll(word, y)\nlabel y in {a, b}\nclique y with states = all: word\ninfer exact\n"
+    text += "train hmsvm: C = 0.1, slack = labelling, tolerance = 1e-6\n"
+    model = learned(text, [("w", "a")] * 3)
+    # weights λ and −λ: ½ (λ² + λ²) + C (3 [1 − λ] + 3 [1 − 2 λ] + [1 − 3 λ]), each bracket at least 0
+    grid = np.linspace(0.0, 2.0, 200_001)
+    every = grid**2 + 0.1 * sum(n * np.maximum(0.0, 1.0 - k * grid) for n, k in ((3, 1), (3, 2), (1, 3)))
+    assert model.record.objective == pytest.approx(float(every.min()), rel=1e-5)
+
+
 # known margins ----------------------------------------------------------------------------------------------------
 
 TWO = "data conll(word, y)\nlabel y\nclique y with states = {states}: word\n"

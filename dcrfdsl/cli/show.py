@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import data_error
 from .console import Json, Quiet, Talk
 from .probabilities import training_notes
 
@@ -70,6 +71,8 @@ def _path(trained: TrainedModel, as_json: bool) -> None:
         {"round": number, **done._asdict(), "clique": clique, "feature": text, "states": list(states)}
         for number, (done, clique, text, states) in enumerate(trained.boosting_path(), 1)
     ]
+    if not rounds:
+        raise data_error("no-such-round", "the model has no rounds of boosting", help="train it by `adaboost`")
     if not as_json:
         print_table(path_table(rounds))
         return

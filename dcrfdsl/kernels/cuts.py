@@ -17,7 +17,7 @@ from .compiling import fast_inner, inlined, inner, kernel
 
 __all__ = [
     "Cuts", "Metric", "combine_cuts", "is_repeated", "is_score", "join_cuts", "margin_of", "margins_of", "measure_cuts",
-    "move", "no_cuts", "product", "products_of", "score_product",
+    "move", "no_cuts", "product", "products_of",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -94,12 +94,12 @@ def product(cuts, n, m, metric):
         else:
             j += 1
     if len(metric.gram) > 0:
-        total += score_product(cuts, n, m, metric)
+        total += _score_product(cuts, n, m, metric)
     return total
 
 
 @inner
-def score_product(cuts, n, m, metric):
+def _score_product(cuts, n, m, metric):
     """The part of ⟨d_n, d_m⟩ that lies in scores of positions."""
     total = 0.0
     for i in range(cuts.off[n], cuts.off[n + 1]):
@@ -189,21 +189,25 @@ def products_of(cuts, metric, num_weights):
 
 @kernel
 def is_repeated(cuts, others):
-    """Whether each of `others` is among the cuts of its block, [others]."""
-    out = np.zeros(len(others.loss), np.bool_)
+    """Whether each of `others` is among the cuts of its block, [others].
+
+    Labellings that differ from the right one in the same features give the same cut; each has one of its own.
+    """
+    out, is_taken = np.zeros(len(others.loss), np.bool_), np.zeros(len(cuts.loss), np.bool_)
     for i in range(len(cuts.block_off) - 1):
         for m in range(others.block_off[i], others.block_off[i + 1]):
             b, size = others.off[m], others.off[m + 1] - others.off[m]
             for n in range(cuts.block_off[i], cuts.block_off[i + 1]):
                 a = cuts.off[n]
-                if cuts.off[n + 1] - a != size or cuts.loss[n] != others.loss[m]:
+                if is_taken[n] or cuts.off[n + 1] - a != size or cuts.loss[n] != others.loss[m]:
                     continue
                 same = True
                 for e in range(size):
                     same &= cuts.weight[a + e] == others.weight[b + e]
                     same &= cuts.value[a + e] == others.value[b + e]
                 if same:
-                    out[m] = True
+                    out[m] = is_taken[n] = True
+                    break
     return out
 
 

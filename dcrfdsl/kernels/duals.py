@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import inner, kernel
-from .cuts import is_score, margin_of, move, product, score_product
+from .cuts import is_score, margin_of, move, product
 
 __all__ = ["ascend", "bounded", "frank_wolfe", "free_part", "gaps_of", "violated_most"]
 
@@ -113,10 +113,11 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
             for _ in range(rounds):
                 moved = 0.0
                 for n in range(a, b):
-                    if cuts.norm[n] <= LEAST:
-                        continue
                     slope = cuts.loss[n] - margin_of(cuts, n, weights)
-                    goal = min(max(cuts.alpha[n] + slope / cuts.norm[n], 0.0), limit[i])
+                    if cuts.norm[n] <= LEAST:  # no weight tells this labelling from the right one, so it costs all of U
+                        goal = limit[i] if slope > 0.0 else cuts.alpha[n]
+                    else:
+                        goal = min(max(cuts.alpha[n] + slope / cuts.norm[n], 0.0), limit[i])
                     step = goal - cuts.alpha[n]
                     if step != 0.0:
                         moved = max(moved, abs(slope))
@@ -163,6 +164,10 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
 
     direction [W]: zeros, and left so.
     """
+    room = 0
+    if len(metric.gram) > 0:
+        room = cuts.off[cuts.block_off[last]] - cuts.off[cuts.block_off[first]]
+    score, change_of = np.empty(room, np.int64), np.empty(room)
     for i in range(first, last):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
         gain, curve = 0.0, 0.0  # of the direction Σ (goal − α) d
@@ -172,15 +177,13 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
                 continue
             gain += change * (cuts.loss[n] - margin_of(cuts, n, weights))
             for e in range(cuts.off[n], cuts.off[n + 1]):
-                if not is_score(cuts.weight[e], metric):
-                    direction[cuts.weight[e]] += change * cuts.value[e]
+                direction[cuts.weight[e]] += change * cuts.value[e]
+        if len(metric.gram) > 0:
+            curve += _score_curve(a, b, cuts, metric, direction, score, change_of)
         for n in range(a, b):
             for e in range(cuts.off[n], cuts.off[n + 1]):
-                if not is_score(cuts.weight[e], metric):
-                    curve += direction[cuts.weight[e]] ** 2
-                    direction[cuts.weight[e]] = 0.0
-        if len(metric.gram) > 0:
-            curve += _score_curve(a, b, cuts, goal, metric)
+                curve += direction[cuts.weight[e]] ** 2
+                direction[cuts.weight[e]] = 0.0
         if not gain > 0.0:
             continue
         step = 1.0 if curve <= LEAST else min(1.0, gain / curve)
@@ -192,13 +195,23 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
 
 
 @inner
-def _score_curve(a, b, cuts, goal, metric):
-    """The part of the direction's square that lies in scores of positions."""
+def _score_curve(a, b, cuts, metric, direction, weight, value):
+    """The part of the direction's square that lies in scores of positions, which are set to 0 there.
+
+    weight, value: of those scores; written here, as long as the entries of a block.
+    """
+    count = 0
+    for e in range(cuts.off[a], cuts.off[b]):
+        at = cuts.weight[e]
+        if is_score(at, metric) and direction[at] != 0.0:
+            weight[count], value[count] = at - metric.start, direction[at]
+            direction[at] = 0.0
+            count += 1
     total = 0.0
-    for n in range(a, b):
-        own = goal[n] - cuts.alpha[n]
-        for m in range(a, b):
-            other = goal[m] - cuts.alpha[m]
-            if own != 0.0 and other != 0.0:
-                total += own * other * score_product(cuts, n, m, metric)
+    for i in range(count):
+        here, state = divmod(weight[i], metric.states)
+        for j in range(count):
+            there, other = divmod(weight[j], metric.states)
+            if state == other:
+                total += value[i] * value[j] * metric.gram[here, there]
     return total
