@@ -399,6 +399,11 @@ CASES: list[tuple[str, Callable[[Model], object], str]] = [
         lambda m: m.train("likelihood", prior=None, priors={"chain": gaussian(2)}),
         "train likelihood: prior = none, prior.chain = gaussian(variance = 2)",
     ),
+    (
+        "kernel of one clique",
+        lambda m: m.train("hmsvm", loss=call("hamming", tag), kernels={"chain": call("rbf", gamma=0.5)}),
+        "train hmsvm: loss = hamming(tag), kernel.chain = rbf(gamma = 0.5)",
+    ),
 ]
 
 

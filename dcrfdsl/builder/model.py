@@ -293,18 +293,23 @@ class Model:
         name: str | None = None,
         after: str | None = None,
         priors: Mapping[Clique | str, Value | None] | None = None,
+        kernels: Mapping[Clique | str, Value] | None = None,
         doc: str = "",
         **settings: Value | None,
     ) -> None:
-        """A training stage; `priors` are those of single cliques, `prior=None` is no prior.
+        """A training stage; `priors` and `kernels` are those of single cliques, `prior=None` is no prior.
 
         `m.train("likelihood", prior=gaussian(variance=10), priors={chain: None}, optimizer=lbfgs(memory=7))`
+        `m.train("hmsvm", C=10, loss=call("hamming", letter), kernels={image: call("rbf", gamma=0.02)})`
         """
+        by_clique: dict[str, Mapping[Clique | str, Value | None]] = {"prior": priors or {}}
+        by_clique["kernel"] = {**(kernels or {})}
         own = tuple(
             spec_model.Setting(
-                key=("prior", clique.named() if isinstance(clique, Clique) else clique), value=as_setting_value(prior)
+                key=(what, clique.named() if isinstance(clique, Clique) else clique), value=as_setting_value(value)
             )
-            for clique, prior in (priors or {}).items()
+            for what, of_cliques in by_clique.items()
+            for clique, value in of_cliques.items()
         )
         call = as_call(criterion, (*as_settings(settings), *own))
         self._items.append(spec_model.Stage(criterion=call, name=name, after=after, doc=as_doc(doc)))

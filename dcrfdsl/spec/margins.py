@@ -82,7 +82,7 @@ class HmsvmSettings(MethodSettings):
     method = "hmsvm"
     margin = True
     methods = {"loss": MARGIN_LOSSES}
-    C: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    C: float = Field(default=1.0, gt=0, le=1e9)
     slack: Literal["sequence", "labelling"] = "sequence"
     loss: MethodSettings = ZeroOneLoss()
     most: int = Field(default=100, ge=1)

@@ -217,14 +217,17 @@ class _Reader:
         """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
         found: dict[str, MethodSettings] = {}
         names = [clique.name for clique in self.spec.cliques if clique.name]
+        if (first,) in given:
+            remedy = f"name a clique with `as NAME`, and write `{first}.NAME = …`"
+            place = given.pop((first,)).name_path
+            self.complain("unknown-setting", f"a {first} belongs to a clique", place, "of which one?", remedy)
         for key in [key for key in given if key[0] == first and len(key) == 2]:
             item = given.pop(key)
             if key[1] not in names:
                 guess = did_you_mean(key[1], names)
                 remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
-                self.complain(
-                    "unknown-name", f"there is no clique `{key[1]}`", item.name_path, "no such clique", remedy
-                )
+                message = f"there is no clique `{key[1]}`"
+                self.complain("unknown-name", message, item.name_path, "no such clique", remedy)
             elif (method := self.value_method(table, item)) is not None:
                 found[key[1]] = method
         return found
