@@ -35,17 +35,19 @@ class ExponentialSettings(MethodSettings):
 
 
 class AdaboostSettings(MethodSettings):
-    """The exponential risk, a feature a round by a closed form (algorithm 2).
+    """The exponential risk, a feature a round (algorithm 2).
 
     rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
-    feature that speaks for one side alone, for which no step would be long enough.   update: the best feature, or
-    `parallel` all of them, each by a small step.   weight: what sequences count for at the start; `uniform`, all alike,
-    or π as in `exponential`.
+    feature that speaks for one side alone, for which no step would be long enough; of `steepest`, any.   update: by
+    bounds in closed form the best feature (`sequential`), or all of them, each by a small step (`parallel`);
+    `steepest`, the one with the largest derivative, by a search for the least risk.   weight: what sequences count for
+    at the start; `uniform`, all alike, or π, which gives π to the power of the number of its labels. If π is the number
+    of states of a label, all wrong labellings count about the same, as in `exponential` with `weight = 1`.
     """
 
     method = "adaboost"
     rounds: int = Field(default=500, ge=1)
     tolerance: float = Field(default=1e-5, ge=0, lt=1)
     max_step: float = Field(default=1.0, gt=0)
-    update: Literal["sequential", "parallel"] = "sequential"
-    weight: Weight = "uniform"
+    update: Literal["sequential", "parallel", "steepest"] = "sequential"
+    weight: Literal["uniform"] | Annotated[float, Field(gt=0)] = "uniform"
