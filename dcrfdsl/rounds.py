@@ -26,7 +26,7 @@ def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[
         raise data_error("no-such-round", f"the model has {found}, and round {rounds} was asked for")
     if any(done.weight < 0 for done in path):
         message = "all weights moved in every round (`update = parallel`), and only the last ones are kept"
-        raise data_error("no-such-round", message, help="train with fewer `rounds`, or `update = sequential`")
+        raise data_error("no-such-round", message, help="train with fewer `rounds`, or `update = steepest`")
     weights, last = weights.copy(), path[rounds - 1] if rounds else None
     moved = np.array([done.weight for done in path], np.int64)
     step = np.array([done.step for done in path])

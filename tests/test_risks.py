@@ -236,6 +236,23 @@ def test_a_probability_that_is_no_number_is_infinitely_bad() -> None:
         assert value == np.inf and np.isfinite(gradient).all()
 
 
+@pytest.mark.parametrize("weight", [0.9, 1.0])
+def test_training_from_a_huge_risk_comes_to_the_least(weight: float) -> None:
+    """At zero it is the number of labellings, and the gradient there says nothing of how small it is in the end."""
+    random = np.random.default_rng(0)
+    words = [random.choice(list("abcd"), 50).tolist() for _ in range(4)]
+    sentences = [[(w, "P" if (w in "ab") != (random.random() < 0.1) else "Q") for w in own] for own in words]
+    text = "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\ninfer exact\ntrain likelihood as first\n"
+    case, found = Case(text, sentences, None), []
+    for name, place in (("zero", ""), ("first", " after first")):
+        prior = f"    weight = {weight}\n    prior = gaussian(variance = 10)\n"
+        train = f"train exponential as {name}_{name}{place}:\n{prior}    optimizer = lbfgs(tolerance = 1e-6)\n"
+        found.append(fit(load_text(text + train), case.corpus(), threads=1).record)
+    assert found[0].curve[0].objective > 1e3 * found[0].objective
+    assert all(record.converged for record in found)
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-4)
+
+
 def test_overflow_names_the_setting() -> None:
     sentence = [("a", "P" if t % 2 else "Q") for t in range(1200)]
     case = Case("data conll(word, y)\nlabel y in {P, Q}\nclique y: bias, word\nclique y[-1], y\n", [sentence], None)

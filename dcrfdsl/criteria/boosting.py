@@ -34,7 +34,7 @@ class Boosting(Risk):
         assert isinstance(own, AdaboostSettings)
         super().__init__(given, Penalty.none(given.parameters.num_weights), None, "exact")
         self.rounds, self.tolerance, self.max_step = own.rounds, own.tolerance, own.max_step
-        self.parallel = own.update == "parallel"
+        self.update = own.update
         self._wrong, self._weight = WrongSums(given, inference), own.weight
         labels = given.graph.num_labels * np.diff(given.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]

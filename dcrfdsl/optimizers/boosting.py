@@ -7,13 +7,15 @@ the gold labelling, and a_k = (U_k − E_D u_k) / (U_k − L_k), a step Δ multi
 
 where L_k < 0 < U_k; else longer steps promise ever more, and Δ is `max_step` towards it. `parallel`: every weight by
 1/M of its own step, where at most M weights can count in a sequence; by convexity the risk falls by the mean of what
-they promise (Collins, Schapire & Singer 2002). The risk is the start times the product of all Z, and so bounds what it
-bounds. Not here: the risk (the objective has it).
+they promise (Collins, Schapire & Singer 2002). Bounds are far apart for features that fire often, so the steps of
+these are short and others are chosen before them; `steepest` takes the largest derivative and searches along it. The
+risk is the start times the product of all Z, and so bounds what it bounds. Not here: the risk (the objective has it).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +28,10 @@ __all__ = ["Promises", "minimise_boosting", "promises"]
 
 Floats = NDArray[np.float64]
 EXTREME = 1e-12  # shares of D at either end, below which they are rounding
+FLAT = 0.1  # a search ends where the slope has fallen to this share
+TRIALS = 20  # of a search
+LONGER = 30.0  # than the last trial, at most, is the next one
+INSIDE = 0.1  # of the stretch that holds the least risk, at either end, is not tried
 
 
 class Promises(NamedTuple):
@@ -53,15 +59,16 @@ def promises(low: Floats, high: Floats, mean: Floats, mass: Floats | float, max_
 def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) -> Outcome:
     """Boosts from `start` [W] for as many rounds as the objective says, fewer if none promises enough."""
     begun = time.perf_counter()
-    low, high = objective.bounds
+    choose = UPDATES[objective.update]
     weights, path = start.copy(), list[BoostingRound]()
     risk, gradient = objective.value_and_gradient(weights)
     evaluations, converged, reason = 1, False, f"{objective.rounds} rounds done"
     for number in range(1, objective.rounds + 1):
         if not risk > 0.0:
-            converged, reason = True, "the risk is 0"
+            converged, reason = True, "the risk is 0 in double precision"
             break
-        chosen, step, left = _step(objective, low, high, risk, gradient)
+        chosen, step, left, tried = choose(objective, weights, risk, gradient)
+        evaluations += tried
         if left >= 1.0 - objective.tolerance:
             converged, reason = True, "no step promises to lower the risk by more than the tolerance"
             break
@@ -89,17 +96,82 @@ def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) 
     )
 
 
-def _step(
-    objective: BoostedObjective, low: Floats, high: Floats, risk: float, gradient: Floats
-) -> tuple[int, Floats, float]:
-    """The weight that moves (-1: all do), the step [W], and the share of the risk that is left at most."""
-    if objective.parallel:
-        mass = objective.mass / risk
-        found = promises(low, high, gradient / risk, mass, objective.max_step)
-        most = objective.most_weights
-        return -1, found.step / most, float(1.0 - (mass * (1.0 - found.left)).sum() / most)
-    found = promises(low, high, gradient / risk, 1.0, objective.max_step)
+class _Round(NamedTuple):
+    """The weight that moves (-1: all do), the step [W], the share of the risk that is left at most, and how many
+    evaluations it took to find this.
+    """
+
+    weight: int
+    step: Floats
+    left: float
+    evaluations: int = 0
+
+    @classmethod
+    def of(cls, weight: int, step: float, left: float, size: int, evaluations: int = 0) -> _Round:
+        steps = np.zeros(size)
+        steps[weight] = step
+        return cls(weight, steps, left, evaluations)
+
+
+def _most_promising(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    found = promises(*objective.bounds, gradient / risk, 1.0, objective.max_step)
     best = int(found.left.argmin())
-    step = np.zeros(len(low))
-    step[best] = found.step[best]
-    return best, step, float(found.left[best])
+    return _Round.of(best, float(found.step[best]), float(found.left[best]), len(weights))
+
+
+def _all_at_once(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    mass, most = objective.mass / risk, objective.most_weights
+    found = promises(*objective.bounds, gradient / risk, mass, objective.max_step)
+    return _Round(-1, found.step / most, float(1.0 - (mass * (1.0 - found.left)).sum() / most))
+
+
+def _steepest(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    best, (low, high) = int(np.abs(gradient).argmax()), objective.bounds
+    mass = float(objective.mass[best])
+    if not mass > 0.0:
+        return _Round.of(best, 0.0, 1.0, len(weights))
+    found = promises(low[best : best + 1], high[best : best + 1], gradient[best : best + 1], mass, objective.max_step)
+    first = float(np.clip(found.step[0], -objective.max_step, objective.max_step))
+    step, value, tried = _least_along(objective, weights, best, first, risk, float(gradient[best]) / mass)
+    return _Round.of(best, step, value / risk, len(weights), tried)
+
+
+def _least_along(
+    objective: BoostedObjective, weights: Floats, weight: int, trial: float, risk: float, begin: float
+) -> tuple[float, float, int]:
+    """The step of a weight at which the risk is about least, the risk there, and the number of trials.
+
+    trial: a step that is not too long.   risk, begin: at a step of 0, the latter E_D u over the sequences in which the
+    feature fires. Regula falsi for E_D u = 0: it rises with the step, and more evenly than the derivative does.
+    """
+    (near, at_near), far, at_far = (0.0, begin), np.nan, np.nan
+    best, moved, tried = (0.0, risk), weights.copy(), 0
+    while tried < TRIALS:
+        tried += 1
+        moved[weight] = weights[weight] + trial
+        value, gradient = objective.value_and_gradient(moved)
+        mass = float(objective.mass[weight])
+        here = float(gradient[weight]) / mass if 0.0 < mass < np.inf else np.nan
+        if value < best[1]:
+            best = trial, value
+        if abs(here) <= FLAT * abs(begin) or mass == 0.0 or (here * begin > 0.0 and abs(trial) >= objective.max_step):
+            break
+        if here * begin > 0.0:
+            before, at_before, near, at_near = near, at_near, trial, here
+            if np.isnan(far):
+                longer = near + (near - before) * here / (at_before - here) if at_before != here else np.inf
+                longer = min(max(abs(longer), 2.0 * abs(near)), LONGER * abs(near), objective.max_step)
+                trial = float(np.copysign(longer, near))
+                continue
+        else:
+            far, at_far = trial, here
+        share = at_near / (at_near - at_far) if np.isfinite(at_far) else 0.5
+        trial = near + (far - near) * min(max(share, INSIDE), 1.0 - INSIDE)
+    return *best, tried
+
+
+UPDATES: Mapping[str, Callable[[BoostedObjective, Floats, float, Floats], _Round]] = {
+    "sequential": _most_promising,
+    "parallel": _all_at_once,
+    "steepest": _steepest,
+}

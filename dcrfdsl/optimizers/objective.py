@@ -150,14 +150,13 @@ class BoostedObjective(Objective, Protocol):
     """An exponential risk that is never below 0, and how it is to be boosted.
 
     bounds: L, U [W], between which each wrong labelling counts more than the gold one of each feature.   rounds,
-    tolerance, max_step: see `spec.risks`.   parallel: whether all weights move in a round.   most_weights: that can
-    count in a sequence.
+    tolerance, max_step, update: see `spec.risks`.   most_weights: that can count in a sequence.
     """
 
     rounds: int
     tolerance: float
     max_step: float
-    parallel: bool
+    update: str
     bounds: tuple[Floats, Floats]
     most_weights: int
 

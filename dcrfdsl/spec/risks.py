@@ -35,17 +35,19 @@ class ExponentialSettings(MethodSettings):
 
 
 class AdaboostSettings(MethodSettings):
-    """The exponential risk, a feature a round by a closed form (algorithm 2).
+    """The exponential risk, a feature a round (algorithm 2).
 
     rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
-    feature that speaks for one side alone, for which no step would be long enough.   update: the best feature, or
-    `parallel` all of them, each by a small step.   weight: as in `exponential`, of a risk that is 1 at the start:
-    `uniform` gives each sequence the same share, 1 each wrong labelling, and so most of it to the longest sequences.
+    feature that speaks for one side alone, for which no step would be long enough; of `steepest`, any.   update: by
+    bounds in closed form the best feature (`sequential`), or all of them, each by a small step (`parallel`);
+    `steepest`, the one with the largest derivative, by a search for the least risk.   weight: as in `exponential`, of a
+    risk that is 1 at the start: `uniform` gives each sequence the same share, 1 each wrong labelling, and so most of it
+    to the longest sequences.
     """
 
     method = "adaboost"
     rounds: int = Field(default=500, ge=1)
     tolerance: float = Field(default=1e-5, ge=0, lt=1)
     max_step: float = Field(default=1.0, gt=0)
-    update: Literal["sequential", "parallel"] = "sequential"
+    update: Literal["sequential", "parallel", "steepest"] = "sequential"
     weight: Weight = "uniform"

@@ -35,6 +35,7 @@ HELD_OUT = 5  # every so many-th training sentence chooses settings
 FILES = {"ner": "esp.train", "pos": ""}  # of each task: its file in the folder that is given; "": the file itself
 
 VARIANCES = tuple(f"gaussian(variance={variance})" for variance in (1, 10, 100, 1000))
+MARGINS = ("0.1", "1", "10")
 SMOOTHINGS = ("0.01", "0.1", "1", "10")
 
 
@@ -51,11 +52,12 @@ METHODS: Mapping[str, Method] = {
     "hmm": Method({"smoothing": SMOOTHINGS}, "_hmm"),
     "hmm_overlapping": Method({"smoothing": SMOOTHINGS}, "_hmm"),
     "mrf": Method({"prior": VARIANCES}),
-    "svm": Method({"C": ("0.1", "1", "10", "100")}),
-    "exp": Method({"weight": ("1", "0.5"), "prior": VARIANCES}),
-    "boost": Method({"rounds": ("1000", "4000")}),
-    "boost_parallel": Method({"max_step": ("1", "8"), "rounds": ("10", "30", "100", "300")}),
+    "svm": Method({"C": MARGINS}),
+    "exp": Method({"prior": VARIANCES[1:]}),
     "perceptron": Method({"epochs": ("5", "10", "20")}),
+    "boost": Method({"rounds": ("1000",)}),
+    "boost_steepest": Method({"rounds": ("400",)}),
+    "svm_hamming": Method({"C": ("1",)}),
 }
 
 Settings = tuple[tuple[str, str], ...]  # name and value

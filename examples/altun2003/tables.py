@@ -35,10 +35,10 @@ NAMES = {
     "crf": "CRF",
     "mrf": "MRF",
     "svm": "SVM",
+    "svm_hamming": "SVM, Hamming loss",
     "exp": "EXP",
     "boost": "Boost",
-    # not in the paper's table
-    "boost_parallel": "Boost, parallel",
+    "boost_steepest": "Boost, steepest",
     "perceptron": "averaged perceptron",
 }
 AGAINST = "crf"  # what every row is tested against

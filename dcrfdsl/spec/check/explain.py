@@ -316,7 +316,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Write `weight = uniform` or a smaller `weight`, or train `after` a stage of `likelihood`.",
     ),
     "no-such-round": (
-        "A model can be cut at a round of its last stage if that was `adaboost` with `update = sequential`.",
+        "A model can be cut at a round of its last stage if that was `adaboost`, but not with `update = parallel`.",
         "`dcrfdsl show MODEL --path` lists the rounds.",
     ),
     "cannot-compare": (
