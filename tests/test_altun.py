@@ -14,9 +14,7 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
-from dcrfdsl.errors import DcrfError
 from dcrfdsl.spec.check import check
-from dcrfdsl.spec.settings import CRITERIA
 from dcrfdsl.spec.values import stage_settings
 
 FOLDER = ROOT / "examples" / "altun2003"
@@ -29,19 +27,6 @@ WORDS = {"the": "DT", "dog": "NN", "cat": "NN", "runs": "VB", "sees": "VB", ",":
 
 def template(task: str, method: str) -> Path:
     return FOLDER / f"{task}{METHODS[method].template}.dcrf"
-
-
-def criterion(task: str, method: str) -> str:
-    """The name of the criterion of a stage."""
-    spec = load_template(template(task, method)).require()
-    return next(stage.criterion.name for stage in spec.stages if stage.label == method)
-
-
-def runs(method: str) -> bool:
-    return bool(CRITERIA[criterion("pos", method)].runs)
-
-
-RUN = [method for method in METHODS if runs(method)]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +69,7 @@ def test_every_row_is_a_stage_that_checks_clean(task: str, method: str) -> None:
         overrides = [f"{method}.{name}={value}" for name, value in settings]
         found = check(load_template(template(task, method), overrides, method), stage=method)
         slugs = [diagnostic.slug for diagnostic in found]
-        assert slugs == [] if runs(method) else "not-yet" in slugs
+        assert slugs == []
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -101,7 +86,7 @@ def test_the_features_are_the_same_for_all_rows() -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_only_the_marginal_risk_is_decoded_label_by_label(task: str) -> None:
     spec = load_template(template(task, "crf")).require()
-    decoded = {stage.label: stage_settings(spec, stage.label).decode for stage in spec.stages if runs(stage.label)}
+    decoded = {stage.label: stage_settings(spec, stage.label).decode for stage in spec.stages}
     assert set(decoded.items()) <= {("mrf", "marginal"), *((name, None) for name in METHODS if name != "mrf")}
 
 
@@ -163,7 +148,7 @@ def test_a_record_is_of_its_settings_and_data_alone(corpus: Path) -> None:
     assert len(set(prints)) == len(prints)
 
 
-@pytest.mark.parametrize("method", RUN)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_record_says_how_many_labels_of_each_sentence_are_wrong(method: str, corpus: Path) -> None:
     lab = lab_of("pos", corpus)
     own = job(method, *([("rounds", "20")] if method.startswith("boost") else []))
@@ -176,12 +161,6 @@ def test_a_record_says_how_many_labels_of_each_sentence_are_wrong(method: str, c
     assert record["wrong"] == [sum(wrong[a:b]) for a, b in itertools.pairwise(off)]
     assert record["accuracy"] == pytest.approx(1 - np.mean(wrong))
     assert record["accuracy"] > 0.5 and record["sentences"] == list(range(0, 30, 3))
-
-
-@pytest.mark.parametrize("method", [method for method in METHODS if method not in RUN])
-def test_what_does_not_run_is_said(method: str, corpus: Path) -> None:
-    with pytest.raises(DcrfError, match="does not run yet"):
-        lab_of("pos", corpus).run(job(method))
 
 
 def test_the_first_settings_that_score_best_are_chosen() -> None:

@@ -135,7 +135,7 @@ class Experiment:
         return subset(self.corpus, train), subset(self.corpus, scored)
 
     def template(self, job: Job) -> Resolved:
-        """With the settings of the job. DcrfError where this version does not run the stage."""
+        """With the settings of the job."""
         overrides = tuple(f"{job.method}.{name}={value}" for name, value in job.settings)
         name = f"{job.task}{METHODS[job.method].template}.dcrf"
         resolved = load_template(HERE / name, overrides, stage=job.method)
