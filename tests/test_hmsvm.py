@@ -361,11 +361,12 @@ def test_a_kernel_of_too_many_positions_is_refused(monkeypatch: pytest.MonkeyPat
 # what is hidden, and loops ----------------------------------------------------------------------------------------
 
 
-def test_labels_that_are_not_known_are_completed_by_the_best_ones() -> None:
+@pytest.mark.parametrize("kernel", ["", ", kernel.seen = rbf(gamma = 0.5)"])
+def test_labels_that_are_not_known_are_completed_by_the_best_ones(kernel: str) -> None:
     """At the optimum the completed labels are the best ones given what is known."""
-    text = 'data conll(word, y)\nlabel y in {P, Q} with missing = "?"\nclique y: bias, word\nclique y[-1], y\n'
+    text = 'data conll(word, y)\nlabel y in {P, Q} with missing = "?"\nclique y as seen: bias, word\nclique y[-1], y\n'
     rows = [[("a", "P"), ("b", "?"), ("a", "P")], [("b", "Q"), ("b", "Q")], [("a", "?"), ("b", "Q")], [("a", "P")]]
-    case = Case(text + "infer exact\ntrain hmsvm: C = 10\n", rows, None)
+    case = Case(text + f"infer exact\ntrain hmsvm: C = 10{kernel}\n", rows, None)
     model = fit(case.resolved(), case.corpus(), threads=1)
     assert model.record.converged
     found = model.predict(case.corpus()).texts("y")

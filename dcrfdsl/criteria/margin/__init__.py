@@ -165,7 +165,7 @@ class Hmsvm:
         before = self._known.copy()
         clamped = self._clamped
         method, out = clamped.method, Expectations.empty(clamped.data)
-        potentials = clamped.data.potentials(weights)
+        potentials = clamped.data.potentials(self.metric_times(weights))
         for first, last in clamped.runs(0, clamped.data.num_sequences):
             method.decode(potentials, first, last, out, self._known)  # type: ignore[attr-defined]
         return not np.array_equal(before, self._known)
