@@ -5,6 +5,7 @@ Not here: any of them (`exponential`, `marginal`), the boosting (`boosting`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 
-class Risk:
+class Risk(ABC):
     """An objective. `status` sums how inference ended over all evaluations; `clamped` has the partly known sentences.
 
     words: how inference is done, for the record.
@@ -39,9 +40,9 @@ class Risk:
         self.workers = given.workers
         self.total_status = RunStatus()
 
+    @abstractmethod
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The risk with its penalty at weights [W], and the gradient [W] (a fresh array)."""
-        raise NotImplementedError
 
     @property
     def l1(self) -> Floats | None:
@@ -56,11 +57,12 @@ class Risk:
         """See `Likelihood.weights_of`."""
         return point
 
-    def advance(self, weights: Floats) -> None:
+    def advance(self, weights: Floats) -> None:  # noqa: B027 (most risks have nothing to do here)
         """See `PieceObjective.advance`."""
 
     def gap(self, gradient: Floats) -> float | None:
         """None: the objective may not be convex."""
+        return None
 
     def sharpen(self) -> bool:
         """Exact inference gets no more exact."""
@@ -68,6 +70,7 @@ class Risk:
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
         """None: a step needs the whole data set."""
+        return None
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
         """See `Likelihood.spread`."""
