@@ -19,7 +19,7 @@ def keeping_places(package: Path) -> list[Path]:
     None of them need exist or be writable.
     """
     found = [package / "__pycache__"]
-    home = os.path.expanduser("~")  # stays as it is for a user without a home
+    home = os.path.expanduser("~") if os.environ.get("HOME", "~") else ""  # stays "~" for a user without a home
     if given := os.environ.get("XDG_CACHE_HOME"):
         found.append(Path(given) / "dcrfdsl")
     elif os.path.isdir(home):
