@@ -97,8 +97,8 @@ class _Bounding(ABC):
         kernel, wiring, choice = self._own(decoding)
         kernel(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.room,
-            *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z, out.status,
-            out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
+            *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z,
+            out.status, out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
             self.kept_off, self.is_kept,
         )  # fmt: skip
 
