@@ -8,24 +8,26 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["is_writable", "keeping_places"]
 
 
-def keeping_places(package: Path) -> list[Path]:
+def keeping_places(package: Path) -> Iterator[Path]:
     """Folders to try, the best first: beside the modules of a package, the user's cache, one for temporary files.
 
-    None of them need exist or be writable.
+    None of them need exist or be writable, but for the last one, which is made when it is asked for.
     """
-    found = [package / "__pycache__"]
+    yield package / "__pycache__"
     home = os.path.expanduser("~") if os.environ.get("HOME", "~") else ""  # stays "~" for a user without a home
     if given := os.environ.get("XDG_CACHE_HOME"):
-        found.append(Path(given) / "dcrfdsl")
+        yield Path(given) / "dcrfdsl"
     elif os.path.isdir(home):
-        found.append(Path(home) / ".cache" / "dcrfdsl")
+        yield Path(home) / ".cache" / "dcrfdsl"
     temporary = _temporary_place()
-    return found if temporary is None else [*found, temporary]
+    if temporary is not None:
+        yield temporary
 
 
 def is_writable(folder: Path) -> bool:

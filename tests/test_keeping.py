@@ -287,14 +287,19 @@ def test_a_directory_that_cannot_be_written_to_is_read(tmp_path: Path, monkeypat
 def test_a_folder_for_temporary_files_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read from it is executed."""
     monkeypatch.setattr(places.tempfile, "gettempdir", lambda: str(tmp_path))
-    own = places.keeping_places(tmp_path)[-1]
+    *_, own = places.keeping_places(tmp_path)
     assert own == tmp_path / f"dcrfdsl-{os.getuid()}"
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
     own.chmod(0o777)
-    assert own not in places.keeping_places(tmp_path)
+    assert own not in list(places.keeping_places(tmp_path))
     own.rmdir()
     own.symlink_to(tmp_path)
-    assert own not in places.keeping_places(tmp_path)
+    assert own not in list(places.keeping_places(tmp_path))
+
+
+def test_a_folder_for_temporary_files_is_made_only_where_it_is_needed(tree: Path) -> None:
+    run(COUNT + "keeping.shelves()", tree)
+    assert not list(tree.glob("dcrfdsl-*"))
 
 
 def test_the_parser_has_a_place_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ Not here: how functions are compiled (`compiling`).
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import pickle
 import re
@@ -91,7 +92,7 @@ def shelves() -> Shelves:
     """
     given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     read: list[Path] = []
-    for place in [*given, *keeping_places(KERNELS)] if AT_START else []:
+    for place in itertools.chain(given, keeping_places(KERNELS)) if AT_START else ():
         shelf = place / f"dcrfdsl-kernels-{AT_START}"
         if _mark_used(shelf):
             return Shelves((*read, shelf), shelf)

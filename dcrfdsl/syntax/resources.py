@@ -26,6 +26,6 @@ def resource_path(*parts: str) -> Path:
 
 def cache_path(stem: str) -> Path:
     """A file of this version of Python to keep something in; nothing is kept where no folder can be written to."""
-    places = keeping_places(Path(__file__).parent)
-    folder = next((place for place in places if is_writable(place)), places[0])
+    here = Path(__file__).parent
+    folder = next((place for place in keeping_places(here) if is_writable(place)), here)
     return folder / f"{stem}.{sys.implementation.cache_tag}.cache"
