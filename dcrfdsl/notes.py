@@ -7,14 +7,24 @@ from collections.abc import Sequence
 from .criteria import Criterion, Hmsvm
 from .data.corpus import Corpus
 from .optimizers import Outcome
-from .spec.settings import TrainSettings
+from .spec.model import ModelSpec
+from .spec.settings import AutoSettings, TrainSettings
+from .spec.values import inference_settings
 
-__all__ = ["idle_patience", "notes_on"]
+__all__ = ["exact_instead", "idle_patience", "notes_on"]
 
 
 def idle_patience(settings: TrainSettings, dev: Corpus | None) -> Sequence[str]:
     idle = settings.patience is not None and dev is None
     return ["`patience` changes nothing without held-out data, which `--dev` gives"] if idle else []
+
+
+def exact_instead(spec: ModelSpec, settings: TrainSettings, objective: Criterion) -> Sequence[str]:
+    """That a stage trained under `exact`, where it was to go by another method."""
+    asked, name = settings.infer or inference_settings(spec), settings.criterion.method
+    if objective.words != "exact" or isinstance(asked, AutoSettings) or asked.method == "exact":
+        return []
+    return [f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"]
 
 
 def notes_on(objective: Criterion, outcome: Outcome) -> Sequence[str]:

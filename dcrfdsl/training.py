@@ -25,7 +25,7 @@ from .given import no_labelling
 from .induction import Round, induce_round, require_known_labels
 from .inference import Workers
 from .model import TrainedModel
-from .notes import idle_patience, notes_on
+from .notes import exact_instead, idle_patience, notes_on
 from .optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
 from .record import TrainingRecord
 from .spec.model import ModelSpec, plain
@@ -114,7 +114,7 @@ def fit(
             outcome,
             corpus,
             objective.words,
-            [*notes_on(objective, outcome), *idle_patience(settings, dev)],
+            [*notes_on(objective, outcome), *idle_patience(settings, dev), *exact_instead(spec, settings, objective)],
             trained.record,
             curve,
             rounds,

@@ -69,7 +69,7 @@ class Boosting(Risk):
 
 
 def build_boosting(given: Supervision, settings: TrainSettings) -> Boosting:
-    """The criterion of a stage. DcrfError where inference is not exact, or some label is not known."""
+    """The criterion of a stage. DcrfError where exact inference does not fit, or some label is not known."""
     unknown = np.flatnonzero((given.gold.codes < 0).any(axis=0))
     if len(unknown):
         sentence = int(np.searchsorted(given.sentence_off, unknown[0], side="right"))

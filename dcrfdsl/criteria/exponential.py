@@ -197,15 +197,11 @@ def finite(logs: Floats) -> Floats:
 
 
 def needs_exact(given: Supervision, settings: TrainSettings) -> Inference:
-    """The inference of a stage. DcrfError where it is not exact."""
-    inference = given.inference(settings)
-    if inference.name != "exact":
-        method = settings.criterion.method
-        message = f"`{method}` sums over all wrong labellings, which `{inference.name}` cannot: only `exact` can"
-        raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
-    return inference
+    """Exact inference, whatever the stage asks for. DcrfError where that does not fit."""
+    remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
+    return given.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
 def build_exponential(given: Supervision, settings: TrainSettings) -> Exponential:
-    """The criterion of a stage. DcrfError where inference is not exact."""
+    """The criterion of a stage. DcrfError where exact inference does not fit."""
     return Exponential(given, settings, needs_exact(given, settings))

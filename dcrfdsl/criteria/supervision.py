@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import data_error
 from ..features.extract import FeatureExtractor
 from ..features.relations import Pairs
 from ..features.rows import FeatureRows
+from ..graph.cost import exact_cost
 from ..graph.gold import Gold
 from ..graph.parameters import Parameters
 from ..graph.unroll import ModelGraph
 from ..inference import METHODS, Binder, BoundData, ExpectingMethod, MixedMethod, SequenceMethod, Workers, choose_method
 from ..inference.clamped import bind_clamped
+from ..inference.decoding import largest_table, parts_by_width
 from ..spec.model import ModelSpec
-from ..spec.settings import MethodSettings, TrainSettings
+from ..spec.settings import ExactSettings, MethodSettings, TrainSettings
 from ..spec.values import inference_settings
 from .penalties import Penalty, weight_penalty
 
@@ -68,7 +71,35 @@ class Supervision:
         return self.gold.codes.T.ravel()
 
     def inference(self, settings: TrainSettings) -> Inference:
-        return Inference(*choose_method(self.graph, settings.infer or inference_settings(self.spec)))
+        return Inference(*choose_method(self.graph, self._asked(settings)))
+
+    def exact_if_it_fits(self, settings: TrainSettings) -> Inference | None:
+        """`exact`, whatever the stage asks for; None where its tables are too large. Whoever asks for it gets it."""
+        asked = self._asked(settings)
+        if isinstance(asked, ExactSettings):
+            return self.inference(settings)
+        if self.graph.relational:
+            parts = parts_by_width(lambda programs: self.bind_plain(programs=programs), self.graph, asked)
+            fits = all(data.bank.order_of is not None for _, data in parts)
+        else:
+            fits = exact_cost(self.graph).largest <= largest_table(asked)
+        return Inference("exact", ExactSettings(max_table=largest_table(asked))) if fits else None
+
+    def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> Inference:
+        """`exact`, whatever the stage asks for. DcrfError where that does not fit: `what` needs it."""
+        found = self.exact_if_it_fits(settings)
+        if found is None:
+            asked, cost = self._asked(settings), exact_cost(self.graph)
+            table = f"a table of {cost.largest:.3g} entries" if not self.graph.relational else "too large a table"
+            message = (
+                f"{what} sums over all wrong labellings, which `{asked.method}` does not do, and `exact` would build "
+                f"{table}; `max_table` allows {largest_table(asked):,}"
+            )
+            raise data_error("needs-exact", message, help=remedy)
+        return found
+
+    def _asked(self, settings: TrainSettings) -> MethodSettings:
+        return settings.infer or inference_settings(self.spec)
 
     def penalty(self, settings: TrainSettings) -> Penalty:
         return weight_penalty(settings, self.spec.cliques, self.parameters)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernels.compiling import kernel
 
 __all__ = ["ANY_SPACE", "BLANK", "COMMENT", "Cells", "append_to_lines", "intern_cells", "lines_and_cells"]
 
@@ -35,13 +36,13 @@ class Cells(NamedTuple):
     end: Integers  #        [C]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_space(byte: int) -> bool:
     """ASCII white space only: a no-break space is part of a word."""
     return byte == 32 or 9 <= byte <= 13
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _starts_with(text: Bytes, at: int, prefix: Bytes) -> bool:
     if len(prefix) == 0 or at + len(prefix) > len(text):
         return False
@@ -51,7 +52,7 @@ def _starts_with(text: Bytes, at: int, prefix: Bytes) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Integers, Integers, Integers, Integers]:
     """Finds the lines of `text` and their cells; returns the fields of `Cells`.
 
@@ -108,7 +109,7 @@ def lines_and_cells(text: Bytes, separator: int, comment: Bytes) -> tuple[Intege
     return line_start[:lines], line_cells[:lines], start[:cells], end[:cells]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[np.int32], Integers]:
     """Numbers the distinct cells of `text` in order of first appearance.
 
@@ -157,7 +158,7 @@ def intern_cells(text: Bytes, start: Integers, end: Integers) -> tuple[NDArray[n
     return codes, first[:distinct].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def append_to_lines(
     text: Bytes, lines: Integers, codes: Integers, cells: Bytes, cell_off: Integers, any_space: bool
 ) -> Bytes:

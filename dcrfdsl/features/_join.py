@@ -8,8 +8,9 @@ stay below 2^63 without wrapping, so that the same text runs with the JIT switch
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..kernels.compiling import inlined, kernel
 
 __all__ = [
     "count_keys", "count_rows", "count_rows_ragged", "cross", "cross_ragged", "find", "find_direct", "gather_lists",
@@ -21,7 +22,7 @@ Keys = NDArray[np.int64]
 Offsets = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_codes(
     codes: Codes, lut: Codes, sentence_off: Offsets, offset: int, pad_left: int, pad_right: int,
     left: int, right: int, step: int,
@@ -46,7 +47,7 @@ def shift_codes(
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_numbers(
     numbers: NDArray[np.float64], sentence_off: Offsets, offset: int, pad_left: int, pad_right: int, outside: float
 ) -> NDArray[np.float64]:
@@ -64,7 +65,7 @@ def shift_numbers(
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_inside(sentence_off: Offsets, first: int, last: int, pad_left: int, pad_right: int) -> NDArray[np.bool_]:
     """Whether t + first and t + last both lie in the sentence, [R]."""
     num_sentences = len(sentence_off) - 1
@@ -78,7 +79,7 @@ def rows_inside(sentence_off: Offsets, first: int, last: int, pad_left: int, pad
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_lists(codes: Codes, list_off: Offsets, list_codes: Codes, beyond: int) -> tuple[Offsets, Codes]:
     """The list of each row's code. A code of `n + k` (n lists) stands for itself, as the code `beyond + k`."""
     num_lists = len(list_off) - 1
@@ -102,7 +103,7 @@ def gather_lists(codes: Codes, list_off: Offsets, list_codes: Codes, beyond: int
     return off, out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cross(keys: Keys, codes: Codes, size: int) -> Keys:
     """key · size + code, [R]; -1 where either is."""
     out = np.empty(len(keys), np.int64)
@@ -111,7 +112,7 @@ def cross(keys: Keys, codes: Codes, size: int) -> Keys:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cross_ragged(key_off: Offsets, keys: Keys, code_off: Offsets, codes: Codes, size: int) -> tuple[Offsets, Keys]:
     """Every key of a row with every code of it, keys outermost."""
     num_rows = len(key_off) - 1
@@ -131,14 +132,14 @@ def cross_ragged(key_off: Offsets, keys: Keys, code_off: Offsets, codes: Codes, 
 # tables ----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _slot(key: int, mask: int) -> int:
     """Where to start to look for a key: each half times an odd constant below 2^28; bit 31 up depend on all of it."""
     mixed = (key & 0xFFFFFFFF) * 0x9E3779B + (key >> 32) * 0xC2B2AE3
     return ((mixed >> 31) ^ (mixed >> 13)) & mask
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find(keys: Keys, slot_key: Keys, slot_id: Codes) -> Codes:
     """The id of each key in an open-addressing table (capacity a power of two, -1 = empty); -1 if absent."""
     mask = len(slot_key) - 1
@@ -155,7 +156,7 @@ def find(keys: Keys, slot_key: Keys, slot_id: Codes) -> Codes:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_direct(keys: Keys | Codes, table: Codes) -> Codes:
     """`table[key]`; -1 for the key -1."""
     out = np.empty(len(keys), np.int32)
@@ -164,7 +165,7 @@ def find_direct(keys: Keys | Codes, table: Codes) -> Codes:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(keys: Keys, ids: Codes, slot_key: Keys, slot_id: Codes) -> None:
     """Enter distinct keys, none of them in the table yet, with their ids. There must be room for all."""
     mask = len(slot_key) - 1
@@ -176,7 +177,7 @@ def insert(keys: Keys, ids: Codes, slot_key: Keys, slot_id: Codes) -> None:
         slot_id[slot] = ids[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intern(keys: Keys, slot_key: Keys, slot_id: Codes, distinct: Keys, counts: Keys, num: int) -> tuple[int, Codes]:
     """Number keys in order of first appearance and count them.
 
@@ -203,7 +204,7 @@ def intern(keys: Keys, slot_key: Keys, slot_id: Codes, distinct: Keys, counts: K
     return num, out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_keys(keys: Keys, counts: Keys) -> None:
     """Add one to `counts[key]` for each key."""
     for r in range(len(keys)):
@@ -214,7 +215,7 @@ def count_keys(keys: Keys, counts: Keys) -> None:
 # assembly --------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_rows(ids: Codes, counts: Offsets) -> None:
     """Add to `counts[r]` the number of features of row r among `ids` (one a row)."""
     for r in range(len(ids)):
@@ -222,7 +223,7 @@ def count_rows(ids: Codes, counts: Offsets) -> None:
             counts[r] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
     for r in range(len(off) - 1):
         for i in range(off[r], off[r + 1]):
@@ -230,7 +231,7 @@ def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
                 counts[r] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_rows(
     ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
 ) -> None:
@@ -247,7 +248,7 @@ def place_rows(
             cursor[r] = at + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_rows_ragged(
     off: Offsets, ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
 ) -> None:
@@ -265,7 +266,7 @@ def place_rows_ragged(
 # spans -----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_spans(
     codes: Codes, sentence_off: Offsets, slot_key: Keys, slot_id: Codes, final: NDArray[np.bool_], num_codes: int
 ) -> Codes:

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..errors import DcrfError, Diagnostic
+from ..kernels.compiling import kernel
 from .rows import FeatureRows
 
 __all__ = ["Conjunctions", "conjoined", "conjunction_arrays", "restored_conjunctions"]
@@ -71,7 +71,7 @@ def conjoined(rows: FeatureRows, conjunctions: Conjunctions) -> FeatureRows:
     return rows._replace(row_off=row_off, feature=feature, value=value)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _conjoin(
     row_off: Ints, feature: NDArray[np.int32], off: Ints, other: NDArray[np.int32], made: NDArray[np.int32]
 ) -> tuple[Ints, NDArray[np.int32]]:

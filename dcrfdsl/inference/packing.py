@@ -80,7 +80,8 @@ def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *
 
     set_off [sets + 1]: where the rows of each feature set begin.   bundled: with rows for features that fire together.
     """
-    owners = _packable(kinds, rows, set_off)
+    silent = _silent(kinds, rows, set_off)
+    owners = _packable(kinds, rows, set_off, silent)
     if not owners:
         return None
     ends = np.unique(np.append(kinds.run_base[kinds.feature_set >= 0], len(bindings.run_off) - 1))
@@ -111,7 +112,7 @@ def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *
         entry_cell[first:last] = at + np.arange(last - first)
         entry_shift[(kinds.feature_set >= 0) & (kinds.run_base == run)] = at - first
         at += last - first
-    packed = _list(kinds, bindings, rows, set_off, blocks, places, entry_shift)
+    packed = _list(kinds, bindings, rows, set_off, silent, blocks, places, entry_shift)
     return Packing(packed, cell_of, -(-at // LANES) * LANES)
 
 
@@ -141,7 +142,15 @@ class _Places:
         return cls(width, at, flat_start, end, row[:count], row[count:], flat_first)
 
 
-def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> list[int]:
+def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> NDArray[np.bool_]:
+    """Which kinds have features of which none fires, [K]. They may have no runs, and their base be another's."""
+    fires = np.diff(rows.row_off[np.array(set_off)]) > 0
+    found: NDArray[np.bool_] = kinds.feature_set >= 0
+    found[found] = ~fires[kinds.feature_set[found]]
+    return found
+
+
+def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: NDArray[np.bool_]) -> list[int]:
     """Of each clique that can be packed, its first kind."""
     valued = [
         len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
@@ -150,7 +159,7 @@ def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> list[int]:
     found: dict[int, int] = {}
     refused = set()
     for k, feature_set in enumerate(kinds.feature_set.tolist()):
-        if feature_set < 0:
+        if feature_set < 0 or silent[k]:
             continue
         found.setdefault(int(kinds.run_base[k]), k)
         if kinds.inverse_off[k] != -1 or valued[feature_set]:
@@ -193,6 +202,7 @@ def _list(
     bindings: Bindings,
     rows: Rows,
     set_off: Sequence[int],
+    silent: NDArray[np.bool_],
     blocks: Sequence[_Block],
     places: Sequence[_Places],
     entry_shift: Ints,
@@ -208,7 +218,7 @@ def _list(
     num_rows = num_dense = num_flat = 0
     for block, place, own_bits in zip(blocks, places, bits, strict=True):
         low, high = set_off[block.feature_set], set_off[block.feature_set + 1]
-        own = (kinds.feature_set >= 0) & (kinds.run_base == block.run)
+        own = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
         empty.is_packed[own], empty.shift[own] = True, num_rows - low
         empty.width[own], empty.flat_bits[own] = place.width, own_bits
         empty.dense_start[own], empty.flat_start[own] = place.dense_start, place.flat_start
@@ -229,6 +239,11 @@ def _list(
         made.append(
             (np.full_like(numbers, block.kind), first_row + numbers, place.dense_start + place.bundle_row * place.width)
         )
+    if silent.any():  # they read rows that are empty
+        most = int(np.diff(set_off).max())
+        parts.append((np.full(most + 1, num_dense), dense_type, np.full(most + 1, num_flat), flat_type))
+        empty.is_packed[silent] = kinds.inverse_off[silent] == -1
+        empty.shift[silent] = num_rows - np.array(set_off)[kinds.feature_set[silent]]
     dense_off, dense, flat_off, flat = (np.concatenate(part) for part in zip(*parts, strict=True))
     kind, row, cell = (np.concatenate(part) for part in zip(*made, strict=True))
     return empty._replace(

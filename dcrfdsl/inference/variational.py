@@ -52,7 +52,7 @@ REMEMBERED_BYTES = 2**28
 class _Bounding(ABC):
     """What mean field and TRW share: convergence, memory, and labellings by rounding.
 
-    sizes: the most cells and states that a sequence has, which is the room that kernels need.
+    room: the most cells and states that a sequence has, which kernels need; sizes: what they need beside it.
     """
 
     data: BoundData
@@ -61,7 +61,8 @@ class _Bounding(ABC):
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.sizes = _room(self.data)
+        self.room = _room(self.data)
+        self.sizes: tuple[int, ...] = ()
         self.tolerance = self.settings.tolerance
         self.kept, self.kept_off = NO_MESSAGES, np.zeros(1, np.int64)
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
@@ -95,9 +96,9 @@ class _Bounding(ABC):
         d, p, s = self.data, potentials, self.settings
         kernel, wiring, choice = self._own(decoding)
         kernel(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.sizes,
-            self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z, out.status,
-            out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.room,
+            *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z,
+            out.status, out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
             self.kept_off, self.is_kept,
         )  # fmt: skip
 
@@ -121,7 +122,7 @@ class _Bounding(ABC):
         marginals = np.zeros(int(marginal_off[last]))
         self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
         round_marginals(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.sizes[:2],
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
             marginals, marginal_off, out.status, labelling, d.labelling_off,
         )  # fmt: skip
         lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
@@ -156,7 +157,7 @@ class TrwMethod(_Bounding):
         self.pool = bank_forests(self.data.bank, self.settings.seed)
         self.stretched_off, tables = _stretched(self.data.shapes)
         factors = int(np.diff(self.data.shapes.fac_off).max(initial=0))
-        self.sizes += (tables, factors, int(self.edges.messages.max(initial=0)))
+        self.sizes = (tables, factors, int(self.edges.messages.max(initial=0)))
 
     def _remembered(self) -> NDArray[np.int64]:
         return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
@@ -176,7 +177,7 @@ class GibbsMethod:
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.sizes = _room(self.data)
+        self.room = _room(self.data)
 
     @classmethod
     def of(cls, data: BoundData, settings: MethodSettings) -> GibbsMethod:
@@ -207,13 +208,13 @@ class GibbsMethod:
     ) -> None:
         d, p, s = self.data, potentials, self.settings
         gibbs_sequences(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.sizes,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
             s.samples, s.burn_in, s.thin, s.seed, out.status, out.iterations, out.residual, out.marginals,
             d.marginal_off, labelling, d.labelling_off,
         )  # fmt: skip
 
 
-def _room(data: BoundData) -> tuple[int, ...]:
+def _room(data: BoundData) -> tuple[int, int]:
     """The most cells of the arena and states that a sequence has."""
     cells = int(data.shapes.local_end.max(initial=data.shapes.local_start))
     return cells, max((sum(shape.cards) for shape in data.bank.shapes), default=0)

@@ -1,7 +1,7 @@
-"""How kernels are compiled: four decorators, and why an inner function is not a kernel.
+"""How kernels are compiled: the decorators of every compiled function, and why an inner function is not a kernel.
 
-`kernel` releases the interpreter lock, is cached between processes and may allocate. `inner` is for functions that
-kernels call in their loops: it compiles without Numba's reference counts. With them, every call counts up and down
+`kernel` releases the interpreter lock, is kept between processes (`keeping`) and may allocate. `inner` is for functions
+that kernels call in their loops: it compiles without Numba's reference counts. With them, every call counts up and down
 each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost three times
 the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that does.
 
@@ -20,23 +20,47 @@ around, overflow and divide as compiled ones do.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numba import njit
 from numba.core import config
 
+from .keeping import KernelCache
+
 __all__ = ["fast_inner", "fast_kernel", "inlined", "inner", "kernel"]
 
 FAST = {"reassoc", "contract", "nsz"}
 
-COMMON: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 UNCOUNTED: dict[str, Any] = {"_nrt": False}  # Numba's own name; in its target options since 2015, not in its types
 
 interpreted = np.errstate(all="ignore")
 
-kernel: Any = interpreted if config.DISABLE_JIT else njit(**COMMON)
-fast_kernel = interpreted if config.DISABLE_JIT else njit(**COMMON, fastmath=FAST)
-inner = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED)
-fast_inner = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED, fastmath=FAST)
-inlined: Any = interpreted if config.DISABLE_JIT else njit(**COMMON, **UNCOUNTED, forceinline=True)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Decorator(Protocol):
+    def __call__(self, function: _Function, /) -> _Function: ...
+
+
+def _decorator(**options: Any) -> _Decorator:
+    if config.DISABLE_JIT:
+        return interpreted
+    compile_when_called = njit(**COMMON, **options)
+
+    def declare(function: _Function) -> _Function:
+        dispatcher: Any = compile_when_called(function)
+        dispatcher._cache = KernelCache(function)  # as `cache=True` does with Numba's own
+        typed: _Function = dispatcher
+        return typed
+
+    return declare
+
+
+kernel = _decorator()
+fast_kernel = _decorator(fastmath=FAST)
+inner = _decorator(**UNCOUNTED)
+fast_inner = _decorator(**UNCOUNTED, fastmath=FAST)
+inlined = _decorator(**UNCOUNTED, forceinline=True)

@@ -117,8 +117,25 @@ def _join(builder: Any, registers: Sequence[Any]) -> Any:
     return out
 
 
-def _places(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: int) -> list[Any]:
-    """Pointers to `count` registers that lie in an array from element `at` on."""
+def _check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: Any) -> None:
+    """Raises IndexError where `count` elements from `at` on are not all in the array, if Numba checks bounds too."""
+    if not config.BOUNDSCHECK:
+        return
+    (size,) = cgutils.unpack_tuple(builder, context.make_array(array_type)(context, builder, array).shape)
+    nothing = ir.Constant(at.type, 0)
+    past = builder.icmp_signed(">", builder.add(at, count), size)
+    outside = builder.or_(builder.icmp_signed("<", at, nothing), past)
+    with builder.if_then(builder.and_(builder.icmp_signed(">", count, nothing), outside), likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("a register reaches out of its array",))
+
+
+def _places(
+    context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: int, lanes: Any = None
+) -> list[Any]:
+    """Pointers to `count` registers that lie in an array from element `at` on; `lanes` of them are used, or all."""
+    whole = ir.Constant(at.type, count * LANES)
+    used = whole if lanes is None else builder.select(builder.icmp_signed("<", lanes, whole), lanes, whole)
+    _check_bounds(context, builder, array_type, array, at, used)
     data = context.make_array(array_type)(context, builder, array).data
     starts = [builder.gep(data, [builder.add(at, ir.Constant(at.type, n * LANES))]) for n in range(count)]
     return [builder.bitcast(start, REGISTER.as_pointer()) for start in starts]
@@ -223,7 +240,9 @@ else:
         """As `load`, but only the first `count` lanes are read; the others are 0."""
 
         def generate(context, builder, signature, arguments):
-            places = _places(context, builder, signature.args[1], arguments[1], arguments[2], registers.count)
+            places = _places(
+                context, builder, signature.args[1], arguments[1], arguments[2], registers.count, arguments[3]
+            )
             name, parts = f"llvm.masked.load.v{LANES}f64.p0", []
             for place, mask in zip(places, _lane_masks(builder, arguments[3], len(places)), strict=True):
                 parts.append(_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)]))
@@ -237,7 +256,7 @@ else:
 
         def generate(context, builder, signature, arguments):
             parts = _split(builder, arguments[3])
-            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
+            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts), arguments[2])
             name, masks = f"llvm.masked.store.v{LANES}f64.p0", _lane_masks(builder, arguments[2], len(parts))
             for part, place, mask in zip(parts, places, masks, strict=True):
                 _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
@@ -259,6 +278,8 @@ else:
         """Element `at` of an array in all lanes."""
 
         def generate(context, builder, signature, arguments):
+            one = ir.Constant(arguments[2].type, 1)
+            _check_bounds(context, builder, signature.args[1], arguments[1], arguments[2], one)
             data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
             scalar = builder.load(builder.gep(data, [arguments[2]]), typ=DOUBLE)
             return _join(builder, [_splat(builder, scalar)] * registers.count)

@@ -6,10 +6,10 @@ the repository. Not here: reading them.
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
 from pathlib import Path
+
+from ..places import is_writable, keeping_places
 
 __all__ = ["cache_path", "resource_path"]
 
@@ -25,10 +25,7 @@ def resource_path(*parts: str) -> Path:
 
 
 def cache_path(stem: str) -> Path:
-    """A file of this version of Python to keep something in: beside the compiled modules, else in the user's cache."""
-    folder = Path(__file__).with_name("__pycache__")
-    if not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dcrfdsl"
-    with suppress(OSError):  # then nothing is kept
-        folder.mkdir(parents=True, exist_ok=True)
+    """A file of this version of Python to keep something in; nothing is kept where no folder can be written to."""
+    here = Path(__file__).parent
+    folder = next((place for place in keeping_places(here) if is_writable(place)), here)
     return folder / f"{stem}.{sys.implementation.cache_tag}.cache"

@@ -116,16 +116,12 @@ class Mce:
 
 def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
-    own, inference = settings.criterion, given.inference(settings)
+    own = settings.criterion
     assert isinstance(own, MceSettings)
+    inference = _inference(given, settings, own)
     is_measure = isinstance(own.loss, MeasureLoss)
     measure: Measure = MEASURES[own.loss.method](own) if is_measure else ErrorRate()
-    if math.isfinite(own.psi) and inference.name != "exact":
-        message = (
-            f"`psi = {own.psi:g}` sums over all wrong labellings, which `{inference.name}` cannot: only `exact` can"
-        )
-        raise DcrfError(Diagnostic("needs-exact", message, help="write `psi = inf`, or `infer = exact` in the stage"))
-    counter = _counter(given, own, inference, measure.needs_false)
+    counter = _counter(given, settings, own, inference, measure.needs_false)
     if is_measure and counter.num_stretches == 0:
         message = f"`{own.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
@@ -136,6 +132,16 @@ def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
 
     clamped = clamped_part(given, inference)
     return Mce(counter, measure, given, given.penalty(settings), inference.name, clamped, downhill)
+
+
+def _inference(given: Supervision, settings: TrainSettings, own: MceSettings) -> Inference:
+    """What the stage asks for, but `exact` for what is made of sums over all labellings."""
+    remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
+    if math.isfinite(own.psi):
+        return given.exact_inference(settings, f"`psi = {own.psi:g}`", f"write `psi = inf`, or {remedy}")
+    if own.measure == "difference":
+        return given.exact_inference(settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}")
+    return given.inference(settings)
 
 
 def _looked_at(given: Supervision, loss: object) -> list[int]:
@@ -157,7 +163,9 @@ def _judged(given: Supervision, loss: object, looked_at: list[int]) -> list[Judg
     return found
 
 
-def _counter(given: Supervision, own: MceSettings, inference: Inference, find_false: bool) -> Counter:
+def _counter(
+    given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, find_false: bool
+) -> Counter:
     looked_at = _looked_at(given, own.loss)
     all_known = not (given.gold.codes < 0).any()
     judged = _judged(given, own.loss, looked_at)
@@ -170,7 +178,7 @@ def _counter(given: Supervision, own: MceSettings, inference: Inference, find_fa
                 given.workers,
             )  # fmt: skip
     if isinstance(own.loss, SequenceLoss):
-        return _sequence_counter(given, own, inference, looked_at)
+        return _sequence_counter(given, settings, own, inference, looked_at)
     steering = steering_of(given, inference, looked_at)
     return OrderedCounter(
         steering, given.gold.codes, given.sentence_off, given.graph.cards[: given.graph.num_labels], judged,
@@ -180,12 +188,13 @@ def _counter(given: Supervision, own: MceSettings, inference: Inference, find_fa
 
 
 def _sequence_counter(
-    given: Supervision, own: MceSettings, inference: Inference, looked_at: list[int]
+    given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, looked_at: list[int]
 ) -> SequenceCounter:
+    completing = given.exact_if_it_fits(settings) or inference
     if math.isinf(own.psi):
-        return SequenceCounter(given, own, inference, rivals_of(given, inference, looked_at), None)
+        return SequenceCounter(given, own, inference, completing, rivals_of(given, inference, looked_at), None)
     hidden = bool((given.gold.codes < 0).any())
     if hidden and own.psi != 1.0:
         message = f"`psi = {own.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SequenceCounter(given, own, inference, None, differing_data(given, looked_at))
+    return SequenceCounter(given, own, inference, completing, None, differing_data(given, looked_at))

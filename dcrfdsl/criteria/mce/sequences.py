@@ -52,13 +52,13 @@ class SequenceCounter:
     """
 
     def __init__(
-        self, given: Supervision, settings: MceSettings, inference: Inference, rivals: Rivals | None,
-        others: BoundData | None,
+        self, given: Supervision, settings: MceSettings, inference: Inference, completing: Inference,
+        rivals: Rivals | None, others: BoundData | None,
     ):  # fmt: skip
+        """completing: what fills in labels that are latent or not known, or sums them out."""
         self._settings, self._smoothing, self._workers = settings, smoothing_of(settings), given.workers
         self._rivals, self._sentence_off = rivals, given.sentence_off
-        programs = METHODS[inference.name].programs
-        self._data = given.bind(programs=programs)
+        self._data = given.bind(programs=METHODS[inference.name].programs)
         self._sums = FeatureSums(self._data, given.workers)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
@@ -66,8 +66,8 @@ class SequenceCounter:
         self._labelling = given.labelling if not partly.any() else None
         self._known = self._known_method = None
         if partly.any():
-            self._known = given.bind_known(programs=programs)
-            self._known_method = inference.build(self._known)
+            self._known = given.bind_known(programs=METHODS[completing.name].programs)
+            self._known_method = completing.build(self._known)
             self._known_sums = FeatureSums(self._known, given.workers)
         self._others = others
         self._log_mean: Floats | float = 0.0
@@ -121,7 +121,7 @@ class SequenceCounter:
         assert self._known is not None and self._known_method is not None
         if math.isfinite(self._settings.psi):
             return None, self._log_sum(self._known, self._known_method, weights)
-        data, method = self._known, METHODS["exact"].build(self._known, ExactSettings())
+        data, method = self._known, self._known_method
         labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
         out, potentials = Expectations.empty(data), data.potentials(weights)
         self._workers.map(lambda first, last: method.decode(potentials, first, last, out, labelling), data.chunks(RUNS))

@@ -304,7 +304,8 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Leave out what the message names, or keep the mean of the weights: `average = yes`.",
     ),
     "needs-exact": (
-        "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out.",
+        "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out. So "
+        "a stage that needs one trains under `exact` where its tables fit, whatever `infer` says; tagging goes by it.",
         "Write `infer = exact` in the stage; for `mce` also `psi = inf`, which compares the best labellings.",
     ),
     "cannot-sum-out": (

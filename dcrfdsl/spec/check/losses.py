@@ -10,15 +10,14 @@ import math
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..convert import as_call
 from ..expressions import Apply, At, Reference
 from ..losses import LOSSES, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from ..model import ModelSpec
-from ..settings import INFERENCE
 from ..spans import Path
 from ..trainable import SMOOTH
 from .context import Context, Rule, listed
 from .optimizers import StageView, stage_views
+from .risks import takes_exact
 from .training import needs_segments, not_measurable
 from .walk import nodes
 
@@ -79,22 +78,10 @@ def together(context: Context) -> Iterator[Diagnostic]:
             message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
             remedy = "write `measure = softmax`, or `loss = sequence`"
             yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", help=remedy)
-        yield from _needs_exact(context, stage, own)
-
-
-def _needs_exact(context: Context, stage: StageView, own: MceSettings) -> Iterator[Diagnostic]:
-    """Sums over all wrong labellings are exact or nothing: log Z by messages may be below the gold score."""
-    written = stage.value("infer")
-    call = as_call(context.spec.settled(written)) if written is not None else None
-    method = call.name if call is not None else context.spec.infer.name
-    at = stage.place("infer") if call is not None else ("infer", "name")
-    if method not in INFERENCE or method in ("exact", "auto"):
-        return
-    if math.isfinite(own.psi) or own.measure == "difference":
-        what = f"`psi = {own.psi:g}`" if math.isfinite(own.psi) else "`measure = difference`"
-        message = f"{what} sums over all labellings, which `exact` does and `{method}` does not"
-        remedy = "write `infer = exact` in the stage, or `psi = inf`"
-        yield context.complaint("needs-exact", message, at, "not exact", help=remedy)
+        if math.isfinite(own.psi):
+            yield from takes_exact(context, stage, f"`psi = {own.psi:g}`", "`psi = inf`")
+        elif own.measure == "difference":
+            yield from takes_exact(context, stage, "`measure = difference`", "`measure = softmax`")
 
 
 def single_sentences(context: Context) -> Iterator[Diagnostic]:

@@ -11,28 +11,32 @@ from ..settings import INFERENCE
 from .context import Context, Rule
 from .optimizers import StageView, stage_views
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "takes_exact"]
 
 EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
 
 
 def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
-    """Sums over all wrong labellings are exact or nothing: log Z by messages may be below the gold score."""
+    """Sums over all wrong labellings are exact or nothing: log Z by messages may be below the gold score. So training
+    takes `exact`, whatever is written.
+    """
     for stage in stage_views(context):
         if isinstance(stage.settings.criterion, AdaboostSettings | ExponentialSettings):
-            yield from _needs_exact(context, stage)
+            yield from takes_exact(context, stage, f"`{stage.criterion}`")
 
 
-def _needs_exact(context: Context, stage: StageView) -> Iterator[Diagnostic]:
+def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = "") -> Iterator[Diagnostic]:
+    """`what` sums over all wrong labellings; `otherwise`: the setting by which a stage goes by the method written."""
     written = stage.value("infer")
     call = as_call(context.spec.settled(written)) if written is not None else None
     method = call.name if call is not None else context.spec.infer.name
     at = stage.place("infer") if call is not None else ("infer", "name")
-    if method in INFERENCE and method not in EXACT:
-        message = f"`{stage.criterion}` sums over all wrong labellings, which `exact` does and `{method}` does not"
-        remedy = "write `infer = exact` in the stage"
-        others = [((*stage.path, "name"), "the criterion")]
-        yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others)
+    if method not in INFERENCE or method in EXACT or not INFERENCE[method].gives_log_z:
+        return
+    message = f"{what} sums over all wrong labellings, so this stage trains under `exact` and not `{method}`"
+    remedy = "write `infer = exact` in the stage to say so" + (f", or {otherwise}" if otherwise else "")
+    others = [((*stage.path, "name"), "the criterion")]
+    yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others, severity="note")
 
 
 def hidden_labels(context: Context) -> Iterator[Diagnostic]:
