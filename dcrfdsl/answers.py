@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .criteria.piecewise import local_pieces
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels
+from .errors import DcrfError, Diagnostic
 from .features.extract import FeatureExtractor
 from .given import gold_of, known_labels
 from .graph import ModelGraph, Parameters
@@ -38,9 +39,10 @@ from .inference.summing import best_candidates, latents_first_fits, summed_best
 from .inference.voting import Ballots
 from .kernels.sequences import score_labellings
 from .optimizers import Voters
+from .spec.decode_rules import decoding
 from .spec.model import ModelSpec
-from .spec.settings import AutoSettings, ExactSettings, TrpSettings
-from .spec.values import decoding, inference_settings
+from .spec.settings import DECODINGS, AutoSettings, ExactSettings, TrpSettings
+from .spec.values import inference_settings
 
 __all__ = ["Answers", "Engine", "Labelled"]
 
@@ -154,6 +156,10 @@ class Answers:
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decode or decoding(self.engine.spec, stage)
+        if mode not in DECODINGS:
+            known = ", ".join(f"`{name}`" for name in DECODINGS)
+            message = f"`{mode}` is not a way to decode"
+            raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways to decode are {known}"))
         if mode == "marginal":
             marginals, status = self.marginals(temperature * weights, workers)
             likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]

@@ -39,7 +39,8 @@ class TrainingRecord:
     gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
     curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
     tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   calibration: of
-    probabilities, None where there was none.   path: of boosting, round by round.
+    probabilities, None where there was none.   path: of boosting, round by round.   decode: by which rule labels are
+    found where nothing else is asked for; empty in files that were written before it was kept.
     """
 
     stage: str = ""
@@ -64,6 +65,7 @@ class TrainingRecord:
     rounds: tuple[Round, ...] = ()
     calibration: Calibration | None = None
     path: tuple[BoostingRound, ...] = ()
+    decode: str = ""
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
@@ -113,6 +115,7 @@ class TrainingRecord:
             tuple(curve),
             rounds=tuple(rounds),
             path=outcome.path,
+            decode=settings.decode or "",
         )
 
     @property

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .assembly import assemble
 from .criteria import CRITERIA, Criterion, Supervision
+from .criteria.piecewise import settled_decoding
 from .data.corpus import Corpus
 from .data.labels import raise_if_any
 from .errors import DcrfError, Diagnostic
@@ -84,6 +85,7 @@ def fit(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
     for label, settings in chain:
+        settings = settings.model_copy(update={"decode": settled_decoding(spec, graph, label)})
         curve: list[Iteration] = []
         report = functools.partial(_kept, curve, on_iteration)
         begun = replace(supervision, stage=label, weights=trained.weights)

@@ -19,8 +19,8 @@ import typer
 from ..errors import DcrfError, Diagnostic, render, render_all
 
 __all__ = [
-    "INPUT_ERROR", "OUR_FAULT", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk", "Threads",
-    "guarded", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "OUR_FAULT", "Decode", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk", "Threads",
+    "check_decode", "guarded", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
@@ -39,6 +39,10 @@ StageName = Annotated[
 Features = Annotated[
     list[str] | None,
     typer.Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
+]
+Decode = Annotated[
+    str | None,
+    typer.Option("--decode", metavar="RULE", help="joint, marginal or local (default: what the model was made for)."),
 ]
 Rounds = Annotated[
     int | None, typer.Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")
@@ -72,6 +76,14 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
     """Raises a `DcrfError` about what was asked for on the command line."""
     raise DcrfError(Diagnostic(slug, message, help=remedy))
+
+
+def check_decode(rule: str | None) -> None:
+    """Refuses a rule of decoding that does not exist, before anything is loaded."""
+    from ..spec.settings import DECODINGS
+
+    if rule is not None and rule not in DECODINGS:
+        raise typer.BadParameter(f"`{rule}` is no way to decode; the ways are {', '.join(DECODINGS)}")
 
 
 # the guard -----------------------------------------------------------------------------------------------------------

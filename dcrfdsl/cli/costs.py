@@ -17,6 +17,7 @@ from rich.text import Text
 
 from ..errors import Diagnostic
 from ..report import duration, peak_mb, print_table
+from .probabilities import decode_words
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -57,7 +58,7 @@ class CostTable:
 # without data -----------------------------------------------------------------------------------------------------
 
 
-def declared_costs(resolved: Resolved) -> CostTable:
+def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     """What is known before any data is read: the tables over declared states."""
     from ..data.labels import declared_states
 
@@ -70,11 +71,20 @@ def declared_costs(resolved: Resolved) -> CostTable:
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
     totals = [("one sweep", UNKNOWN if None in sweeps else _work(work))]
     totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
+    totals += _decoding(spec, stage)
     if unknown:
         totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
     else:
         totals.append(("?", "depends on data; give training data with `--data FILE`"))
     return CostTable(rows, totals)
+
+
+def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
+    """By which rule labels will be decoded, where nobody says it and the criterion has one of its own."""
+    from ..spec.decode_rules import decode_rule
+
+    rule = decode_rule(spec, stage)
+    return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
 
 
 def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
@@ -160,6 +170,7 @@ def trained_costs(
         ("exact", "depends on what each sentence joins" if cost.joined else f"{_work(cost.exact.work)}; {width}"),
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
+        *_decoding(spec, stage),
         ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
         ("time", f"very roughly {duration(seconds)} on {cores} core{'' if cores == 1 else 's'}"),
     ]

@@ -11,8 +11,18 @@ if TYPE_CHECKING:
 __all__ = ["probability_notes", "training_notes"]
 
 
+def decode_words(rule: str, criterion: str) -> str:
+    """That nobody has said by which rule to decode, and what the criterion trains for."""
+    return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
+
+
 def probability_notes(model: TrainedModel) -> Iterator[str]:
     """Beside probabilities, or labellings in their order: by what they are found."""
+    if model.decode == "local":
+        yield (
+            "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "
+            "distributions by which `decode local` finds the labels"
+        )
     if model.voters is not None:
         yield (
             f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
@@ -27,6 +37,16 @@ def probability_notes(model: TrainedModel) -> Iterator[str]:
 
 def training_notes(model: TrainedModel) -> Iterator[str]:
     """At the end of training."""
+    from ..spec.decode_rules import decode_rule
+
+    rule = decode_rule(model.spec, model.record.stage or None)
+    if rule.trained is not None and rule.name == model.decode:
+        yield f"note: labels are decoded by {decode_words(*rule)}, and so does `--decode` of `tag` and `eval`"
+    elif rule.trained is not None:
+        yield (
+            f"note: labels are decoded by `{model.decode}`: the search for `{rule.name}`, which `{rule.trained}` "
+            "trains for, would not fit"
+        )
     if model.voters is not None:
         yield (
             f"{len(model.voters):,} weight vectors vote on each labelling, so tagging takes as many times as long; "

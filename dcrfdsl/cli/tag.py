@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from .console import Features, Json, Quiet, Rounds, Talk, Threads, refuse
+from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
 from .probabilities import probability_notes
 
@@ -49,6 +49,7 @@ def tag(
     nbest: Annotated[
         int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
     ] = None,
+    decode: Decode = None,
     given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
     as_json: Json = False,
     rounds: Rounds = None,
@@ -80,6 +81,9 @@ def tag(
     """
     if cliques and not as_json:
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
+    if decode is not None and nbest is not None:
+        refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
+    check_decode(decode)
     from ..inference.status import RunStatus
     from ..model import TrainedModel
     from .compiling import announce_compiling
@@ -89,7 +93,7 @@ def tag(
     talk, status, tagger = (
         Talk(quiet),
         RunStatus(),
-        _Tagger(trained, threads, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
+        _Tagger(trained, threads, decode=decode, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
     )
     announce_compiling(talk)
     prepared = map(tagger.prepared, _chunks(files or [STDIN], trained, given))
@@ -167,13 +171,14 @@ class _Tagger:
         trained: TrainedModel,
         threads: int | None,
         *,
+        decode: str | None,
         marginals: bool,
         cliques: bool,
         given: bool,
         as_json: bool,
     ):
         self.trained, self.threads, self.as_json = trained, threads, as_json
-        self.marginals, self.cliques, self.given = marginals, cliques, given
+        self.marginals, self.cliques, self.given, self.decode = marginals, cliques, given, decode
         self.sentences = 0
         self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
         self.searched, self.score = 0, 0.0  # sentences whose best labelling was searched approximately, its total score
@@ -194,7 +199,7 @@ class _Tagger:
         (chunk, known, answers), status, columns = work, RunStatus(), dict[str, list[str]]()
         corpus = chunk.corpus
         if answers is not None:
-            prediction = self.trained.predict(answers, threads=self.threads)
+            prediction = self.trained.predict(answers, threads=self.threads, decode=self.decode)
             status = prediction.status
             scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
             if status.approximate and scores:
