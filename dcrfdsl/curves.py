@@ -1,9 +1,10 @@
 """Learning curves as files: a row an iteration, of every stage that ran.
 
-    stage, start, iteration, objective, gradient_norm, seconds, dev
+    stage, start, iteration, objective, gradient_norm, seconds, dev, gap
 
 `FORMATS` is the table of file formats, chosen by the end of the name. `start` numbers random starts from 1 (0: there is
-one alone), `seconds` begin anew with each stage and start, `dev` is empty where nothing was held out. Not here: keeping
+one alone), `seconds` begin anew with each stage and start, `dev` is empty where nothing was held out,
+`gradient_norm` where there is no gradient, `gap` (of the duality) where no dual is solved. Not here: keeping
 curves (`record`).
 """
 
@@ -23,7 +24,7 @@ from .registry import Table
 
 __all__ = ["FORMATS", "check_curve_path", "write_curve"]
 
-COLUMNS = ("stage", "start", "iteration", "objective", "gradient_norm", "seconds", "dev")
+COLUMNS = ("stage", "start", "iteration", "objective", "gradient_norm", "seconds", "dev", "gap")
 Row = dict[str, str | int | float | None]
 
 

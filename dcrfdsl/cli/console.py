@@ -19,8 +19,8 @@ import typer
 from ..errors import DcrfError, Diagnostic, render, render_all
 
 __all__ = [
-    "INPUT_ERROR", "OUR_FAULT", "Decode", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk", "Threads",
-    "check_decode", "guarded", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "OUR_FAULT", "Decode", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk",
+    "Threads", "check_decode", "guarded", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1

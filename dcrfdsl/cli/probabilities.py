@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..figures import figure
+
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
@@ -56,5 +58,5 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
     if found is not None:
         yield (
             f"probabilities: scores times {found.temperature:.4g}, as fits {found.sentences:,} held-out sentences best "
-            f"(log-likelihood {found.after:.1f}; of the scores as they are {found.before:.1f})"
+            f"(log-likelihood {figure(found.after)}; of the scores as they are {figure(found.before)})"
         )

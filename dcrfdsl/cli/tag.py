@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from ..figures import figure
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
 from .probabilities import probability_notes
@@ -300,7 +301,7 @@ class _Tagger:
         if self.searched:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
-                f"the best there are; their total score is {self.score:.4f}"
+                f"the best there are; their total score is {figure(self.score)}"
             )
         if self.exact and method not in ("exact", "auto"):
             yield f"note: n-best by exact inference, which fits, and not by `{method}`"

@@ -61,7 +61,9 @@ def train(
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20
 
     \b
-    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev.
+    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev, gap. Empty are
+    gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev without --dev. --json
+    leaves such keys out.
     --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
@@ -131,7 +133,7 @@ def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> Tr
         progress.aim(NO_TOLERANCE, settings.criterion.rounds)
     elif isinstance(settings.criterion, HmsvmSettings):
         assert isinstance(settings.optimizer, DualSettings | StoppingSettings)
-        progress.aim(settings.criterion.tolerance, settings.optimizer.max_iterations, "gap")
+        progress.aim(settings.criterion.tolerance, settings.optimizer.max_iterations)
     elif isinstance(settings.optimizer, OnlineSettings):
         progress.aim(NO_TOLERANCE, settings.optimizer.epochs)
     elif isinstance(settings.optimizer, StoppingSettings):

@@ -98,10 +98,10 @@ def _as_json(trial: Trial) -> None:
 
 
 def _said(talk: Talk) -> Callable[[Trial], None]:
-    from ..report import duration, setting_text
+    from ..report import duration, score_text, setting_text
 
     def say(trial: Trial) -> None:
         values = ", ".join(f"{name} = {setting_text(value)}" for name, value in trial.values.items())
-        talk(f"trial {trial.number}: {values}: dev {100 * trial.dev:.2f}, {duration(trial.seconds)}")
+        talk(f"trial {trial.number}: {values}: dev {score_text(trial.dev)}, {duration(trial.seconds)}")
 
     return say
