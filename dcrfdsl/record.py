@@ -37,7 +37,8 @@ class Calibration:
 class TrainingRecord:
     """How the weights came about. `before` are the records of earlier stages.
 
-    gradient_norm: at the end; None where there is no gradient.   gap: how far the objective is above its least value, at most; None where not known.
+    gradient_norm: at the end; None where there is no gradient.   gap: how far the objective is above its least value,
+    at most; None where not known.
     curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
     tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   calibration: of
     probabilities, None where there was none.   path: of boosting, round by round.   decode: by which rule labels are

@@ -102,8 +102,8 @@ def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iteratio
     if slope >= 0:
         return None
     now = mean + slope * (len(logs) - 1 - middle)
-    left = min(max(0.0, (goal - now) / slope), most)
-    return left * (recent[-1].seconds - recent[0].seconds) / (len(recent) - 1)
+    wanted = min(max(0.0, (goal - now) / slope), most)
+    return wanted * (recent[-1].seconds - recent[0].seconds) / (len(recent) - 1)
 
 
 def file_size(path: Path) -> str:
@@ -128,6 +128,7 @@ class TrainingProgress:
 
     def __init__(self) -> None:
         self.steps: list[Iteration] = []
+        self._is_mute = False
         self.tolerance = 1e-5
         self.max_iterations = 1000
 
@@ -140,7 +141,11 @@ class TrainingProgress:
         if self.steps and self.steps[-1].start != step.start:
             self.steps.clear()  # a new start: what came before says nothing about how long it takes
         self.steps.append(step)
-        self.show(step)
+        if not self._is_mute:
+            try:
+                self.show(step)
+            except OSError:  # nobody is there to see it (`| head`, a closed terminal): no reason to stop training
+                self._is_mute = True
 
     def show(self, step: Iteration) -> None:
         """Shows the latest iteration."""

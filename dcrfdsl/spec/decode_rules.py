@@ -77,10 +77,10 @@ def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
         return False
     piece_of = {site.variable: number for number, piece in enumerate(pieces) for site in piece.over}
     given = [list(_given(spec, piece, piece_of)) for piece in pieces]
-    if None in [offset for own in given for _, offset in own]:
+    offsets = {offset for own in given for _, offset in own if offset is not None}
+    if None in [offset for own in given for _, offset in own] or not offsets:
         return False
-    offsets = {offset for own in given for _, offset in own}
-    return bool(offsets) and (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(given, piece_of)
+    return and (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(given, piece_of)
 
 
 def _given(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
