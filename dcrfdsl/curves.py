@@ -15,10 +15,10 @@ import fcntl
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from .errors import DcrfError, Diagnostic
 from .files import WRITING, clear_os_errors, ensure_writable, write_whole
@@ -58,49 +58,58 @@ FORMATS: Table[CurveFormat] = Table(
 class CurveWriter:
     """Writes a row as soon as its iteration is done, so that whatever ends the training leaves the rows before it.
 
-    The file is emptied when the first one comes. DcrfError where it cannot be written, or another training writes it.
+    What was in the file stays until the first one comes. DcrfError where it cannot be opened, or another training is
+    writing it; that there is no room for a row is no reason to stop training.
     """
 
     def __init__(self, path: Path):
         check_curve_path(path)
         self._path, self._format, self._stage = path, FORMATS[path.suffix], ""
-        self._file: TextIO | None = None
+        self._is_begun = False
+        self._failure: OSError | None = None
+        self._opened = ExitStack()
 
     def __enter__(self) -> CurveWriter:
+        with clear_os_errors(self._path, WRITING):
+            self._file = self._opened.enter_context(open(self._path, "a", encoding="utf-8"))
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._opened.close()
+                message = f"another training is writing its learning curve to `{self._path}`"
+                raise DcrfError(Diagnostic("file-error", message, help="name another file after `--curve`")) from None
+            except OSError:  # a file system without locks
+                pass
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            with suppress(OSError):  # all rows are there: each was flushed
-                self._file.close()
+        with suppress(OSError):  # all rows are there: each was flushed
+            self._opened.close()
+
+    @property
+    def failure(self) -> OSError | None:
+        """What went wrong with the last row that was tried; none is tried after that."""
+        return self._failure
 
     def begin(self, stage: str) -> None:
         """The rows that come are of this stage."""
         self._stage = stage
 
     def add(self, step: Iteration) -> None:
-        with clear_os_errors(self._path, WRITING):
-            if self._file is None:
-                self._file = self._opened()
+        if self._failure is not None:
+            return
+        try:
+            if not self._is_begun:
+                self._is_begun = True
+                with suppress(OSError):  # a pipe
+                    self._file.truncate(0)
                 self._file.write(self._format.head)
             self._file.write(self._format.line(_row(self._stage, step)))
             self._file.flush()
-
-    def _opened(self) -> TextIO:
-        file = open(self._path, "a", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            message = f"another training is writing its learning curve to `{self._path}`"
-            raise DcrfError(Diagnostic("file-error", message, help="name another file after `--curve`")) from None
-        except OSError:  # a pipe, or a file system without locks
-            pass
-        with suppress(OSError):
-            file.truncate(0)
-        return file
+        except OSError as error:
+            self._failure = error
 
 
 def check_curve_path(path: Path) -> None:

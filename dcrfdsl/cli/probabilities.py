@@ -43,7 +43,7 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
 
     rule = decode_rule(model.spec, model.record.stage or None)
     if rule.trained is not None and rule.name == model.decode:
-        yield f"note: labels are decoded by {decode_words(*rule)}, and so does `--decode` of `tag` and `eval`"
+        yield f"note: labels are decoded by {decode_words(rule.name, rule.trained)}, or `--decode` of `tag` and `eval`"
     elif rule.trained is not None:
         yield (
             f"note: labels are decoded by `{model.decode}`: the search for `{rule.name}`, which `{rule.trained}` "

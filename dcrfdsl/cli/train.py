@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import secrets
 import shlex
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import DcrfError
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
@@ -99,7 +103,7 @@ def train(
         if not quiet:
             print_diagnostics(remarks)
         held_out = read_gold(dev, spec, talk) if dev else None
-        how = {"stage": stage, "threads": threads, "registered": registered}
+        how: dict[str, Any] = {"stage": stage, "threads": threads, "registered": registered}
         how["should_stop"] = interruption.requested
         interruption.training()
         if tune and held_out is not None:
@@ -108,12 +112,26 @@ def train(
             progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
             model = _fitted(resolved, corpus, held_out, progress, curve, **how)
         interruption.saving()
-        model.save(output)
+        _save(model, output)
         if curve is not None and tune:
             from ..curves import write_curve
 
             write_curve(curve, model.record)
     _conclude(model, output, talk, as_json=as_json)
+
+
+def _save(model: TrainedModel, output: Path) -> None:
+    """Saves the model, in the directory of temporary files where its own place has become unusable meanwhile."""
+    try:
+        model.save(output)
+    except DcrfError as error:
+        refuge = Path(tempfile.gettempdir()) / f"{output.name}-{secrets.token_hex(4)}"
+        try:
+            model.save(refuge)
+        except DcrfError:
+            raise error from None
+        (found, *_) = error.diagnostics
+        raise DcrfError(replace(found, help=f"the model has been saved as `{refuge}`: move it from there")) from None
 
 
 def _fitted(
@@ -133,7 +151,12 @@ def _fitted(
             writer.add(step)
             progress(step)
 
-        return fit(resolved, corpus, dev=dev, on_iteration=seen, on_stage=writer.begin, **how)
+        model = fit(resolved, corpus, dev=dev, on_iteration=seen, on_stage=writer.begin, **how)
+    if writer.failure is not None:
+        note = f"the learning curve in `{curve}` ends early: {(writer.failure.strerror or '').lower()}"
+        record = replace(model.record, notes=(*model.record.notes, note))
+        return model.with_weights(model.weights, record, model.voters)
+    return model
 
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:

@@ -80,7 +80,7 @@ def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
     offsets = {offset for own in given for _, offset in own if offset is not None}
     if None in [offset for own in given for _, offset in own] or not offsets:
         return False
-    return and (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(given, piece_of)
+    return (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(given, piece_of)
 
 
 def _given(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
