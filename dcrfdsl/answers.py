@@ -7,7 +7,7 @@ Not here: the model as users see it (`model`), inference itself (`inference`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -111,6 +111,7 @@ class Answers:
     corpus: Corpus
     given: EncodedLabels | None
     bind: _Bind
+    _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
     @cached_property
     def _bound(self) -> tuple[BoundData, SequenceMethod]:
@@ -202,8 +203,12 @@ class Answers:
 
     def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Labelled:
         """The best labellings under the product of the pieces' local distributions."""
-        data = self.bind(False, False, self.given)
-        decoder = LocalDecoder(data, local_pieces(self.engine.spec, self.engine.graph, stage), self.engine.graph)
+        if stage not in self._local_decoders:
+            pieces = local_pieces(self.engine.spec, self.engine.graph, stage)
+            data = self.bind(False, False, self.given)
+            self._local_decoders[stage] = LocalDecoder(data, pieces, self.engine.graph)
+        decoder = self._local_decoders[stage]
+        data = decoder.data
         out = Expectations.empty(data)
         labelling = np.empty(int(data.labelling_off[-1]), np.int32)
         potentials = data.potentials(weights)
