@@ -131,10 +131,11 @@ class TrainingProgress:
         self._is_mute = False
         self.tolerance = 1e-5
         self.max_iterations = 1000
+        self.starts = self.stages = 1
 
-    def aim(self, tolerance: float, max_iterations: int) -> TrainingProgress:
-        """Tells what training stops at, for the estimate of the time left."""
-        self.tolerance, self.max_iterations = tolerance, max_iterations
+    def aim(self, tolerance: float, max_iterations: int, *, starts: int = 1, stages: int = 1) -> TrainingProgress:
+        """Tells what training stops at, and how often it starts, for the estimate of the time left."""
+        self.tolerance, self.max_iterations, self.starts, self.stages = tolerance, max_iterations, starts, stages
         return self
 
     def __call__(self, step: Iteration) -> None:
@@ -160,7 +161,11 @@ class TrainingProgress:
 
     def estimate(self) -> str:
         seconds = remaining_seconds(self.steps, self.tolerance, self.max_iterations)
-        return "" if seconds is None or seconds < 1 else f"about {duration(seconds)} left"
+        if seconds is None or seconds < 1:
+            return ""
+        of_what = " of this stage" if self.stages > 1 else ""
+        later = (self.starts - max(1, self.steps[-1].start)) * (self.steps[-1].seconds + seconds)
+        return f"about {duration(seconds + later)} left{of_what}"
 
 
 class PlainProgress(TrainingProgress):

@@ -165,20 +165,24 @@ def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> Tr
     from ..spec.optimizers import DualSettings
     from ..spec.risks import AdaboostSettings
     from ..spec.settings import OnlineSettings, PerceptronSettings, StoppingSettings
-    from ..spec.values import stage_settings
+    from ..spec.values import stage_chain, stage_settings
 
     settings = stage_settings(spec, stage)
+    limit: tuple[float, int] | None = None
     if isinstance(settings.criterion, PerceptronSettings):
-        progress.aim(NO_TOLERANCE, settings.criterion.epochs)
+        limit = NO_TOLERANCE, settings.criterion.epochs
     elif isinstance(settings.criterion, AdaboostSettings):
-        progress.aim(NO_TOLERANCE, settings.criterion.rounds)
+        limit = NO_TOLERANCE, settings.criterion.rounds
     elif isinstance(settings.criterion, HmsvmSettings):
         assert isinstance(settings.optimizer, DualSettings | StoppingSettings)
-        progress.aim(settings.criterion.tolerance, settings.optimizer.max_iterations)
+        limit = settings.criterion.tolerance, settings.optimizer.max_iterations
     elif isinstance(settings.optimizer, OnlineSettings):
-        progress.aim(NO_TOLERANCE, settings.optimizer.epochs)
+        limit = NO_TOLERANCE, settings.optimizer.epochs
     elif isinstance(settings.optimizer, StoppingSettings):
-        progress.aim(settings.optimizer.tolerance, settings.optimizer.max_iterations)
+        limit = settings.optimizer.tolerance, settings.optimizer.max_iterations
+    if limit is not None:
+        starts = settings.restarts if spec.latents else 1
+        progress.aim(*limit, starts=starts, stages=len(stage_chain(spec, stage)))
     return progress
 
 
