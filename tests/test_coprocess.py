@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -61,8 +62,9 @@ class Coprocess:
     def __init__(self, *arguments: str | Path):
         command = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", *map(str, arguments)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which shells' background jobs ignore
+        )  # fmt: skip
         assert self.process.stdin and self.process.stdout
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
 
@@ -136,7 +138,7 @@ def test_a_signal_ends_what_waits_for_text(model: tuple[str, Path]) -> None:
     form, path = model
     running = Coprocess("tag", path, "-q", "--threads", "2")
     running.ask(written(form, WORDS[0], tagged=False), b"\n" if form == "jsonl" else b"\n\n")
-    threading.Timer(0.2, running.process.send_signal, [2]).start()
+    threading.Timer(0.2, running.process.send_signal, [signal.SIGINT]).start()
     rest, error = running.process.communicate(timeout=WAIT)
     assert (rest, running.process.returncode) == (b"", 130)
     assert error.decode().strip() == "interrupted"
