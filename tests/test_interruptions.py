@@ -78,7 +78,6 @@ def test_the_first_signal_saves_a_model_and_the_curve_is_there_before(place: Pat
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_second_signal_ends_at_once(place: Path, number: signal.Signals) -> None:
-    (place / "slow.dcrf").write_text(TEMPLATE + "train perceptron: epochs = 1000\n")
     (place / "data").write_text(DATA * 20_000)  # an iteration takes long enough for two signals
     running = begin(place, "train", "slow.dcrf", "data", "-o", "a.model", "--curve", "a.csv", "--threads", "1")
     wait_for(lambda: rows(place / "a.csv") > 1)
