@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,9 +35,24 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+BEGUN: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Iterator[None]:
+    """What a test that failed has left running is ended."""
+    yield
+    while BEGUN:
+        running = BEGUN.pop()
+        if running.poll() is None:
+            running.kill()
+            running.communicate()
+
+
 def begin(place: Path, *arguments: str, **how: object) -> subprocess.Popen[bytes]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    return subprocess.Popen([*RUN, *arguments], cwd=place, **pipes)  # type: ignore[call-overload,no-any-return]
+    BEGUN.append(subprocess.Popen([*RUN, *arguments], cwd=place, **pipes))  # type: ignore[call-overload]
+    return BEGUN[-1]
 
 
 def end(running: subprocess.Popen[bytes]) -> tuple[int, str, str]:
@@ -78,7 +93,7 @@ def test_the_first_signal_saves_a_model_and_the_curve_is_there_before(place: Pat
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_the_second_signal_ends_at_once(place: Path, number: signal.Signals) -> None:
-    (place / "data").write_text(DATA * 20_000)  # an iteration takes long enough for two signals
+    (place / "data").write_text(DATA * 1_000)  # an iteration takes long enough for two signals
     running = begin(place, "train", "slow.dcrf", "data", "-o", "a.model", "--curve", "a.csv", "--threads", "1")
     wait_for(lambda: rows(place / "a.csv") > 1)
     running.send_signal(number)
@@ -189,7 +204,7 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("trained")
-    (place / "t.dcrf").write_text(TEMPLATE)
+    (place / "t.dcrf").write_text(TEMPLATE + "train likelihood: optimizer = sgd(epochs = 1)\n")
     (place / "data").write_text(DATA * 5_000)
     code, _, error = end(
         begin(place, "train", "t.dcrf", "data", "-o", "a.model", "--set", "train.optimizer=sgd(epochs=1)")
