@@ -7,7 +7,7 @@ Not here: the model as users see it (`model`), inference itself (`inference`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .criteria.piecewise import local_pieces
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels
+from .errors import DcrfError, Diagnostic
 from .features.extract import FeatureExtractor
 from .given import gold_of, known_labels
 from .graph import ModelGraph, Parameters
@@ -38,9 +39,10 @@ from .inference.summing import best_candidates, latents_first_fits, summed_best
 from .inference.voting import Ballots
 from .kernels.sequences import score_labellings
 from .optimizers import Voters
+from .spec.decode_rules import decoding
 from .spec.model import ModelSpec
-from .spec.settings import AutoSettings, ExactSettings, TrpSettings
-from .spec.values import decoding, inference_settings
+from .spec.settings import DECODINGS, AutoSettings, ExactSettings, TrpSettings
+from .spec.values import inference_settings
 
 __all__ = ["Answers", "Engine", "Labelled"]
 
@@ -109,6 +111,7 @@ class Answers:
     corpus: Corpus
     given: EncodedLabels | None
     bind: _Bind
+    _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
     @cached_property
     def _bound(self) -> tuple[BoundData, SequenceMethod]:
@@ -154,6 +157,10 @@ class Answers:
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decode or decoding(self.engine.spec, stage)
+        if mode not in DECODINGS:
+            known = ", ".join(f"`{name}`" for name in DECODINGS)
+            message = f"`{mode}` is not a way to decode"
+            raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways to decode are {known}"))
         if mode == "marginal":
             marginals, status = self.marginals(temperature * weights, workers)
             likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]
@@ -196,8 +203,12 @@ class Answers:
 
     def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Labelled:
         """The best labellings under the product of the pieces' local distributions."""
-        data = self.bind(False, False, self.given)
-        decoder = LocalDecoder(data, local_pieces(self.engine.spec, self.engine.graph, stage), self.engine.graph)
+        if stage not in self._local_decoders:
+            pieces = local_pieces(self.engine.spec, self.engine.graph, stage)
+            data = self.bind(False, False, self.given)
+            self._local_decoders[stage] = LocalDecoder(data, pieces, self.engine.graph)
+        decoder = self._local_decoders[stage]
+        data = decoder.data
         out = Expectations.empty(data)
         labelling = np.empty(int(data.labelling_off[-1]), np.int32)
         potentials = data.potentials(weights)

@@ -7,6 +7,7 @@ Not here: what is in a file (`model_file`, `syntax`, the command line).
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 import stat
@@ -51,22 +52,96 @@ def ensure_writable(path: str | Path) -> None:
 
 
 def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
-    temporary = target.with_name(f".dcrfdsl-{secrets.token_hex(8)}.tmp")  # the same directory: a rename needs it
+    """The file has no name while it is written, where the file system allows that: whatever ends this process then
+    leaves nothing behind. Elsewhere it has a temporary one, which the next writer in the directory removes.
+    """
+    _remove_leftovers(target.parent)
+    unnamed = _open_unnamed(target.parent)
+    descriptor, temporary = (unnamed, None) if unnamed is not None else _open_temporary(target.parent)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            if target.exists():
-                os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
-            _write_all(descriptor, parts)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        if target.exists():
+            os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
+        _write_all(descriptor, parts)
+        os.fsync(descriptor)
+        if temporary is None:
+            temporary = _named(descriptor, target.parent)
         os.replace(temporary, target)
     except BaseException:  # Ctrl-C included: nothing half written stays
-        with suppress(OSError):
-            temporary.unlink()
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
         raise
+    finally:
+        os.close(descriptor)
     _sync_directory(target.parent)
+
+
+# What an open with O_TMPFILE fails with where there are no files without a name.
+_NO_UNNAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS)
+_PREFIX, _SUFFIX = ".dcrfdsl-", ".tmp"
+
+
+def _open_unnamed(directory: Path) -> int | None:
+    """A file without a name, locked; None where the system has none, or no way to name it later."""
+    flag = getattr(os, "O_TMPFILE", 0)
+    if not flag or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        descriptor = os.open(directory, os.O_WRONLY | flag, 0o666)
+    except OSError as error:
+        if error.errno in _NO_UNNAMED:
+            return None
+        raise
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _named(descriptor: int, directory: Path) -> Path:
+    """Gives a temporary name to a file that has none; a link cannot replace the file that is there."""
+    temporary = _temporary_name(directory)
+    root = os.open("/", os.O_RDONLY)
+    try:  # with a directory given, Python follows the link, which `link(2)` would not
+        os.link(f"/proc/self/fd/{descriptor}", temporary, src_dir_fd=root, follow_symlinks=True)
+    finally:
+        os.close(root)
+    return temporary
+
+
+def _open_temporary(directory: Path) -> tuple[int, Path]:
+    """A file with a temporary name, locked as long as this process lives."""
+    while True:
+        temporary = _temporary_name(directory)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_at(descriptor, temporary):  # nobody took it for a leftover in between
+            return descriptor, temporary
+        os.close(descriptor)
+
+
+def _temporary_name(directory: Path) -> Path:
+    return directory / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"  # the same directory: a rename needs it
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Removes temporary files that nobody holds a lock on: those who wrote them were ended before they could."""
+    for path in directory.glob(f"{_PREFIX}{'[0-9a-f]' * 16}{_SUFFIX}"):
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(descriptor, path):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
 
 
 def _write_through(target: Path, parts: Sequence[Bytes]) -> None:

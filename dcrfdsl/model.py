@@ -35,9 +35,11 @@ from .prediction import Prediction, joined_predictions, runs_that_fit
 from .ranks import RankRisk, rank_risk_of
 from .record import TrainingRecord
 from .rounds import cut_at_round
+from .spec.decode_rules import decoding
 from .spec.model import ModelSpec
+from .spec.retired import without_retired
 from .spec.unparse import to_text
-from .spec.values import decoding, inference_settings, stage_settings
+from .spec.values import inference_settings, stage_settings
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
 
@@ -91,6 +93,11 @@ class TrainedModel:
         return stage_settings(self.spec, self.record.stage or None).criterion.margin
 
     @property
+    def decode(self) -> str:
+        """By which rule labels are found: what the template says, or else what the criterion trains for."""
+        return self.record.decode or decoding(self.spec, self.record.stage or None)
+
+    @property
     def temperature(self) -> float:
         """τ of p(y | x) ∝ exp(τ Σ log φ): 1, or what `calibrated` has found."""
         return self.record.calibration.temperature if self.record.calibration is not None else 1.0
@@ -131,14 +138,14 @@ class TrainedModel:
         decode: str | None = None,
         given: EncodedLabels | None = None,
     ) -> Prediction:
-        """Labels every token. `decode`: `joint`, `marginal` or `local`, by default what the template says."""
+        """Labels every token. `decode`: `joint`, `marginal` or `local`, by default the model's own (`decode`)."""
         compared = sum(own.size for own in self.extractor.likenesses)
         if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
             parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
             return joined_predictions(parts, [first for first, _ in runs])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        workers, stage = Workers(threads), self.record.stage or None
-        if self.voters is not None and (decode or decoding(self.spec, stage)) == "joint":
+        workers, stage, decode = Workers(threads), self.record.stage or None, decode or self.decode
+        if self.voters is not None and decode == "joint":
             return self._prediction(answers.voted(self.voters, workers, stage))
         return self._prediction(answers.best(self.weights, workers, decode, stage, self.temperature))
 
@@ -346,7 +353,7 @@ class TrainedModel:
             return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
         try:
-            spec = ModelSpec.model_validate(header["spec"])
+            spec = without_retired(ModelSpec.model_validate(header["spec"]))
             states = {label: tuple(names) for label, names in header["states"].items()}
             extractor = FeatureExtractor.restore(spec, part("features."), header["features"], registered=registered)
             known = {

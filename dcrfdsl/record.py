@@ -11,9 +11,10 @@ from importlib.metadata import version
 from typing import Any
 
 from .data.corpus import Corpus, InternedColumn
+from .figures import figure
 from .induction import Round
 from .optimizers import BoostingRound, Iteration, Outcome
-from .spec.settings import TrainSettings
+from .spec.settings import MethodSettings, TrainSettings
 
 __all__ = ["Calibration", "TrainingRecord"]
 
@@ -36,10 +37,12 @@ class Calibration:
 class TrainingRecord:
     """How the weights came about. `before` are the records of earlier stages.
 
-    gradient_norm: at the end.   gap: how far the objective is above its least value, at most; None where not known.
+    gradient_norm: at the end; None where there is no gradient.   gap: how far the objective is above its least value,
+    at most; None where not known.
     curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
     tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   calibration: of
-    probabilities, None where there was none.   path: of boosting, round by round.
+    probabilities, None where there was none.   path: of boosting, round by round.   decode: by which rule labels are
+    found where nothing else is asked for; empty in files that were written before it was kept.
     """
 
     stage: str = ""
@@ -57,13 +60,14 @@ class TrainingRecord:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     before: tuple[Mapping[str, Any], ...] = ()
-    gradient_norm: float = float("nan")
+    gradient_norm: float | None = None
     gap: float | None = None
     curve: tuple[Iteration, ...] = ()
     tuning: Mapping[str, Any] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     calibration: Calibration | None = None
     path: tuple[BoostingRound, ...] = ()
+    decode: str = ""
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
@@ -74,7 +78,9 @@ class TrainingRecord:
         path = tuple(BoostingRound(*done) for done in stored.get("path", ()))
         fitted = stored.get("calibration")
         calibration = None if fitted is None else Calibration(**fitted)
-        found = {"curve": curve, "rounds": rounds, "path": path, "calibration": calibration}
+        norm = stored.get("gradient_norm")
+        norm = None if norm is None or math.isnan(norm) else norm  # older files say so by not-a-number
+        found = {"gradient_norm": norm, "curve": curve, "rounds": rounds, "path": path, "calibration": calibration}
         return cls(**{**stored, **lists, **found})
 
     @classmethod
@@ -113,25 +119,31 @@ class TrainingRecord:
             tuple(curve),
             rounds=tuple(rounds),
             path=outcome.path,
+            decode=settings.decode or "",
         )
 
     @property
     def end(self) -> str:
         """The objective, and how near its least value is, in words."""
-        if math.isnan(self.gradient_norm):
-            return f"objective {self.objective:.4f}"
+        value = f"objective {figure(self.objective)}"
         if self.gap is not None:
-            return f"objective {self.objective:.4f} (at most {self.gap:.2g} above the least)"
-        return f"objective {self.objective:.4f} (gradient norm {self.gradient_norm:.2g})"
+            return f"{value} (at most {self.gap:.2g} above the least)"
+        return value if self.gradient_norm is None else f"{value} (gradient norm {self.gradient_norm:.2g})"
 
 
 def _settings_record(settings: TrainSettings) -> dict[str, Any]:
-    methods = {"criterion": settings.criterion, "prior": settings.prior, "optimizer": settings.optimizer}
+    """Every setting of a stage that training went by."""
     return {
-        **{key: {"method": value.method, **value.model_dump()} for key, value in methods.items()},
-        "seed": settings.seed,
-        "restarts": settings.restarts,
+        name: {key: _settled(one) for key, one in value.items()} if isinstance(value, dict) else _settled(value)
+        for name, value in settings
     }
+
+
+def _settled(value: Any) -> Any:
+    """A setting; of a method its name and its own settings, which may be methods again."""
+    if isinstance(value, MethodSettings):
+        return {"method": value.method, **{name: _settled(own) for name, own in value}}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _corpus_hash(corpus: Corpus) -> str:

@@ -20,14 +20,18 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from .figures import figure
+
 __all__ = [
     "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "duration",
     "file_size", "iteration_json", "path_table", "peak_mb", "print_table", "progress_for", "remaining_seconds",
-    "scores_table", "setting_text", "trials_table", "weights_table",
+    "score_text", "scores_table", "setting_text", "trials_table", "weights_table",
 ]  # fmt: skip
 
+SMALL_WEIGHT = 5e-4  # below which four decimals would leave next to nothing
 
-def _score(value: float) -> str:
+
+def score_text(value: float) -> str:
     """A rate in percent; a log-likelihood, which is negative, in nats."""
     return f"{100 * value:.2f}" if value >= 0.0 else f"{value:.2f}"
 
@@ -36,7 +40,8 @@ class Iteration(Protocol):
     """What training reports after each iteration.
 
     `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1;
-    `start` numbers random starts from 1, and is 0 where there is one alone.
+    `start` numbers random starts from 1, and is 0 where there is one alone; `gradient_norm` is None where there is no
+    gradient, `gap` (of the duality) where no dual is solved.
     """
 
     @property
@@ -44,24 +49,30 @@ class Iteration(Protocol):
     @property
     def objective(self) -> float: ...
     @property
-    def gradient_norm(self) -> float: ...
+    def gradient_norm(self) -> float | None: ...
     @property
     def seconds(self) -> float: ...
     @property
     def dev(self) -> float | None: ...
     @property
     def start(self) -> int: ...
+    @property
+    def gap(self) -> float | None: ...
+
+
+def _left(step: Iteration) -> tuple[str, float] | None:
+    """What says how far it still is to the optimum, and its value; None where nothing does."""
+    if step.gap is not None:
+        return "gap", step.gap
+    return None if step.gradient_norm is None else ("gradient", step.gradient_norm)
 
 
 def iteration_json(step: Iteration) -> dict[str, Any]:
     """The line of `train --json` for one iteration."""
-    line: dict[str, Any] = {
-        "iteration": step.iteration,
-        "objective": step.objective,
-        "gradient_norm": step.gradient_norm,
-        "seconds": step.seconds,
-    }
-    line |= {"start": step.start} if step.start else {}
+    line: dict[str, Any] = {"iteration": step.iteration, "objective": step.objective}
+    line |= {"gradient_norm": step.gradient_norm} if step.gradient_norm is not None else {}
+    line |= {"gap": step.gap} if step.gap is not None else {}
+    line |= {"seconds": step.seconds} | ({"start": step.start} if step.start else {})
     return line | ({"dev": step.dev} if step.dev is not None else {})
 
 
@@ -69,16 +80,20 @@ def iteration_json(step: Iteration) -> dict[str, Any]:
 
 
 def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iterations: int) -> float | None:
-    """Seconds until ‖g‖ falls to `tolerance` of the first step's, or to `max_iterations`, going on as in the last half.
+    """Seconds until ‖g‖ or the gap falls to `tolerance` of the first step's, or to `max_iterations`, going on as in the
+    last half.
 
-    The logarithm of the gradient norm falls about linearly; a least-squares line through it gives the iterations left.
+    The logarithm of either falls about linearly; a least-squares line through it gives the iterations left.
     None while there is too little to go by or the norm does not fall.
     """
     recent = steps[len(steps) // 2 :]
     if len(recent) < 5 or recent[-1].seconds <= recent[0].seconds:
         return None
-    logs = [math.log(max(step.gradient_norm, 1e-300)) for step in recent]
-    goal = math.log(max(steps[0].gradient_norm, 1e-300)) + math.log(tolerance)
+    logs = [math.log(max(left[1], 1e-300)) for step in recent if (left := _left(step)) is not None]
+    begun = _left(steps[0])
+    if begun is None or len(logs) < len(recent):
+        return None
+    goal = math.log(max(begun[1], 1e-300)) + math.log(tolerance)
     middle = (len(logs) - 1) / 2
     mean = sum(logs) / len(logs)
     spread = sum((i - middle) ** 2 for i in range(len(logs)))
@@ -87,8 +102,8 @@ def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iteratio
     if slope >= 0:
         return None
     now = mean + slope * (len(logs) - 1 - middle)
-    left = min(max(0.0, (goal - now) / slope), most)
-    return left * (recent[-1].seconds - recent[0].seconds) / (len(recent) - 1)
+    wanted = min(max(0.0, (goal - now) / slope), most)
+    return wanted * (recent[-1].seconds - recent[0].seconds) / (len(recent) - 1)
 
 
 def file_size(path: Path) -> str:
@@ -113,20 +128,25 @@ class TrainingProgress:
 
     def __init__(self) -> None:
         self.steps: list[Iteration] = []
+        self._is_mute = False
         self.tolerance = 1e-5
         self.max_iterations = 1000
-        self.measure = "gradient"  # what `Iteration.gradient_norm` is
+        self.starts = self.stages = 1
 
-    def aim(self, tolerance: float, max_iterations: int, measure: str = "gradient") -> TrainingProgress:
-        """Tells what training stops at, for the estimate of the time left."""
-        self.tolerance, self.max_iterations, self.measure = tolerance, max_iterations, measure
+    def aim(self, tolerance: float, max_iterations: int, *, starts: int = 1, stages: int = 1) -> TrainingProgress:
+        """Tells what training stops at, and how often it starts, for the estimate of the time left."""
+        self.tolerance, self.max_iterations, self.starts, self.stages = tolerance, max_iterations, starts, stages
         return self
 
     def __call__(self, step: Iteration) -> None:
         if self.steps and self.steps[-1].start != step.start:
             self.steps.clear()  # a new start: what came before says nothing about how long it takes
         self.steps.append(step)
-        self.show(step)
+        if not self._is_mute:
+            try:
+                self.show(step)
+            except OSError:  # nobody is there to see it (`| head`, a closed terminal): no reason to stop training
+                self._is_mute = True
 
     def show(self, step: Iteration) -> None:
         """Shows the latest iteration."""
@@ -141,7 +161,11 @@ class TrainingProgress:
 
     def estimate(self) -> str:
         seconds = remaining_seconds(self.steps, self.tolerance, self.max_iterations)
-        return "" if seconds is None or seconds < 1 else f"about {duration(seconds)} left"
+        if seconds is None or seconds < 1:
+            return ""
+        of_what = " of this stage" if self.stages > 1 else ""
+        later = (self.starts - max(1, self.steps[-1].start)) * (self.steps[-1].seconds + seconds)
+        return f"about {duration(seconds + later)} left{of_what}"
 
 
 class PlainProgress(TrainingProgress):
@@ -166,10 +190,11 @@ class PlainProgress(TrainingProgress):
     def _print(self, step: Iteration) -> None:
         self._shown = step
         begun = f"start {step.start}, " if step.start else ""
+        left = _left(step)
         parts = [
-            f"{begun}iteration {step.iteration}: objective {step.objective:.4f}",
-            f"{self.measure} {step.gradient_norm:.3g}",
-            "" if step.dev is None else f"dev {_score(step.dev)}",
+            f"{begun}iteration {step.iteration}: objective {figure(step.objective)}",
+            "" if left is None else f"{left[0]} {left[1]:.3g}",
+            "" if step.dev is None else f"dev {score_text(step.dev)}",
             duration(step.seconds),
             self.estimate(),
         ]
@@ -205,14 +230,15 @@ class LiveProgress(TrainingProgress):
 
     def _picture(self) -> RenderableType:
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for heading in ("iteration", "objective", self.measure, "dev", "time"):
+        measure = next((left[0] for step in self.steps[-1:] if (left := _left(step)) is not None), "")
+        for heading in ("iteration", "objective", measure, "dev", "time"):
             table.add_column(heading, justify="right")
         for step in self.steps[-self._ROWS :]:
-            dev = "" if step.dev is None else _score(step.dev)
+            dev, left = "" if step.dev is None else score_text(step.dev), _left(step)
             table.add_row(
                 f"{f'{step.start}: ' if step.start else ''}{step.iteration}",
-                f"{step.objective:.4f}",
-                f"{step.gradient_norm:.3g}",
+                figure(step.objective),
+                "" if left is None else f"{left[1]:.3g}",
                 dev,
                 duration(step.seconds),
             )
@@ -239,7 +265,9 @@ class TrialStatus(TrainingProgress):
 
     def show(self, step: Iteration) -> None:
         if self._status is not None:
-            self._status.update(f"iteration {step.iteration}, objective {step.objective:.4f}, {duration(step.seconds)}")
+            self._status.update(
+                f"iteration {step.iteration}, objective {figure(step.objective)}, {duration(step.seconds)}"
+            )
 
 
 class JsonLines(TrainingProgress):
@@ -293,7 +321,7 @@ def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
         mark = "*" if trial["number"] == chosen else ""
         values = [setting_text(value) for value in trial["values"].values()]
         end = "" if trial["complete"] else " (stopped)"
-        table.add_row(mark, str(trial["number"]), *values, _score(trial["dev"]), duration(trial["seconds"]) + end)
+        table.add_row(mark, str(trial["number"]), *values, score_text(trial["dev"]), duration(trial["seconds"]) + end)
     return table
 
 
@@ -309,7 +337,8 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
     for heading in ("clique", "states", "feature"):
         table.add_column(heading, overflow="fold")
     for clique, feature, states, weight in rows:
-        table.add_row(f"{weight:+.4f}", Text(clique), Text(" ".join(states)), Text(feature))
+        shown = f"{weight:+.4f}" if weight == 0.0 or abs(weight) >= SMALL_WEIGHT else f"{weight:+.1e}"
+        table.add_row(shown, Text(clique), Text(" ".join(states)), Text(feature))
     return table
 
 
@@ -321,7 +350,7 @@ def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
     for heading in ("clique", "states", "feature"):
         table.add_column(heading, overflow="fold")
     for own in rounds:
-        numbers = f"{own['round']}", f"{own['risk']:.3e}", f"{own['bound']:.4f}", f"{own['step']:+.4f}"
+        numbers = f"{own['round']}", f"{own['risk']:.3e}", f"{own['bound']:.6g}", f"{own['step']:+.4g}"
         table.add_row(*numbers, Text(own["clique"]), Text(" ".join(own["states"])), Text(own["feature"]))
     return table
 

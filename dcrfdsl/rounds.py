@@ -37,7 +37,7 @@ def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[
     weights[later] = (begun + np.bincount(moved[:rounds], step[:rounds], len(weights)))[later]
     record = replace(
         record, path=path[:rounds], curve=record.curve[:rounds], iterations=rounds,
-        objective=last.risk if last is not None else float("nan"), gradient_norm=float("nan"),
+        objective=last.risk if last is not None else float("nan"), gradient_norm=None,
         reason=f"cut at round {rounds}",
     )  # fmt: skip
     return weights, record

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .assembly import assemble
 from .criteria import CRITERIA, Criterion, Supervision
+from .criteria.piecewise import settled_decoding
 from .data.corpus import Corpus
 from .data.labels import raise_if_any
 from .errors import DcrfError, Diagnostic
@@ -50,6 +51,7 @@ def fit(
     registered: Mapping[str, RegisteredFeature] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    on_stage: Callable[[str], None] | None = None,
 ) -> TrainedModel:
     """Trains a model on gold data.
 
@@ -57,7 +59,7 @@ def fit(
     stage: the training stage to run with its `after` chain; by default the last one.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
     threads: default `DCRFDSL_THREADS`, else all cores.   on_iteration: called after each iteration.
-    should_stop: polled then; True ends training with the weights at hand.
+    should_stop: polled then; True ends training with the weights at hand.   on_stage: told each stage that begins.
 
     Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
     where the data does not fit the model.
@@ -84,7 +86,10 @@ def fit(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
     for label, settings in chain:
+        settings = settings.model_copy(update={"decode": settled_decoding(spec, graph, label)})
         curve: list[Iteration] = []
+        if on_stage is not None:
+            on_stage(label)
         report = functools.partial(_kept, curve, on_iteration)
         begun = replace(supervision, stage=label, weights=trained.weights)
         rounds: Sequence[Round] = ()

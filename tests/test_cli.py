@@ -512,6 +512,7 @@ def test_the_first_interrupt_saves_a_usable_model(here: Path) -> None:
 def test_the_second_interrupt_ends_at_once(capsys: Captured) -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), Interruption(Talk(quiet=False)) as interruption:
+        interruption.training()
         assert not interruption.requested()
         signal.raise_signal(signal.SIGINT)
         assert interruption.requested()

@@ -31,6 +31,7 @@ class Step:
     seconds: float
     dev: float | None = None
     start: int = 0
+    gap: float | None = None
 
 
 def run(count: int, *, factor: float = 0.5, pace: float = 2.0) -> list[Step]:

@@ -22,6 +22,7 @@ from dcrfdsl.criteria.marginal import build_marginal
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.inference import Workers, chains
 from dcrfdsl.model import TrainedModel
+from dcrfdsl.spec.decode_rules import decoding
 from dcrfdsl.spec.resolve import load_text
 from dcrfdsl.spec.risks import AdaboostSettings, ExponentialSettings, MarginalSettings
 from dcrfdsl.spec.settings import (
@@ -32,7 +33,6 @@ from dcrfdsl.spec.settings import (
     LikelihoodSettings,
     TrpSettings,
 )
-from dcrfdsl.spec.values import decoding
 from dcrfdsl.training import fit
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",

@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from dcrfdsl.errors import DcrfError
 from dcrfdsl.spec import expressions as ex
 from dcrfdsl.spec import model
+from dcrfdsl.spec.decode_rules import decoding
 from dcrfdsl.spec.model import ModelSpec
 from dcrfdsl.spec.resolve import Resolved, load_template, load_text
 from dcrfdsl.spec.schemes import learn_types, legal_moves, scheme_states, violations
 from dcrfdsl.spec.settings import ExactSettings, GaussianPrior, LbfgsSettings, NoPrior, TrpSettings
 from dcrfdsl.spec.unparse import to_text
-from dcrfdsl.spec.values import decoding, inference_settings, stage_chain, stage_settings
+from dcrfdsl.spec.values import inference_settings, stage_chain, stage_settings
 
 EXAMPLES = Path(__file__).parents[1].parent / "shared" / "design" / "examples"
 NAMES = [
@@ -126,7 +127,7 @@ READINGS: list[tuple[str, str, Callable[[Any], Any], Any]] = [
         lambda s: s.pieces[0].members[0],
         model.Member(clique="c", place=ex.At(offset=1), locked=True),
     ),
-    ("defaults", "label y", lambda s: (s.infer.name, s.decode.name, s.stages), ("auto", "joint", ())),
+    ("defaults", "label y", lambda s: (s.infer.name, s.decode, s.stages), ("auto", None, ())),
     ("doc of a statement", "## the tags\nlabel y", lambda s: s.doc or s.labels[0].doc, ("the tags",)),
 ]
 
@@ -455,7 +456,7 @@ def test_defaults_of_training() -> None:
         GaussianPrior(variance=10),
         "auto",
     )
-    assert (found.infer, found.restarts, found.seed, found.patience, found.checkpoint) == (None, 1, 0, None, 60)
+    assert (found.infer, found.restarts, found.seed, found.patience) == (None, 1, 0, None)
 
 
 def test_block_settings_and_arguments_are_one() -> None:

@@ -49,7 +49,7 @@ last: Term = Term("last")
 """True at the last position of a sequence."""
 
 index: Term = Term("index")
-"""The number of the position, from 0: `index[j] == head[i]`."""
+"""The number of the position, from 1: `index[j] == head[i]`."""
 
 
 def apply(function: str, *arguments: Value, **named: Value) -> Term:

@@ -11,7 +11,7 @@ import typer
 
 from .. import __version__
 from . import check, demo, evaluate, fmt, infer, new, show, tag, train, unroll
-from .console import guarded
+from .console import guarded, open_standard_streams
 
 __all__ = ["COMMANDS", "main", "run"]
 
@@ -82,6 +82,7 @@ def main() -> None:
     # A search for cycles among what is being imported finds none, nor does one at the end; together they take a fifth
     # of a short command.
     gc.set_threshold(YOUNG_OBJECTS)
+    open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8")

@@ -65,7 +65,7 @@ def check(
     from .costs import declared_costs, trained_costs
 
     if corpus is None:
-        costs = declared_costs(resolved)
+        costs = declared_costs(resolved, stage)
     else:
         costs, found = trained_costs(resolved, corpus, registered, stage)
         _report(found, template, quiet)

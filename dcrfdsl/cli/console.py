@@ -8,10 +8,12 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn, ParamSpec
 
 import typer
@@ -19,13 +21,15 @@ import typer
 from ..errors import DcrfError, Diagnostic, render, render_all
 
 __all__ = [
-    "INPUT_ERROR", "OUR_FAULT", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk", "Threads",
-    "guarded", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "OUR_FAULT", "Decode", "Ended", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName",
+    "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
-_INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+_ENDED_BY = 128  # what shells add to the number of the signal that ended a process
+# What a write to stdout fails with where that is no fault of ours.
+_NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -39,6 +43,10 @@ StageName = Annotated[
 Features = Annotated[
     list[str] | None,
     typer.Option("--features", metavar="FILE.py", help="Python file with @dcrfdsl.feature functions. Repeatable."),
+]
+Decode = Annotated[
+    str | None,
+    typer.Option("--decode", metavar="RULE", help="joint, marginal or local (default: what the model was made for)."),
 ]
 Rounds = Annotated[
     int | None, typer.Option("--rounds", min=0, metavar="N", help="A boosted model as it was after N rounds.")
@@ -59,7 +67,16 @@ class Talk:
 
     def __call__(self, text: str = "") -> None:
         if not self.quiet:
-            print(text, file=sys.stderr)
+            with suppress(OSError):  # nobody is there to listen any more: no reason to give up the work
+                print(text, file=sys.stderr, flush=True)
+
+
+class Ended(KeyboardInterrupt):
+    """A signal that ends the command."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
@@ -72,6 +89,14 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
     """Raises a `DcrfError` about what was asked for on the command line."""
     raise DcrfError(Diagnostic(slug, message, help=remedy))
+
+
+def check_decode(rule: str | None) -> None:
+    """Refuses a rule of decoding that does not exist, before anything is loaded."""
+    from ..spec.settings import DECODINGS
+
+    if rule is not None and rule not in DECODINGS:
+        raise typer.BadParameter(f"`{rule}` is no way to decode; the ways are {', '.join(DECODINGS)}")
 
 
 # the guard -----------------------------------------------------------------------------------------------------------
@@ -99,23 +124,46 @@ def _exit_code(action: Callable[[], Any]) -> int:
         print_diagnostics(error.diagnostics)
         return INPUT_ERROR
     except BrokenPipeError:
-        # The reader (`head`) has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_stdout()  # the reader (`head`) has seen enough
         return 0
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return _INTERRUPTED
+    except KeyboardInterrupt as error:
+        with suppress(OSError):
+            print("interrupted", file=sys.stderr)
+        return _ENDED_BY + (error.number if isinstance(error, Ended) else signal.SIGINT)
     except MemoryError:
         print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
         return INPUT_ERROR
     except OSError as error:
-        if not error.filename and error.errno != errno.ENOSPC:
+        if not error.filename and error.errno not in _NO_OUTPUT:
             return _apologise(error)
-        print(render(_os_error(error)), file=sys.stderr)
+        if not error.filename:
+            _abandon_stdout()
+        with suppress(OSError):
+            print(render(_os_error(error)), file=sys.stderr)
         return INPUT_ERROR
     except Exception as error:  # every other exception is a bug of ours
         return _apologise(error)
     return 0
+
+
+def _abandon_stdout() -> None:
+    """What could not be written goes nowhere. Python would try, and complain, once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_standard_streams() -> None:
+    """Standard streams that whoever started this process has closed: input is empty, output cannot be written.
+
+    A file that is opened next would else take their numbers, and get what is meant for them.
+    """
+    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest number that is free; writing to what is read fails: EBADF
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
 
 
 def _os_error(error: OSError) -> Diagnostic:

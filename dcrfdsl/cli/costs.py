@@ -17,6 +17,7 @@ from rich.text import Text
 
 from ..errors import Diagnostic
 from ..report import duration, peak_mb, print_table
+from .probabilities import decode_words
 
 if TYPE_CHECKING:
     from ..data import Corpus
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..features.lexicons import Lexicons
     from ..features.registered import RegisteredFeature
     from ..graph.cost import Joined
+    from ..pace import SecondsRange
     from ..spec.model import CliqueSpec, ModelSpec
     from ..spec.resolve import Resolved
 
@@ -57,7 +59,7 @@ class CostTable:
 # without data -----------------------------------------------------------------------------------------------------
 
 
-def declared_costs(resolved: Resolved) -> CostTable:
+def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     """What is known before any data is read: the tables over declared states."""
     from ..data.labels import declared_states
 
@@ -70,11 +72,20 @@ def declared_costs(resolved: Resolved) -> CostTable:
     unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
     totals = [("one sweep", UNKNOWN if None in sweeps else _work(work))]
     totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
+    totals += _decoding(spec, stage)
     if unknown:
         totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
     else:
         totals.append(("?", "depends on data; give training data with `--data FILE`"))
     return CostTable(rows, totals)
+
+
+def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
+    """By which rule labels will be decoded, where nobody says it and the criterion has one of its own."""
+    from ..spec.decode_rules import decode_rule
+
+    rule = decode_rule(spec, stage)
+    return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
 
 
 def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
@@ -114,9 +125,10 @@ def trained_costs(
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
     from ..assembly import assemble
     from ..criteria.sums import gradient_runs
-    from ..graph.cost import EVALUATIONS, training_cost
+    from ..graph.cost import training_cost
     from ..inference import Binder, choose_method, mixed_method
-    from ..spec.settings import LbfgsSettings, StoppingSettings
+    from ..pace import training_seconds
+    from ..spec.settings import LbfgsSettings
     from ..spec.values import inference_settings, stage_chain, stage_settings
 
     spec = resolved.require()
@@ -126,10 +138,7 @@ def trained_costs(
     parameters, _ = problem.learn_parameters()
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
     runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
-    optimizer, most = settings.optimizer, EVALUATIONS
-    history = 0
-    if isinstance(optimizer, StoppingSettings):
-        most = optimizer.max_iterations
+    optimizer, history = settings.optimizer, 0
     if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
         history = optimizer.memory
     cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
@@ -149,7 +158,16 @@ def trained_costs(
     ]
     cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
     exact = method == "exact" and not cost.joined
-    seconds = settings.restarts * cost.seconds(exact=exact, cores=cores, most=most)
+
+    def relative_cost(sample: Corpus) -> float:
+        part = assemble(spec, sample, resolved.directories, registered)
+        weights, _ = part.learn_parameters()
+        its = training_cost(
+            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations
+        )
+        return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
+
+    lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
     # the program and the data are here already, as they will be in training
     memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
@@ -160,10 +178,18 @@ def trained_costs(
         ("exact", "depends on what each sentence joins" if cost.joined else f"{_work(cost.exact.work)}; {width}"),
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
+        *_decoding(spec, stage),
         ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
-        ("time", f"very roughly {duration(seconds)} on {cores} core{'' if cores == 1 else 's'}"),
+        ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
     ]
     return CostTable(cliques, totals), warnings
+
+
+def _time(lasts: SecondsRange, cores: int) -> str:
+    return (
+        f"{duration(lasts.least)} to {duration(lasts.most)} on {cores} core{'' if cores == 1 else 's'}, "
+        "by the pace on the first sentences"
+    )
 
 
 def _work(multiply_adds: float) -> str:

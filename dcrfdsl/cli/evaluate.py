@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import Features, Json, Quiet, Rounds, Talk
+from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
 from .inputs import read_features, read_gold
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Data with labels; - is stdin.")],
+    decode: Decode = None,
     rounds: Rounds = None,
     features: Features = None,
     as_json: Json = False,
@@ -36,7 +37,9 @@ def evaluate(
     Example:
       dcrfdsl eval chunk.model test.txt
       dcrfdsl eval chunk.model test.txt --json
+      dcrfdsl eval chunk.model test.txt --decode joint
     """
+    check_decode(decode)
     from ..model import TrainedModel
     from ..report import print_table, scores_table
 
@@ -44,7 +47,7 @@ def evaluate(
     trained = TrainedModel.load(model, registered=read_features(features))
     trained = trained if rounds is None else trained.at_round(rounds)
     corpus = read_gold(data, trained.spec, talk)
-    scores = trained.evaluate(corpus, on_status=lambda status: _warn(status, corpus, talk))
+    scores = trained.evaluate(corpus, decode=decode, on_status=lambda status: _warn(status, corpus, talk))
     if as_json:
         print(json.dumps(scores))
         return

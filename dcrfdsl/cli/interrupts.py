@@ -1,4 +1,11 @@
-"""Ctrl-C during training: the first asks for an end after the current iteration, the second ends at once."""
+"""Ctrl-C, SIGTERM and SIGHUP while a model is made: nothing that is finished is lost, nothing half done is left.
+
+    before training   the command ends at once: there is nothing to save
+    in training       the first signal asks for an end after the current iteration, the second ends at once
+    while saving      the first waits for the file, which takes a moment, the second ends at once
+
+What ends at once leaves by an exception, so that every `finally` on the way is run. Not here: saving.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +14,55 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-from .console import Talk
+from .console import Ended, Talk
 
 __all__ = ["Interruption"]
 
+SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
+STOPPING = "stopping after this iteration, the model will be saved; {} again stops at once"
+SAVING = "the model is being saved; {} again stops at once"
+
 
 class Interruption:
-    """Catches SIGINT while the context is open; `requested()` tells whether it came.
+    """Catches the signals while the context is open; `requested()` tells whether training is to end.
 
-    Outside the main thread signals cannot be caught; then nothing is requested ever.
+    Outside the main thread signals cannot be caught; then nothing is requested ever. A hang-up that is ignored
+    (`nohup`) stays ignored.
     """
 
     def __init__(self, talk: Talk):
         self._talk = talk
         self._asked = False
-        self._before: Any = None  # what handled SIGINT before
+        self._answer: str | None = None  # what the first signal is answered by; None: it ends the command
+        self._before: dict[signal.Signals, Any] = {}  # what handled them before
 
     def requested(self) -> bool:
         return self._asked
 
+    def training(self) -> None:
+        """From now on there is something to save."""
+        self._answer = STOPPING
+
+    def saving(self) -> None:
+        """From now on it is saved. Who asked before may do so once more."""
+        self._answer, self._asked = SAVING, False
+
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._handle)
+            for number in SIGNALS:
+                if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
-            raise KeyboardInterrupt
+        if self._asked or self._answer is None:
+            raise Ended(number)
         self._asked = True
-        self._talk("stopping after this iteration, the model will be saved; Ctrl-C again stops at once")
+        self._talk(self._answer.format(SIGNALS[signal.Signals(number)]))

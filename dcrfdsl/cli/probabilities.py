@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..figures import figure
+
 if TYPE_CHECKING:
     from ..model import TrainedModel
 
 __all__ = ["probability_notes", "training_notes"]
 
 
+def decode_words(rule: str, criterion: str) -> str:
+    """That nobody has said by which rule to decode, and what the criterion trains for."""
+    return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
+
+
 def probability_notes(model: TrainedModel) -> Iterator[str]:
     """Beside probabilities, or labellings in their order: by what they are found."""
+    if model.decode == "local":
+        yield (
+            "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "
+            "distributions by which `decode local` finds the labels"
+        )
     if model.voters is not None:
         yield (
             f"note: probabilities and n-best labellings are those of the mean of the {len(model.voters):,} weight "
@@ -27,6 +39,16 @@ def probability_notes(model: TrainedModel) -> Iterator[str]:
 
 def training_notes(model: TrainedModel) -> Iterator[str]:
     """At the end of training."""
+    from ..spec.decode_rules import decode_rule
+
+    rule = decode_rule(model.spec, model.record.stage or None)
+    if rule.trained is not None and rule.name == model.decode:
+        yield f"note: labels are decoded by {decode_words(rule.name, rule.trained)}, or `--decode` of `tag` and `eval`"
+    elif rule.trained is not None:
+        yield (
+            f"note: labels are decoded by `{model.decode}`: the search for `{rule.name}`, which `{rule.trained}` "
+            "trains for, would not fit"
+        )
     if model.voters is not None:
         yield (
             f"{len(model.voters):,} weight vectors vote on each labelling, so tagging takes as many times as long; "
@@ -36,5 +58,5 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
     if found is not None:
         yield (
             f"probabilities: scores times {found.temperature:.4g}, as fits {found.sentences:,} held-out sentences best "
-            f"(log-likelihood {found.after:.1f}; of the scores as they are {found.before:.1f})"
+            f"(log-likelihood {figure(found.after)}; of the scores as they are {figure(found.before)})"
         )

@@ -6,14 +6,13 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from queue import Empty, Queue
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .console import Features, Json, Quiet, Rounds, Talk, Threads, refuse
+from ..figures import figure
+from .ahead import ahead
+from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
 from .probabilities import probability_notes
 
@@ -32,7 +31,6 @@ __all__ = ["tag"]
 _TOKENS_AT_ONCE = 50_000
 _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _NO_LABEL = "_"
-_Item = TypeVar("_Item")
 
 
 def tag(
@@ -49,8 +47,13 @@ def tag(
     nbest: Annotated[
         int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
     ] = None,
+    decode: Decode = None,
     given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
     as_json: Json = False,
+    flush: Annotated[
+        bool | None,
+        typer.Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
+    ] = None,
     rounds: Rounds = None,
     threads: Threads = None,
     features: Features = None,
@@ -66,6 +69,9 @@ def tag(
     template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
     given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
 
+    At a pipe or a terminal a sentence is answered once it ends, in a blank line (jsonl: with its line), if no more text
+    is there by then: another program can send one and wait. --no-flush collects more, --flush does so for files too.
+
     With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
     "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
     --clique-marginals "cliques": {"clique", "sites": [[variable, token from 0], …], "states": [[state, …,
@@ -80,6 +86,9 @@ def tag(
     """
     if cliques and not as_json:
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
+    if decode is not None and nbest is not None:
+        refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
+    check_decode(decode)
     from ..inference.status import RunStatus
     from ..model import TrainedModel
     from .compiling import announce_compiling
@@ -89,13 +98,13 @@ def tag(
     talk, status, tagger = (
         Talk(quiet),
         RunStatus(),
-        _Tagger(trained, threads, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
+        _Tagger(trained, threads, decode=decode, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
     )
     announce_compiling(talk)
-    prepared = map(tagger.prepared, _chunks(files or [STDIN], trained, given))
-    for work in prepared if threads == 1 else _ahead(prepared):
+    prepared = map(tagger.prepared, _chunks(files or [STDIN], trained, given, flush))
+    for work in prepared if threads == 1 else ahead(prepared):
         status += tagger.best(work) if nbest is None else tagger.several(work, nbest)
-    sys.stdout.buffer.flush()
+        sys.stdout.flush()
     if not status.converged:
         talk(
             f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
@@ -105,41 +114,16 @@ def tag(
         talk(note)
 
 
-def _chunks(files: list[str], trained: TrainedModel, given: bool) -> Iterator[Chunk]:
+def _chunks(files: list[str], trained: TrainedModel, given: bool, flush: bool | None) -> Iterator[Chunk]:
     """Whole sentences of the input, file after file; the label columns may be there or not, unless they are `given`."""
     from ..data import stream_corpus
 
     data, labels = data_statement(trained.spec), trained.labels
     required, optional = (labels, ()) if given else ((), labels)
     for file in files:
-        yield from stream_corpus(file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional)
-
-
-def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """The same items, each made by another thread while the one before it is worked on."""
-    made: Queue[_Item | BaseException | None] = Queue(maxsize=1)
-    left = Event()
-
-    def make() -> None:
-        try:
-            for item in items:
-                made.put(item)
-                if left.is_set():
-                    return
-            made.put(None)
-        except BaseException as error:  # raised where the item would have come
-            made.put(error)
-
-    Thread(target=make, daemon=True).start()
-    try:
-        while (item := made.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        left.set()
-        with suppress(Empty):
-            made.get_nowait()  # lets the other thread go on, and so end
+        yield from stream_corpus(
+            file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, flush=flush
+        )
 
 
 def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
@@ -167,13 +151,14 @@ class _Tagger:
         trained: TrainedModel,
         threads: int | None,
         *,
+        decode: str | None,
         marginals: bool,
         cliques: bool,
         given: bool,
         as_json: bool,
     ):
         self.trained, self.threads, self.as_json = trained, threads, as_json
-        self.marginals, self.cliques, self.given = marginals, cliques, given
+        self.marginals, self.cliques, self.given, self.decode = marginals, cliques, given, decode
         self.sentences = 0
         self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
         self.searched, self.score = 0, 0.0  # sentences whose best labelling was searched approximately, its total score
@@ -194,7 +179,7 @@ class _Tagger:
         (chunk, known, answers), status, columns = work, RunStatus(), dict[str, list[str]]()
         corpus = chunk.corpus
         if answers is not None:
-            prediction = self.trained.predict(answers, threads=self.threads)
+            prediction = self.trained.predict(answers, threads=self.threads, decode=self.decode)
             status = prediction.status
             scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
             if status.approximate and scores:
@@ -295,7 +280,7 @@ class _Tagger:
         if self.searched:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
-                f"the best there are; their total score is {self.score:.4f}"
+                f"the best there are; their total score is {figure(self.score)}"
             )
         if self.exact and method not in ("exact", "auto"):
             yield f"note: n-best by exact inference, which fits, and not by `{method}`"

@@ -5,13 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import secrets
 import shlex
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import DcrfError
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
@@ -21,6 +26,7 @@ from .tuning import Plan, Search, SearchSeed, Trials, Tune, check_ranges, refuse
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..model import TrainedModel
+    from ..optimizers import Iteration
     from ..report import TrainingProgress
     from ..spec.model import ModelSpec
     from ..spec.resolve import Resolved
@@ -51,7 +57,7 @@ def train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a model. The first Ctrl-C stops early and saves what there is, the second stops at once.
+    """Train a model. The first Ctrl-C (or SIGTERM, SIGHUP) stops early and saves what there is, the second at once.
 
     \b
     Example:
@@ -61,7 +67,10 @@ def train(
       dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 20
 
     \b
-    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev.
+    --curve writes a row an iteration: stage, start, iteration, objective, gradient_norm, seconds, dev, gap. Empty are
+    gradient_norm where there is no gradient, gap (of the duality) where no dual is solved, dev without --dev. --json
+    leaves such keys out.
+    They are written as training goes on; those of the best trial of --tune at the end.
     --tune searches every constant that the template declares as `let NAME = V tune RANGE`, RANGE being log(a, b),
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
@@ -79,41 +88,75 @@ def train(
     from ..spec.check import check_or_raise
 
     talk = Talk(quiet)
-    registered = read_features(features)
-    resolved = resolved_template(template, set_, stage)
-    spec = resolved.spec
-    check_or_raise(resolved, stage=stage, registered=registered)  # before anything is read
-    if tune:
-        check_ranges(resolved, stage, registered)
-    from .compiling import announce_compiling  # loads Numba, as reading does
+    with Interruption(talk) as interruption:
+        registered = read_features(features)
+        resolved = resolved_template(template, set_, stage)
+        spec = resolved.spec
+        check_or_raise(resolved, stage=stage, registered=registered)  # before anything is read
+        if tune:
+            check_ranges(resolved, stage, registered)
+        from .compiling import announce_compiling  # loads Numba, as reading does
 
-    announce_compiling(talk)
-    corpus = read_gold(data, spec, talk)
-    remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)
-    if not quiet:
-        print_diagnostics(remarks)
-    held_out = read_gold(dev, spec, talk) if dev else None
-    how = {"stage": stage, "threads": threads, "registered": registered}
-    if tune and held_out is not None:
-        model = tuned(resolved, corpus, held_out, Plan(search, trials, seed), talk, as_json=as_json, **how)
-    else:
-        progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
-        model = _fitted(resolved, corpus, held_out, progress, talk, **how)
-    model.save(output)
-    if curve is not None:
-        from ..curves import write_curve
+        announce_compiling(talk)
+        corpus = read_gold(data, spec, talk)
+        remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)
+        if not quiet:
+            print_diagnostics(remarks)
+        held_out = read_gold(dev, spec, talk) if dev else None
+        how: dict[str, Any] = {"stage": stage, "threads": threads, "registered": registered}
+        how["should_stop"] = interruption.requested
+        interruption.training()
+        if tune and held_out is not None:
+            model = tuned(resolved, corpus, held_out, Plan(search, trials, seed), talk, as_json=as_json, **how)
+        else:
+            progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
+            model = _fitted(resolved, corpus, held_out, progress, curve, **how)
+        interruption.saving()
+        _save(model, output)
+        if curve is not None and tune:
+            from ..curves import write_curve
 
-        write_curve(curve, model.record)
+            write_curve(curve, model.record)
     _conclude(model, output, talk, as_json=as_json)
 
 
+def _save(model: TrainedModel, output: Path) -> None:
+    """Saves the model, in the directory of temporary files where its own place has become unusable meanwhile."""
+    try:
+        model.save(output)
+    except DcrfError as error:
+        refuge = Path(tempfile.gettempdir()) / f"{output.name}-{secrets.token_hex(4)}"
+        try:
+            model.save(refuge)
+        except DcrfError:
+            raise error from None
+        (found, *_) = error.diagnostics
+        raise DcrfError(replace(found, help=f"the model has been saved as `{refuge}`: move it from there")) from None
+
+
 def _fitted(
-    resolved: Resolved, corpus: Corpus, dev: Corpus | None, progress: TrainingProgress, talk: Talk, **how: Any
+    resolved: Resolved, corpus: Corpus, dev: Corpus | None, progress: TrainingProgress, curve: Path | None, **how: Any
 ) -> TrainedModel:
     from ..training import fit  # loads the engine
 
-    with Interruption(talk) as interruption, progress:
-        return fit(resolved, corpus, dev=dev, on_iteration=progress, should_stop=interruption.requested, **how)
+    with ExitStack() as open_ones:
+        open_ones.enter_context(progress)
+        if curve is None:
+            return fit(resolved, corpus, dev=dev, on_iteration=progress, **how)
+        from ..curves import CurveWriter
+
+        writer = open_ones.enter_context(CurveWriter(curve))
+
+        def seen(step: Iteration) -> None:
+            writer.add(step)
+            progress(step)
+
+        model = fit(resolved, corpus, dev=dev, on_iteration=seen, on_stage=writer.begin, **how)
+    if writer.failure is not None:
+        note = f"the learning curve in `{curve}` ends early: {(writer.failure.strerror or '').lower()}"
+        record = replace(model.record, notes=(*model.record.notes, note))
+        return model.with_weights(model.weights, record, model.voters)
+    return model
 
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
@@ -122,20 +165,24 @@ def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> Tr
     from ..spec.optimizers import DualSettings
     from ..spec.risks import AdaboostSettings
     from ..spec.settings import OnlineSettings, PerceptronSettings, StoppingSettings
-    from ..spec.values import stage_settings
+    from ..spec.values import stage_chain, stage_settings
 
     settings = stage_settings(spec, stage)
+    limit: tuple[float, int] | None = None
     if isinstance(settings.criterion, PerceptronSettings):
-        progress.aim(NO_TOLERANCE, settings.criterion.epochs)
+        limit = NO_TOLERANCE, settings.criterion.epochs
     elif isinstance(settings.criterion, AdaboostSettings):
-        progress.aim(NO_TOLERANCE, settings.criterion.rounds)
+        limit = NO_TOLERANCE, settings.criterion.rounds
     elif isinstance(settings.criterion, HmsvmSettings):
         assert isinstance(settings.optimizer, DualSettings | StoppingSettings)
-        progress.aim(settings.criterion.tolerance, settings.optimizer.max_iterations, "gap")
+        limit = settings.criterion.tolerance, settings.optimizer.max_iterations
     elif isinstance(settings.optimizer, OnlineSettings):
-        progress.aim(NO_TOLERANCE, settings.optimizer.epochs)
+        limit = NO_TOLERANCE, settings.optimizer.epochs
     elif isinstance(settings.optimizer, StoppingSettings):
-        progress.aim(settings.optimizer.tolerance, settings.optimizer.max_iterations)
+        limit = settings.optimizer.tolerance, settings.optimizer.max_iterations
+    if limit is not None:
+        starts = settings.restarts if spec.latents else 1
+        progress.aim(*limit, starts=starts, stages=len(stage_chain(spec, stage)))
     return progress
 
 

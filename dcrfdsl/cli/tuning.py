@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from .console import Talk, refuse
-from .interrupts import Interruption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -71,7 +70,7 @@ def tuned(
     from ..tuning import TRIALS, tune
 
     shown = _as_json if as_json else _said(talk)
-    with Interruption(talk) as interruption, report.TrialStatus(shown=not talk.quiet and not as_json) as progress:
+    with report.TrialStatus(shown=not talk.quiet and not as_json) as progress:
         model = tune(
             resolved,
             corpus,
@@ -81,7 +80,6 @@ def tuned(
             seed=plan.seed or 0,
             on_trial=shown,
             on_iteration=progress,
-            should_stop=interruption.requested,
             **how,
         )
     path = model.record.tuning
@@ -98,10 +96,10 @@ def _as_json(trial: Trial) -> None:
 
 
 def _said(talk: Talk) -> Callable[[Trial], None]:
-    from ..report import duration, setting_text
+    from ..report import duration, score_text, setting_text
 
     def say(trial: Trial) -> None:
         values = ", ".join(f"{name} = {setting_text(value)}" for name, value in trial.values.items())
-        talk(f"trial {trial.number}: {values}: dev {100 * trial.dev:.2f}, {duration(trial.seconds)}")
+        talk(f"trial {trial.number}: {values}: dev {score_text(trial.dev)}, {duration(trial.seconds)}")
 
     return say

@@ -86,7 +86,7 @@ def build_hmm(given: Supervision, settings: TrainSettings) -> Hmm:
     assert isinstance(own, HmmSettings)
     found = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(given.spec, own.order)]
     if found:
-        raise DcrfError(*found)
+        raise DcrfError(found)
     if (given.gold.codes < 0).any():
         raise _error("`hmm` counts gold labels, and some are missing or ambiguous", "train by `likelihood`")
     counter = _Counter(given, own)

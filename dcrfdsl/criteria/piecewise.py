@@ -23,10 +23,12 @@ from ..graph.pieces import PieceTemplate, piece_templates
 from ..graph.shapes import offsets
 from ..graph.unroll import ModelGraph
 from ..inference import METHODS, BoundData, Expectations, RunStatus
+from ..inference.local import local_cost
 from ..inference.pieces import PieceMethod, most_cases, no_cases
 from ..inference.shared_pieces import SharedPieceMethod, are_shared
 from ..kernels.piece_scores import MOST_SITES, PieceInstances
 from ..kernels.pieces import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
+from ..spec.decode_rules import decode_rule
 from ..spec.model import ModelSpec
 from ..spec.pieces import last_pieces
 from ..spec.settings import (
@@ -42,7 +44,7 @@ from .likelihood import Clamped, Likelihood
 from .penalties import Penalty
 from .supervision import Supervision
 
-__all__ = ["PieceObjective", "build_piecewise", "local_pieces"]
+__all__ = ["PieceObjective", "build_piecewise", "local_pieces", "settled_decoding"]
 
 Floats = NDArray[np.float64]
 Loss = Likelihood | LargePieces
@@ -50,6 +52,7 @@ Result = TypeVar("Result")
 RUNS = 16  # of sentences, for threads
 LARGEST = 2**16  # joint states of a piece that are gone through one by one …
 FASTER = 2**12  # … where inference on its graph cannot do instead, and from how many on it is used where it can
+MOST_SEARCHED = 2**20  # entries of a table in the search for local labellings, where nobody asks for them
 
 
 class PieceObjective:
@@ -246,6 +249,21 @@ def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -
         message = f"`decode local` goes by pieces of at most {LARGEST:,} joint states, and `{large[0]}` has more"
         raise DcrfError(Diagnostic("piece-too-large", message, help="write `decode joint`"))
     return found
+
+
+def settled_decoding(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
+    """By which rule the labels of a stage are decoded, now that all sizes are known.
+
+    `joint` in the place of a rule that nobody has written and that would not fit.
+    """
+    rule = decode_rule(spec, stage)
+    if rule.name != "local" or rule.trained is None:
+        return rule.name
+    try:
+        fits = local_cost(graph, local_pieces(spec, graph, stage)).largest <= MOST_SEARCHED
+    except DcrfError:
+        fits = False
+    return rule.name if fits else "joint"
 
 
 def _is_large(graph: ModelGraph, template: PieceTemplate, most: int) -> bool:

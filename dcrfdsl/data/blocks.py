@@ -6,7 +6,10 @@ each format brings its own `cut`.
 
 from __future__ import annotations
 
+import functools
 import os
+import select
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +28,7 @@ TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard 
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MARKS = (_BOM, *_UTF16_MARKS)
 _NEWLINE = 10
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
@@ -54,17 +58,23 @@ def open_source(source: TextSource) -> Iterator[tuple[str, BufferedIOBase]]:
             yield name, stream
 
 
-def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, file: str) -> Iterator[Block]:
+def blocks(
+    stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, file: str, flush: bool | None = None
+) -> Iterator[Block]:
     """Cuts `stream` into blocks of about `size` bytes; a block ends where `cut` finds the last sentence end.
 
     `cut(text)` is the number of bytes of `text` up to there, 0 if no sentence ends in it. A sentence longer than
-    `size` makes a longer block. At a terminal, a block is what was typed since the last sentence end.
+    `size` makes a longer block.   flush: a block is what is there when nothing more comes at once, so that whoever
+    waits for an answer before going on gets it; by default wherever one can wait: at terminals, pipes and sockets.
     """
-    read = stream.read1 if stream.isatty() else stream.read
+    waits = _can_wait(stream) if flush is None else flush
+    read = functools.partial(_read_what_is_there, stream) if waits else stream.read
     rest, line, bom = b"", 1, b""
     fresh = True
     while more := read(max(size, len(rest))):  # doubling: a sentence of any length is looked through a few times only
         if fresh:
+            while any(mark.startswith(more) and mark != more for mark in _MARKS) and (next_one := read(1)):
+                more += next_one
             bom, more = _split_bom(more, file)
             fresh = False
         text = rest + more
@@ -78,6 +88,39 @@ def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, fi
         rest = text[end:]
     if rest or bom:
         yield _checked(Block(rest, line, bom), file)
+
+
+def _can_wait(stream: BufferedIOBase) -> bool:
+    """Whether what is read comes from somebody who may wait for the answer."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:  # no file at all
+        return False
+    return stream.isatty() or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _read_what_is_there(stream: BufferedIOBase, size: int) -> bytes:
+    """Up to `size` bytes: waits for the first of them only; nothing at the end."""
+    _is_ready(stream, None)  # a read would hold a lock as long, which ends badly where the process ends meanwhile
+    found = [stream.read1(size)]
+    left = size - len(found[0])
+    while found[-1] and left > 0 and _is_ready(stream):
+        found.append(stream.read1(left))
+        left -= len(found[-1])
+    return b"".join(found)
+
+
+def _is_ready(stream: BufferedIOBase, milliseconds: int | None = 0) -> bool:
+    """Whether a read returns at once, or by then (None: waits until it does).
+
+    `read1` has left nothing in Python's own buffer when it comes to this.
+    """
+    try:
+        waiting = select.poll()
+        waiting.register(stream.fileno(), select.POLLIN)
+        return bool(waiting.poll(milliseconds))
+    except OSError:  # no file at all
+        return False
 
 
 def _split_bom(text: bytes, file: str) -> tuple[bytes, bytes]:

@@ -51,7 +51,7 @@ def read_corpus(
     with open_source(path) as (file, stream):
         reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
         builder = CorpusBuilder(file, data.columns)
-        for block in blocks(stream, reader.cut, size=_READ_BYTES, file=file):
+        for block in blocks(stream, reader.cut, size=_READ_BYTES, file=file, flush=stream.isatty()):
             builder.add(reader.parse(block))
     corpus = builder.corpus(reader.warnings)
     if not corpus.num_tokens:
@@ -66,17 +66,19 @@ def stream_corpus(
     tokens_per_chunk: int = 50_000,
     required: Collection[str] = (),
     optional: Collection[str] = (),
+    flush: bool | None = None,
 ) -> Iterator[Chunk]:
     """The same in chunks of whole sentences, about `tokens_per_chunk` tokens each. All chunks have the same columns.
 
     Every byte of the source is in one chunk, so a chunk without a token may come (the file's last comments, say).
-    Codes of one chunk mean nothing in another. Warnings are on the chunk that brought them.
+    flush: a chunk comes as soon as a sentence ends and nothing more is there; by default where somebody may wait for
+    it, as at a pipe. Codes of one chunk mean nothing in another. Warnings are on the chunk that brought them.
     """
     with open_source(source) as (file, stream):
         reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
         size = tokens_per_chunk * reader.bytes_per_token
         tokens = said = 0
-        for block in blocks(stream, reader.cut, size=size, file=file):
+        for block in blocks(stream, reader.cut, size=size, file=file, flush=flush):
             builder = CorpusBuilder(file, data.columns)
             builder.add(reader.parse(block))
             corpus = builder.corpus(reader.warnings[said:])

@@ -22,12 +22,11 @@ from .templates import CliqueTemplate
 from .unroll import ModelGraph
 
 __all__ = [
-    "CHEAP", "EVALUATIONS", "TrainingCost", "exact_cost", "exact_pays", "sweep_cost", "sweep_messages",
+    "CHEAP", "TrainingCost", "exact_cost", "exact_pays", "sweep_cost", "sweep_messages",
     "training_cost",
 ]  # fmt: skip
 
 # Read off runs on CoNLL-2000 and CoNLL-2002 (2 shared cores): right within a factor of two or so there
-EVALUATIONS = 180  # of the objective, until training has converged
 SWEEPS = 6  # an evaluation by messages takes about so many
 PASSES = 3  # through the tables of exact inference: up, down, and the expected counts
 RATE = 3e9  # multiply-adds a second and core, in the matrix products of exact inference …
@@ -115,11 +114,11 @@ class TrainingCost:
     message_memory: float
     joined: tuple[Joined, ...] = ()
 
-    def seconds(self, *, exact: bool, cores: int, most: int = EVALUATIONS) -> float:
-        """Roughly how long training takes, with `most` evaluations at most."""
+    def seconds(self, *, exact: bool, cores: int) -> float:
+        """Roughly how long an evaluation takes."""
         inference = exact_seconds(self.exact.work) if exact else message_seconds(self.sweep, self.messages)
         token = inference + self.features / FEATURE_RATE + TOKEN_SECONDS
-        return token * self.tokens * min(most, EVALUATIONS) / (1 + SHARING * (cores - 1))
+        return token * self.tokens / (1 + SHARING * (cores - 1))
 
 
 def training_cost(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bank import ShapeBank
-from ..graph.elimination import best_order
+from ..graph.elimination import OrderCost, best_order, order_cost
 from ..graph.pieces import PieceTemplate, PieceUnrolling, piece_arrays
 from ..graph.shapes import GraphShape, Run, offsets
 from ..graph.unroll import ModelGraph
@@ -29,9 +29,18 @@ from .packing import unpacked
 from .pieces import largest_piece
 from .potentials import BoundData, Potentials
 
-__all__ = ["LocalDecoder"]
+__all__ = ["LocalDecoder", "local_cost"]
 
 CELLS = 2**21  # of tables that are in memory at once, about
+PROBED = 8  # positions of a sequence whose graph tells what decoding would cost
+
+
+def local_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> OrderCost:
+    """What the search over the pieces' distributions would take in a sequence of some length, without any data."""
+    shape = graph.shape(PROBED)
+    unrolling = PieceUnrolling(graph, shape)
+    scopes = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
+    return order_cost(scopes, shape.cards, best_order(scopes, shape.cards))
 
 
 class LocalDecoder:

@@ -39,7 +39,7 @@ def minimise_apart(
         def watch_part(step: Iteration, found: Floats, number: int = number, own: Any = own, done: int = done,
                        spent: float = spent) -> bool:  # fmt: skip
             nonlocal asked_to_stop
-            values[number], norms[number] = step.objective, step.gradient_norm
+            values[number], norms[number] = step.objective, step.gradient_norm or 0.0
             weights[own] = found
             asked_to_stop = watch(
                 step._replace(
@@ -55,7 +55,7 @@ def minimise_apart(
         outcome = minimise(part, weights[own], settings, watch_part)
         outcomes.append(outcome)
         weights[own] = outcome.weights
-        values[number], norms[number] = outcome.objective, outcome.gradient_norm
+        values[number], norms[number] = outcome.objective, outcome.gradient_norm or 0.0
         if asked_to_stop:
             break
     return _joined(weights, values, norms, outcomes, len(objective.apart))

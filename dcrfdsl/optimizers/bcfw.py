@@ -60,6 +60,5 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
         weights=mean,
         objective=value,
         gap=gap,
-        gradient_norm=gap,
         reason=f"{outcome.reason}, the mean of their weights kept",
     )

@@ -18,5 +18,5 @@ def minimise_counted(objective: CountedObjective, watch: Watch) -> Outcome:
     weights: NDArray[np.float64] = objective.solution.copy()
     value, _ = objective.value_and_gradient(weights)
     seconds = time.perf_counter() - begun
-    watch(Iteration(1, value, 0.0, seconds), weights)
+    watch(Iteration(1, value, None, seconds), weights)
     return Outcome(weights, value, 1, 1, True, seconds, "counted")

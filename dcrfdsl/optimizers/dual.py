@@ -148,7 +148,8 @@ def run_passes(
         if not (at_the_end and is_below):
             after_pass(dual, measured)
         now = dual.point if point is None or not is_below else point
-        stop = watch(Iteration(passes, measured.primal, measured.gap, time.perf_counter() - begun), now)
+        seconds = time.perf_counter() - begun
+        stop = watch(Iteration(passes, measured.primal, None, seconds, gap=measured.gap), now)
         if at_the_end and is_below:
             if rounds < ROUNDS and objective.complete(now):
                 rounds += 1
@@ -157,9 +158,7 @@ def run_passes(
                 continue
             seconds = time.perf_counter() - begun
             reason = f"the duality gap is below its tolerance ({measured.gap:.2g} of {measured.primal:.6g})"
-            return dual, Outcome(
-                now, measured.primal, passes, passes, True, seconds, reason, False, measured.gap, measured.gap
-            )
+            return dual, Outcome(now, measured.primal, passes, passes, True, seconds, reason, gap=measured.gap)
         if stop:
             reason = "stopped on request"
             break
@@ -168,9 +167,7 @@ def run_passes(
     point = dual.point
     measured = look_everywhere(dual)
     seconds = time.perf_counter() - begun
-    return dual, Outcome(
-        point, measured.primal, passes, passes + 1, converged, seconds, reason, False, measured.gap, measured.gap
-    )
+    return dual, Outcome(point, measured.primal, passes, passes + 1, converged, seconds, reason, gap=measured.gap)
 
 
 def look_everywhere(dual: Dual) -> Measured:

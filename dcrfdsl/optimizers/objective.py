@@ -202,15 +202,18 @@ class ScalingObjective(Objective, Protocol):
 class Iteration(NamedTuple):
     """One step of training. `seconds` is wall time since the first evaluation began; `dev` a score in 0–1, if any.
 
-    `start` says which of several random starts it belongs to, from 1; 0 where there is one alone.
+    `start` says which of several random starts it belongs to, from 1; 0 where there is one alone.   gradient_norm: of
+    methods that step after single sequences, of the sum of their gradients, each where the steps before it led; None
+    where there is no gradient.   gap: of the duality, where a dual is solved.
     """
 
     iteration: int
     objective: float
-    gradient_norm: float
+    gradient_norm: float | None
     seconds: float
     dev: float | None = None
     start: int = 0
+    gap: float | None = None
 
 
 Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with the weights; True asks to stop
@@ -232,7 +235,7 @@ class Outcome:
     seconds: float
     reason: str
     stalled: bool = False
-    gradient_norm: float = float("nan")
+    gradient_norm: float | None = None
     gap: float | None = None
     voters: Voters | None = None
     path: tuple[BoostingRound, ...] = ()

@@ -24,6 +24,7 @@ class MethodSettings(Frozen):
 
     method: ClassVar[str]
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
+    positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table
     gives_log_z: ClassVar[bool] = True
     margin: ClassVar[bool] = False

@@ -283,7 +283,7 @@ class ModelSpec(Frozen):
     pieces: tuple[Piece, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     infer: CallSpec = CallSpec(name="auto")
-    decode: CallSpec = CallSpec(name="joint")
+    decode: CallSpec | None = None  # None: what the criterion trains for
     stages: tuple[Stage, ...] = ()
     evaluate: tuple[CallSpec, ...] = ()
     doc: tuple[str, ...] = ()

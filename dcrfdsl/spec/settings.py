@@ -130,6 +130,7 @@ class SampledCases(_Cases):
     """Each case with probability `rate`, drawn once."""
 
     method = "sampled"
+    positional = ("rate",)
     rate: float = Field(default=0.1, gt=0, le=1)
     seed: int = Field(default=0, ge=0)
 
@@ -138,6 +139,7 @@ class LikelyCases(_Cases):
     """After `after` iterations those whose marginal under the model at hand is above `threshold`, chosen once."""
 
     method = "above"
+    positional = ("threshold", "after")
     threshold: float = Field(default=0.2, gt=0, lt=1)
     after: int = Field(default=20, ge=1)
 
@@ -303,4 +305,3 @@ class TrainSettings(Frozen):
     restarts: int = Field(default=1, ge=1)
     seed: int = Field(default=0, ge=0)
     patience: int | None = Field(default=None, ge=1)
-    checkpoint: float = Field(default=60.0, gt=0)

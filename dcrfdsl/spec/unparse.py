@@ -44,7 +44,7 @@ def to_template(spec: model.ModelSpec) -> ast.Template:
         [_piece(item) for item in spec.pieces],
         [
             _method(ast.Infer, spec.infer),
-            _method(ast.Decode, spec.decode),
+            *([_method(ast.Decode, spec.decode)] if spec.decode else []),
             *map(_stage, spec.stages),
             *([_evaluate(spec.evaluate)] if spec.evaluate else []),
         ],

@@ -12,21 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from ..errors import DcrfError, Diagnostic, Label
 from ..registry import Table, did_you_mean
 from . import expressions as ex
 from .convert import as_call
+from .expected import expected_words
 from .expressions import Frozen
 from .margins import KERNELS, HmsvmSettings
 from .model import CallSpec, ModelSpec, Stage
 from .options import shown
+from .retired import RETIRED
 from .settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
 from .spans import Path, SpanTable
 
 __all__ = [
-    "DEFAULT_STAGE", "decoding", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
+    "DEFAULT_STAGE", "decode_statement", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
     "stage_settings",
 ]  # fmt: skip
 
@@ -54,11 +55,10 @@ def optimizer_settings(
     return _single(spec, spans, OPTIMIZERS, call, path)
 
 
-def decoding(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> str:
-    """How to decode after stage `label` (None: the last): as it says, or else its criterion, else the statement."""
-    settings = stage_settings(spec, label, spans=spans)
-    if (own := settings.decode or settings.criterion.decode) is not None:
-        return own
+def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str | None:
+    """The rule that the `decode` statement names; None where there is none."""
+    if spec.decode is None:
+        return None
     reader = _Reader(spec, spans or SpanTable())
     found = reader.decoding(spec.decode, ("decode",))
     if spec.decode.arguments or spec.decode.settings:
@@ -154,12 +154,12 @@ class _Reader:
         if settings is None:
             return None
         names = {settings.names: self._names(call, path)} if settings.names else {}
-        given = self._given(call, path, positional=bool(settings.names))
+        given = self._given(call, path, positional=settings.positional, named=bool(settings.names))
         return self._fill(settings, call.name, given, path, table, found=names)
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)
-        given = self._given(call, path, positional=criterion is None or bool(criterion.names))
+        given = self._given(call, path, named=criterion is None or bool(criterion.names))
         found: dict[str, Any] = {}
         for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
             item = given.pop(key)
@@ -234,14 +234,21 @@ class _Reader:
 
     # settings ---------------------------------------------------------------------------------------------------
 
-    def _given(self, call: CallSpec, path: Path, *, positional: bool = False) -> dict[_Key, _Given]:
-        """Arguments and settings of a call by name; each may be given once."""
+    def _given(
+        self, call: CallSpec, path: Path, *, positional: Sequence[str] = (), named: bool = False
+    ) -> dict[_Key, _Given]:
+        """Arguments and settings of a call by name; each may be given once.
+
+        positional: what the first arguments without a name are called.   named: unnamed ones are read elsewhere.
+        """
         found: dict[_Key, _Given] = {}
         for n, argument in enumerate(call.arguments):
             at = (*path, "arguments", n)
             if argument.name is not None:
                 self._once(found, (argument.name,), _Given(argument.value, (*at, "value"), (*at, "name")))
-            elif not positional:
+            elif n < len(positional) and all(earlier.name is None for earlier in call.arguments[:n]):
+                self._once(found, (positional[n],), _Given(argument.value, (*at, "value"), (*at, "value")))
+            elif not named:
                 remedy = f"write `NAME = {shown(argument.value)}`"
                 self.complain("bad-argument", f"the settings of `{call.name}` are given by name", at, "no name", remedy)
         for n, setting in enumerate(call.settings):
@@ -302,6 +309,9 @@ class _Reader:
     def _unknown_setting(
         self, key: str, method: str, known: Sequence[str], item: _Given, table: Table[type[MethodSettings]]
     ) -> None:
+        if key in RETIRED:
+            self.complain("unknown-setting", RETIRED[key], item.name_path, "no setting any more", "remove it")
+            return
         guess = did_you_mean(key, known, {"iterations": "max_iterations", "tol": "tolerance", "l2": "prior"})
         owners = [f"`{name}`" for name, other in table.items() if key in other.model_fields]
         if guess:
@@ -328,7 +338,7 @@ class _Reader:
         except ValidationError as error:
             details = error.errors()  # one for each kind of value that a setting may have
             for name in dict.fromkeys(str(detail["loc"][0]) for detail in details):
-                words = [_expected(detail) for detail in details if str(detail["loc"][0]) == name]
+                words = [expected_words(detail) for detail in details if str(detail["loc"][0]) == name]
                 self._bad_value(name, given.get((name,)), " or ".join(words), path)
             return None
         # pydantic reads "7" as a number and yes as 1; the language does not.
@@ -359,7 +369,7 @@ _STAGE_READERS: Mapping[str, Callable[[_Reader, _Given], Any]] = {
     "infer": lambda reader, item: reader.value_method(INFERENCE, item),
     "decode": _read_decode,
 }
-_STAGE_FIELDS = ("restarts", "seed", "patience", "checkpoint")
+_STAGE_FIELDS = ("restarts", "seed", "patience")
 _STAGE_KEYS = (*_STAGE_READERS, *_STAGE_FIELDS)
 
 _WORDS: Mapping[str, Any] = {"yes": True, "no": False, "off": None, "inf": float("inf")}
@@ -374,27 +384,3 @@ def _python_value(value: ex.Value) -> Any:
             return _WORDS.get(value.name, value.name)
         case _:
             return value
-
-
-def _expected(detail: ErrorDetails) -> str:
-    """What pydantic wanted, in the words of the language."""
-    context = detail.get("ctx", {})
-    template = _EXPECTED.get(detail["type"])
-    return template.format(**context) if template else detail["msg"].lower()
-
-
-_EXPECTED: Mapping[str, str] = {
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than": "less than {lt:g}",
-    "less_than_equal": "at most {le:,}",
-    "literal_error": "{expected}",
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "finite_number": "a finite number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "bool_parsing": "`yes` or `no`",
-    "bool_type": "`yes` or `no`",
-}

@@ -273,7 +273,7 @@ def local_decoding(context: Context) -> Iterator[Diagnostic]:
     if any(stage.criterion.name in PIECEWISE for stage in running):
         return
     remedy = "train by `memm`, or by `piecewise` with pieces, or write `decode joint`"
-    if context.spec.decode.name == "local":
+    if context.spec.decode is not None and context.spec.decode.name == "local":
         yield context.complaint("no-pieces", NO_PIECES, ("decode",), "by which pieces?", help=remedy)
     for n in running_stages(context):
         for stage in context.spec.stages[n : n + 1]:

@@ -16,7 +16,7 @@ from ..model import Label as LabelSpec
 from ..options import shown
 from ..ranges import RANGES, read_range
 from ..schemes import SCHEMES
-from ..values import DEFAULT_STAGE, decoding, inference_settings, stage_settings
+from ..values import DEFAULT_STAGE, decode_statement, inference_settings, stage_settings
 from .context import Context, Rule, a, listed
 from .stages import running_stages, unchained
 
@@ -26,8 +26,7 @@ __all__ = ["RULES"]
 def inference(context: Context) -> Iterator[Diagnostic]:
     spec = context.spec
     yield from _problems(lambda: inference_settings(spec, spans=context.spans))
-    # without stages, only the statement itself is looked at
-    yield from _problems(lambda: decoding(spec.model_copy(update={"stages": ()}), spans=context.spans))
+    yield from _problems(lambda: decode_statement(spec, spans=context.spans))
 
 
 def stages(context: Context) -> Iterator[Diagnostic]:

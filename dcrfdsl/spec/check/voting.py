@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import DcrfError, Diagnostic
+from ..decode_rules import decoding
 from ..settings import PerceptronSettings
-from ..values import decoding
 from .context import Context, Rule
 from .optimizers import StageView, stage_views
 
