@@ -24,6 +24,7 @@ from .model import CallSpec, ModelSpec, Stage
 from .options import shown
 from .settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
 from .spans import Path, SpanTable
+from .spellings import Holder, advice, unnamed_remedy
 
 __all__ = [
     "DEFAULT_STAGE", "decoding", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
@@ -154,13 +155,14 @@ class _Reader:
         if settings is None:
             return None
         names = {settings.names: self._names(call, path)} if settings.names else {}
-        given = self._given(call, path, positional=bool(settings.names))
+        given = self._given(call, path, settings)
         return self._fill(settings, call.name, given, path, table, found=names)
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)
-        given = self._given(call, path, positional=criterion is None or bool(criterion.names))
+        given = self._given(call, path, criterion)
         found: dict[str, Any] = {}
+        written = {key[0]: item.value for key, item in given.items() if len(key) == 1}
         for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
             item = given.pop(key)
             found[key[0]] = _STAGE_READERS[key[0]](self, item)
@@ -170,7 +172,7 @@ class _Reader:
         plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
         if criterion is not None:
             names = {criterion.names: self._names(call, path)} if criterion.names else {}
-            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, more=_STAGE_KEYS, found=names)
+            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, written, found=names)
         usable = {name: value for name, value in found.items() if value is not None}
         usable.setdefault("criterion", MethodSettings())  # only after a complaint: then nothing is returned
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
@@ -234,19 +236,21 @@ class _Reader:
 
     # settings ---------------------------------------------------------------------------------------------------
 
-    def _given(self, call: CallSpec, path: Path, *, positional: bool = False) -> dict[_Key, _Given]:
-        """Arguments and settings of a call by name; each may be given once."""
+    def _given(self, call: CallSpec, path: Path, settings: type[MethodSettings] | None) -> dict[_Key, _Given]:
+        """Arguments and settings of a call by name; each may be given once. `settings`: None if they are not known."""
         found: dict[_Key, _Given] = {}
         for n, argument in enumerate(call.arguments):
             at = (*path, "arguments", n)
             if argument.name is not None:
                 self._once(found, (argument.name,), _Given(argument.value, (*at, "value"), (*at, "name")))
-            elif not positional:
-                remedy = f"write `NAME = {shown(argument.value)}`"
-                self.complain("bad-argument", f"the settings of `{call.name}` are given by name", at, "no name", remedy)
         for n, setting in enumerate(call.settings):
             at = (*path, "settings", n)
             self._once(found, setting.key, _Given(setting.value, (*at, "value"), (*at, "key")))
+        unnamed = [n for n, argument in enumerate(call.arguments) if argument.name is None]
+        if unnamed and settings is not None and not settings.names:
+            remedy = unnamed_remedy(call, settings, lambda value: _python_value(self.spec.settled(value)))
+            message = f"the settings of `{call.name}` are given by name"
+            self.complain("bad-argument", message, (*path, "arguments", unnamed[0]), "no name", remedy)
         return found
 
     def _once(self, found: dict[_Key, _Given], key: _Key, item: _Given) -> None:
@@ -265,17 +269,18 @@ class _Reader:
         given: Mapping[_Key, _Given],
         path: Path,
         table: Table[type[MethodSettings]],
-        more: Sequence[str] = (),
+        written: Mapping[str, ex.Value] | None = None,
         found: Mapping[str, Any] | None = None,
     ) -> MethodSettings | None:
-        """One method's settings from what was given; `more` are further names that would have been known, `found` are
-        settings that were read elsewhere.
+        """One method's settings from what was given; `written` is all that a stage says, `found` are settings that were
+        read elsewhere.
         """
         fields = [key for key in settings.model_fields if key not in (found or {})]
         known: dict[_Key, _Given] = {(key,): given[(key,)] for key in fields if (key,) in given}
-        for parts, item in given.items():
-            if parts not in known:
-                self._unknown_setting(".".join(parts), name, [*fields, *more], item, table)
+        strange = {parts: item for parts, item in given.items() if parts not in known}
+        if strange:
+            all_known = fields if written is None else [*fields, *_STAGE_KEYS]
+            self._unknown_settings(strange, Holder(name, all_known, table, self.spec, written))
         nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
                   if (key,) in known}  # fmt: skip
         if len(self.problems) and None in nested.values():
@@ -299,23 +304,18 @@ class _Reader:
                 self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
         return tuple(found)
 
-    def _unknown_setting(
-        self, key: str, method: str, known: Sequence[str], item: _Given, table: Table[type[MethodSettings]]
-    ) -> None:
-        guess = did_you_mean(key, known, {"iterations": "max_iterations", "tol": "tolerance", "l2": "prior"})
-        owners = [f"`{name}`" for name, other in table.items() if key in other.model_fields]
-        if guess:
-            remedy = f"did you mean `{guess}`?"
-        elif owners:
-            shown_owners = owners[0] if len(owners) == 1 else f"{', '.join(owners[:-1])} and {owners[-1]}"
-            remedy = f"it is a setting of {shown_owners}"
-        elif known:
-            remedy = f"its settings are {', '.join(f'`{name}`' for name in known)}"
-        else:
-            remedy = f"`{method}` has no settings"
-        self.complain(
-            "unknown-setting", f"`{key}` is not a setting of `{method}`", item.name_path, "unknown setting", remedy
-        )
+    def _unknown_settings(self, strange: Mapping[_Key, _Given], holder: Holder) -> None:
+        """One complaint a remedy, at the first of the settings that it is about."""
+        items = {".".join(parts): item for parts, item in strange.items()}
+        for own in advice({name: item.value for name, item in items.items()}, holder):
+            first, *others = (items[name].name_path for name in own.names)
+            there = [self.spans.label(*path, text="and here") for path in others]
+            listed = " and ".join(f"`{name}`" for name in own.names)
+            what = "is not a setting" if len(own.names) == 1 else "are not settings"
+            message = f"{listed} {what} of `{holder.method}`"
+            label = self.spans.label(*first, text="unknown setting")
+            also = tuple(place for place in there if place is not None)
+            self.problems.append(Diagnostic("unknown-setting", message, label, also, own.remedy))
 
     def _values(self, given: Mapping[_Key, _Given]) -> dict[str, Any]:
         return {key[0]: _python_value(self.spec.settled(item.value)) for key, item in given.items()}
