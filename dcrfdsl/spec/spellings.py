@@ -135,7 +135,11 @@ def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     from .trainable import WITHOUT_PENALTY  # which reads settings itself
 
     takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
-    if not names or not takes_prior or (holder.table is not PRIORS and holder.table is not OPTIMIZERS and holder.written is None):
+    if (
+        not names
+        or not takes_prior
+        or (holder.table is not PRIORS and holder.table is not OPTIMIZERS and holder.written is None)
+    ):
         return
     prior = _prior([(_folded(name), holder.spec.settled(strange[name])) for name in names])
     if holder.table is PRIORS:
@@ -247,7 +251,9 @@ def _cut(value: ex.Value, spec: ModelSpec) -> str:
     if spec.groups:
         return f"{why}: write `features {spec.groups[0].name} with min_count = {count}: …`"
     labels = {label.name for label in spec.labels}
-    column = next((column.name for column in (spec.data.columns if spec.data else ()) if column.name not in labels), "word")
+    column = next(
+        (column.name for column in (spec.data.columns if spec.data else ()) if column.name not in labels), "word"
+    )
     return f"{why}: write `features often with min_count = {count}: {column}`, and list `often` in the clique"
 
 
@@ -288,4 +294,3 @@ def _word(value: ex.Value) -> str:
 
 def _folded(name: str) -> str:
     return re.sub(r"[-_.]", "", name).lower()
-

@@ -7,16 +7,17 @@ Every function raises one `DcrfError` with all that is wrong. Not here: whether 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import DcrfError, Diagnostic, Label
+from ..errors import DcrfError, Diagnostic
 from ..registry import Table, did_you_mean
 from . import expressions as ex
+from .chains import stage_cycle, unknown_stage
 from .convert import as_call
 from .expressions import Frozen
 from .margins import KERNELS, HmsvmSettings
@@ -73,17 +74,16 @@ def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable |
     by_label = {stage.label: n for n, stage in enumerate(stages)}
     spans = spans or SpanTable()
     if label is not None and label not in by_label:
-        raise DcrfError(_unknown_stage(label, by_label, None))
+        raise DcrfError(unknown_stage(label, by_label, None))
     at = len(stages) - 1 if label is None else by_label[label]
     chain = [at]
     while (before := stages[at].after) is not None:
         place = spans.label("stages", at, "after", text="unknown stage")
         if before not in by_label:
-            raise DcrfError(_unknown_stage(before, by_label, place))
+            raise DcrfError(unknown_stage(before, by_label, place))
         at = by_label[before]
         if at in chain:
-            names = " → ".join(f"`{stages[n].label}`" for n in [*chain[chain.index(at) :], at])
-            raise DcrfError(Diagnostic("stage-cycle", f"stage `{stages[at].label}` comes after itself: {names}", place))
+            raise DcrfError(stage_cycle(stages, chain[chain.index(at) :], spans))
         chain.append(at)
     return tuple(stages[n] for n in reversed(chain))
 
@@ -104,13 +104,6 @@ def _single(
 ) -> MethodSettings:
     reader = _Reader(spec, spans or SpanTable())
     return reader.finish(reader.method(table, call, path))
-
-
-def _unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
-    guess = did_you_mean(label, known)
-    listed = ", ".join(f"`{name}`" for name in known)
-    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {listed}"
-    return Diagnostic("unknown-stage", f"there is no training stage `{label}`", place, help=remedy)
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -310,7 +303,7 @@ class _Reader:
         for own in advice({name: item.value for name, item in items.items()}, holder):
             first, *others = (items[name].name_path for name in own.names)
             there = [self.spans.label(*path, text="and here") for path in others]
-            listed = " and ".join(f"`{name}`" for name in own.names)
+            listed = ", ".join(f"`{name}`" for name in own.names)
             what = "is not a setting" if len(own.names) == 1 else "are not settings"
             message = f"{listed} {what} of `{holder.method}`"
             label = self.spans.label(*first, text="unknown setting")

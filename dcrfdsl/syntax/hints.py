@@ -49,6 +49,8 @@ HINTS = (
     Hint("strange-character", "features f: word\u00a0& pos", mistakes.strange_character),
     Hint("unclosed-regex", "features f: word has /[0-9]", mistakes.unclosed_regex),
     Hint("bare-regex", "features f: word has [0-9]", mistakes.bare_regex),
+    Hint("foreign-comment", "infer exact // fits", mistakes.foreign_comment),
+    Hint("test-as-argument", "features f: any(word[-2..-1] in days)", mistakes.tested_argument),
     Hint("window-dots", "features f: word[-2:2]", mistakes.window_dots),
     Hint("offset-brackets", "clique chunk-1, chunk", mistakes.offset_brackets),
     Hint("offset-brackets", "clique chunk(-1), chunk", mistakes.offset_brackets),

@@ -14,10 +14,11 @@ from .foreign import look_for_foreign_line
 from .split import Chunk
 from .vocabulary import KEYWORDS, SYNONYMS
 
-__all__ = ["look_at_opening"]
+__all__ = ["NO_ADVICE", "look_at_opening"]
 
 # Possessive, so that a line of a million tabs costs no more than its length.
 TAB = re.compile(r"^ *+(\t++)[ \t]*+[^\s#]", re.MULTILINE)
+NO_ADVICE = f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"
 OPEN_BLOCK = re.compile(r":[ \t]*+(#[^\n]*)?$")
 
 
@@ -78,4 +79,4 @@ def _advice(found: str, above: Chunk | None) -> str:
     close = difflib.get_close_matches(found.lower(), KEYWORDS, n=1, cutoff=0.7)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"
+    return NO_ADVICE

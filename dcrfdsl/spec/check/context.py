@@ -181,6 +181,23 @@ class Context:
     def lost_statement(self, keyword: str) -> bool:
         return any(text.split(None, 1)[:1] == [keyword] for text in self.lost)
 
+    @property
+    def unlabelled(self) -> bool:
+        """Whether there is no `label` at all; other complaints about what is predicted then follow from that one."""
+        return not self.spec.labels and not self.lost_statement("label")
+
+    @cached_property
+    def meant_as_labels(self) -> Mapping[str, Path]:
+        """Columns that stand where a label must, with the first such place: their `label` statements are missing."""
+        found: dict[str, Path] = {}
+        for part, of in (("cliques", "sites"), ("pieces", "over")):
+            for n, item in enumerate(getattr(self.spec, part)):
+                for s, site in enumerate(getattr(item, of)):
+                    entry = self.named(site.variable)
+                    if entry is not None and entry.kind == COLUMN and not self.may_be_lost(site.variable):
+                        found.setdefault(site.variable, (part, n, of, s, "variable"))
+        return found
+
     # states ---------------------------------------------------------------------------------------------------
 
     def states(self, name: str) -> tuple[str, ...] | None:

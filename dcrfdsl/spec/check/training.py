@@ -182,7 +182,8 @@ def _of_texts(context: Context, metric: str, name: str, at: Path) -> Iterator[Di
 
 def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
     entry = context.named(name)
-    if context.may_be_lost(name):
+    without_label = name in context.meant_as_labels or (context.unlabelled and kind == "label")
+    if context.may_be_lost(name) or (without_label and entry is not None):
         return
     if entry is None:
         guess, there = context.near(name, [kind])
