@@ -37,7 +37,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
          "numiterations", "nestimators"), _ITERATIONS,
     ),
     **dict.fromkeys(("epochs", "epoch", "nepochs", "numepochs", "maxepochs", "passes"), _PASSES),
-    **dict.fromkeys(("tol", "tolerance", "eps", "epsilon", "delta", "stopeps", "ftol", "gtol", "convergence"), _TOLERANCE),
+    **dict.fromkeys(("tol", "tolerance", "eps", "epsilon", "delta", "stopeps", "ftol", "gtol"), _TOLERANCE),
     **dict.fromkeys(
         ("rate", "lr", "learningrate", "learnrate", "eta", "eta0", "stepsize", "rate0", "calibrationeta"), _RATE
     ),
@@ -73,7 +73,7 @@ _TRAINERS = ("algorithm", "algo", "solver", "method", "trainer", "optimiser", "o
 _CUTS = ("minfreq", "featureminfreq", "minfrequency", "mincount", "cutoff", "freq", "f", "mindf", "threshold")
 _TRANSITIONS = ("allpossibletransitions", "allpossiblestates", "featurepossibletransitions", "featurepossiblestates")
 _COMMAND = {
-    **dict.fromkeys(("njobs", "nthreads", "threads", "numthreads", "nthread", "thread"), "`dcrfdsl train … --threads N`"),
+    **dict.fromkeys(("njobs", "nthreads", "threads", "numthreads", "nthread"), "`dcrfdsl train … --threads N`"),
     **dict.fromkeys(("verbose", "verbosity", "quiet", "progress"), "progress is shown unless `--quiet` is given"),
 }  # fmt: skip
 _NOTHING = (
@@ -86,8 +86,8 @@ _NOTHING = (
 class Holder:
     """What a setting was written on.
 
-    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: of a stage, what it says already,
-    by name; None for a method that is a value.
+    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: of a stage, what it says, by
+    name; None for a method that is a value.
     """
 
     method: str

@@ -35,7 +35,7 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
     "misspelt-word": ("The word is not part of the statement here.", "Correct the spelling."),
     "no-template": (
         "Next to no line of the file begins like a statement, so it is something else: most likely data.",
-        "The template comes first: `dcrfdsl train TEMPLATE DATA -o MODEL`. `dcrfdsl new` lists templates to start from.",
+        "The template comes first: `dcrfdsl train TEMPLATE DATA -o MODEL`. `dcrfdsl new` lists ready-made ones.",
     ),
     "nested-too-deep": ("Brackets are nested too deeply.", "Split the condition, or name parts of it by `view`."),
     "number-too-large": ("The number is too large.", "Use a smaller one."),
