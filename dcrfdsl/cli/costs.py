@@ -204,10 +204,13 @@ def _idle_lexicons(
     for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
         if tokens * RARE < corpus.num_tokens or tokens == 0:
             entries = len(lexicons.by_name[name].entries)
-            yield name, Diagnostic(
-                "idle-lexicon",
-                f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
-                location=corpus.file,
-                help=idle_remedy(name, spec, corpus, lexicons),
-                severity="warning",
+            yield (
+                name,
+                Diagnostic(
+                    "idle-lexicon",
+                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
+                    location=corpus.file,
+                    help=idle_remedy(name, spec, corpus, lexicons),
+                    severity="warning",
+                ),
             )

@@ -205,9 +205,7 @@ def _broken_scheme(
     if is_iob1(scheme, states, codes, corpus.sentence_off):
         message = f"gold of `{label.name}` is IOB1, and `{scheme}` is IOB2, where every segment begins with B: {first}"
         remedy = conversion(label, spec, corpus.file)
-    return Diagnostic(
-        "broken-scheme", message, location=f"{corpus.file}:{corpus.token_line[token]}", help=remedy
-    )
+    return Diagnostic("broken-scheme", message, location=f"{corpus.file}:{corpus.token_line[token]}", help=remedy)
 
 
 def raise_if_any(found: Sequence[Diagnostic]) -> None:

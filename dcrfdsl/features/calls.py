@@ -6,7 +6,7 @@ values it is called with (`values`), finding the functions (`registered`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class FunctionCalls:
         try:
             result = self.function(value, *extra)
             # an iterator is used up by one reading, and the result is read twice
-            if not (result is None or isinstance(result, str | bool | int | float | np.generic)):
+            if isinstance(result, Iterable) and not isinstance(result, str | np.generic):
                 result = tuple(result)
         except Exception as error:  # whatever the user's code raises
             what = f"raises {type(error).__name__}"

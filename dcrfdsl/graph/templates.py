@@ -21,7 +21,15 @@ from ..spec.memories import memory_tables
 from ..spec.model import CliqueSpec, ModelSpec, Scheme
 from ..spec.schemes import legal_moves
 
-__all__ = ["CliqueTemplate", "Pattern", "assignment_states", "clique_templates", "constraint_templates", "hidden_tables", "variable_names"]
+__all__ = [
+    "CliqueTemplate",
+    "Pattern",
+    "assignment_states",
+    "clique_templates",
+    "constraint_templates",
+    "hidden_tables",
+    "variable_names",
+]
 
 Pattern = tuple[int, ...]  # of a clique's sites: 0 in the sequence, -1 before it (START), +1 after it (STOP)
 LAST = -1  # the `position` of a template that lies at the last anchor alone
