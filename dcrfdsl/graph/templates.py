@@ -206,11 +206,9 @@ def constraint_templates(
         table = constraint_table(spec, constraint, states, _seen_as(views))
         own = _own_template(table, numbers, -1)
         if table.observed:
-            own = next(
-                t for t in templates
-                if t.coded is not None and (t.observed, t.variables, t.offsets) == (table.observed, own.variables, own.offsets)
-                and np.array_equal(t.coded, table.allowed)
-            )  # fmt: skip
+            sites = (table.observed, own.variables, own.offsets)
+            alike = (t for t in templates if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
+            own = next(t for t in alike if np.array_equal(t.coded, table.allowed))
         found.append(own)
     return found
 

@@ -21,10 +21,10 @@ from .methods import MethodSettings
 from .model import CallSpec, ModelSpec
 from .optimizers import OPTIMIZERS, AutoOptimizer
 from .priors import PRIORS
-from .settings import INFERENCE
+from .settings import CRITERIA, INFERENCE
 from .unparse import value_text
 
-__all__ = ["Advice", "Holder", "advice", "unnamed_remedy"]
+__all__ = ["Advice", "Holder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
 
 _ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
 _PASSES = ("epochs", "max_iterations", "rounds")
@@ -170,6 +170,24 @@ def _prior(given: Iterable[tuple[str, ex.Value]]) -> str:
     if l1:
         return f"laplace(scale = {1 / l1:.6g})"
     return f"gaussian(variance = {0.5 / l2:.6g})" if l2 else "none"
+
+
+def prior_remedy(value: ex.Value, spec: ModelSpec) -> str:
+    """For a bare number, or anything else, where a prior is needed."""
+    return f"write `{_prior([('variance', spec.settled(value))])}`"
+
+
+def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str | None, spec: ModelSpec) -> str | None:
+    """For a name that is no method of `table`; None where nothing more is known than the name it resembles."""
+    arguments = [(argument.name, spec.settled(argument.value)) for argument in call.arguments]
+    if table is PRIORS and len(arguments) == 1 and _folded(call.name) in _PENALTIES:
+        return f"write `{_prior([(_folded(call.name), arguments[0][1])])}`"
+    if table is CRITERIA and call.name in OPTIMIZERS and guess is None:
+        written = ", ".join(f"{name} = {value_text(value)}" for name, value in arguments if name)
+        return (
+            f"it is an optimizer: write `train likelihood: optimizer = {call.name}{f'({written})' if written else ''}`"
+        )
+    return None
 
 
 def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:

@@ -25,7 +25,7 @@ from .model import CallSpec, ModelSpec, Stage
 from .options import shown
 from .settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
 from .spans import Path, SpanTable
-from .spellings import Holder, advice, unnamed_remedy
+from .spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
 
 __all__ = [
     "DEFAULT_STAGE", "decoding", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
@@ -191,7 +191,8 @@ class _Reader:
         if call is None:
             example = next(iter(table))
             message = f"`{shown(item.value)}` is not a {table.kind}"
-            self.complain("bad-setting", message, item.path, help=f"for example `{example}`")
+            remedy = prior_remedy(item.value, self.spec) if table is PRIORS else f"for example `{example}`"
+            self.complain("bad-setting", message, item.path, help=remedy)
             return None
         return self.method(table, call, item.path)
 
@@ -201,7 +202,9 @@ class _Reader:
         guess = table.suggest(call.name)
         known = ", ".join(f"`{name}`" for name in table)
         place = next((p for p in ((*path, "name"), (*path, "function")) if p in self.spans), path)
-        remedy = f"did you mean `{guess}`?" if guess else f"known are {known}"
+        remedy = entry_remedy(table, call, guess, self.spec) or (
+            f"did you mean `{guess}`?" if guess else f"known are {known}"
+        )
         article = "an" if table.kind[0] in "aeiou" else "a"
         self.complain("unknown-method", f"`{call.name}` is not {article} {table.kind}", place, "unknown", remedy)
         return None

@@ -53,7 +53,9 @@ def bare_regex(at: Failure) -> Diagnostic | None:
     if not at.follows("MATCHES", "HAS") or at.at_end:
         return None
     bare, operator = re.split(r"[\s,]", at.rest, maxsplit=1)[0], at.token(1)
-    help = f"write `{operator} /{bare}/`" if REGEX.fullmatch(f"/{bare}/") else None
+    raw = re.fullmatch(r"r?([\"'])(.*)\1", bare)
+    regex = f"/{raw[2] if raw else bare}/"
+    help = f"write `{operator} {regex}`" if REGEX.fullmatch(regex) else None
     message = f"`{operator}` takes a regex between slashes, found `{bare}`"
     return at.error("bare-regex", message, span=at.ahead(len(bare)), help=help)
 
@@ -311,4 +313,7 @@ def missing_braces(at: Failure) -> Diagnostic | None:
     if not bracket and not comma:
         return None
     message = "a set of states stands between `{` and `}`"
-    return at.error("missing-braces", message, "expected `{`" if bracket else "", help="for instance `in {B, I, O}`")
+    inside = re.match(r"[(\[]([^()\[\]{}\n]+)[)\]]", at.rest) if bracket else None
+    listed = re.sub(r"(['\"])([^\s{}(),\"'#:=&\[\]]+)\1", r"\2", inside[1].strip()) if inside else ""
+    help = f"write `in {{{listed}}}`" if listed else "for instance `in {B, I, O}`"
+    return at.error("missing-braces", message, "expected `{`" if bracket else "", help=help)

@@ -65,6 +65,8 @@ def no_data(context: Context) -> Iterator[Diagnostic]:
         message = "this template is empty: it says neither what is observed nor what is predicted"
         yield context.complaint("no-data", message, (), help="`dcrfdsl new` lists templates to start from")
         return
+    if context.lost_statement("use"):
+        return  # what it would have brought is not known
     if context.spec.data is None and not context.lost_statement("data"):
         message = "no `data` statement says which columns there are"
         yield context.complaint("no-data", message, (), help="for example `data conll(word, pos, chunk)`")
@@ -84,6 +86,10 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         guess = FORMATS.suggest(data.format)
         known = listed(name for name, entry in FORMATS.items() if entry.runs)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
+        if data.format.lower() in ("csv", "tsv"):
+            mark = "," if data.format.lower() == "csv" else "\\t"
+            columns = ", ".join(column.name for column in data.columns)
+            remedy = f'write `data conll({columns}, separator = "{mark}")`'
         message = f"`{data.format}` is not a data format"
         yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
         return

@@ -9,6 +9,7 @@ __all__ = ["SYNTAX"]
 SYNTAX: Mapping[str, tuple[str, str]] = {
     "ampersand-in-condition": ("`&` crosses features; a condition joins tests by words.", "Write `and`."),
     "and-in-features": ("`and` joins tests to one test; features are crossed by another mark.", "Write `word & pos`."),
+    "bracketed-list": ("A list stands without brackets of its own.", "Write `features f: word, pos`, `clique a, b`."),
     "bare-regex": ("A regular expression stands between slashes.", "Write `word has /[0-9]/`."),
     "clause-order": ("The parts of a statement have an order.", "The message shows it."),
     "clause-twice": ("A part of the statement is there twice.", "Keep one of them."),
@@ -41,6 +42,12 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
     "number-too-large": ("The number is too large.", "Use a smaller one."),
     "odd-name": ("A name is made of letters, digits and `_`, and begins with a letter.", "For instance `my_group`."),
     "offset-brackets": ("An offset is written in brackets after the name.", "`chunk[-1]` is the chunk before."),
+    "python-call": ("Methods are Python's; here functions and tests are called by name.", "Write `lower(word)`."),
+    "python-slice": (
+        "Brackets hold positions in the sentence, not letters.",
+        "Letters are `prefix(word, 1..3)`, `suffix(…)`.",
+    ),
+    "quoted-name": ("A column or a group is named without quotes; quotes make a text.", "Write `word`."),
     "quoted-regex": ("A regular expression stands between slashes, not in quotes.", "Write `/[A-Z]+/`."),
     "reserved-word": ("The word has a meaning of its own here and cannot be a name.", "Use another name."),
     "semicolon": ("Items are separated by commas, statements by lines.", "Write `,`, or begin a new line."),
