@@ -142,7 +142,7 @@ OBEYED: dict[str, tuple[str, str, Follow | None]] = {
     "a prior as a statement": (WHOLE + "prior gaussian(variance = 1)\n", "unknown-statement", whole_line),
     "commas between columns": ("data csv(word, chunk)\nlabel chunk\nclique chunk: word\n", "unknown-format", whole_line),
     # layout
-    "a line that is not indented": (HEAD + "features f:\n    word\npos\nclique chunk: f\n", "unindented-line", indented),
+    "a line in column 0": (HEAD + "features f:\n    word\npos\nclique chunk: f\n", "unindented-line", indented),
     "a block that is not": (HEAD + "features f:\nword\nlower(word)\nclique chunk: f\n", "unindented-line", indented),
     "settings that are not": (WHOLE + "train likelihood:\nprior = none\ninfer = trp\n", "unindented-line", indented),
     "metrics that are not": (WHOLE + "evaluate:\n  accuracy(chunk)\nsegments(chunk)\n", "unindented-line", indented),

@@ -208,7 +208,7 @@ def constraint_templates(
         if table.observed:
             sites = (table.observed, own.variables, own.offsets)
             alike = (t for t in templates if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
-            own = next(t for t in alike if np.array_equal(t.coded, table.allowed))
+            own = next(t for t in alike if np.array_equal(np.asarray(t.coded), table.allowed))
         found.append(own)
     return found
 
