@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .data.corpus import Corpus
 from .data.labels import check_gold, encode_labels, learn_states, raise_if_any, variable_states
+from .data.partial import places
 from .errors import Diagnostic
 from .features.extract import FeatureExtractor
 from .features.lexicons import Lexicons, load_lexicons
@@ -24,9 +25,11 @@ from .features.relations import Pairs
 from .features.rows import FeatureRows
 from .given import gold_of
 from .graph import ModelGraph, Parameters, learn_parameters
-from .graph.gold import Gold
+from .graph.gold import Gold, instances_of
 from .graph.parameters import broken_instances
+from .graph.templates import constraint_templates
 from .spec.model import ModelSpec
+from .spec.unparse import statement_text
 
 __all__ = ["Assembly", "assemble"]
 
@@ -67,26 +70,34 @@ def assemble(
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
     rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
     gold = gold_of(spec, states, extractor, corpus, labels)
-    raise_if_any(_broken_constraints(graph, corpus, gold, rows))
+    raise_if_any(_broken_constraints(spec, states, graph, corpus, gold, rows))
     return Assembly(spec, corpus, states, lexicons, extractor, rows, extractor.relations(corpus), graph, gold)
 
 
-def _broken_constraints(graph: ModelGraph, corpus: Corpus, gold: Gold, rows: Sequence[FeatureRows]) -> list[Diagnostic]:
+def _broken_constraints(
+    spec: ModelSpec,
+    states: Mapping[str, tuple[str, ...]],
+    graph: ModelGraph,
+    corpus: Corpus,
+    gold: Gold,
+    rows: Sequence[FeatureRows],
+) -> list[Diagnostic]:
     """Gold instances that a `forbid` or `require` gives probability zero."""
+    off = corpus.sentence_off
+    if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
+        return []
     found = []
-    for template in graph.templates:
-        tokens = broken_instances(template, gold, corpus.sentence_off, rows)
+    for constraint, template in zip(spec.constraints, constraint_templates(spec, states, graph.templates), strict=True):
+        tokens = broken_instances(template, gold, off, rows)
         if len(tokens):
-            lines = ", ".join(str(corpus.token_line[n]) for n in tokens[:5])
-            more = f" and {len(tokens) - 5} more" if len(tokens) > 5 else ""
-            sites = ", ".join(graph.variables[v] for v in dict.fromkeys(template.variables))
+            count = f"{len(tokens):,} of {len(instances_of(template, off)[0]):,}"
+            text = statement_text(constraint)
             found.append(
                 Diagnostic(
                     "broken-constraint",
-                    f"the gold labels of {sites} break a constraint at "
-                    f"line{'s' if len(tokens) > 1 else ''} {lines}{more}",
+                    f"the gold labels break `{text}` at {count} places ({places(corpus, tokens)})",
                     location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
-                    help="correct the data, or relax the `forbid` or `require` that rules these labels out",
+                    help=f"correct the data, or relax or remove this `{constraint.action}`",
                 )
             )
     return found

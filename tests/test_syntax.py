@@ -372,7 +372,8 @@ def test_what_is_just_within_the_limit_can_be_walked() -> None:
 
 
 def test_a_data_file_instead_of_a_template_is_not_reported_line_by_line() -> None:
-    found = slugs("Confidence NN B-NP\n" * (MAX_ERRORS + 500))
+    assert slugs("Confidence NN B-NP\n" * (MAX_ERRORS + 500)) == ["no-template"]
+    found = slugs("labl chunk\n" * (MAX_ERRORS + 500))
     assert found == ["unknown-statement"] * MAX_ERRORS + ["too-many-errors"]
 
 

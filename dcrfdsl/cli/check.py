@@ -53,7 +53,7 @@ def check(
     if template is None:
         raise typer.BadParameter("give a TEMPLATE to check, or --explain SLUG")
     talk = Talk(quiet)
-    resolved = resolved_template(template, set_, stage)
+    resolved = resolved_template(template, set_, stage, data)
     registered = read_features(features)
     corpus = read_sample(data, resolved.spec, talk) if data and resolved.spec.data else None
     _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)

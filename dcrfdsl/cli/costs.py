@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -134,7 +134,8 @@ def trained_costs(
     spec = resolved.require()
     problem = assemble(spec, corpus, resolved.directories, registered)
     extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
-    warnings = [*_silent_features(extractor, corpus), *_idle_lexicons(spec, corpus, problem.lexicons, registered)]
+    idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
+    warnings = [*_silent_features(extractor, corpus, idle.keys()), *idle.values()]
     parameters, _ = problem.learn_parameters()
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
     runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
@@ -196,11 +197,17 @@ def _work(multiply_adds: float) -> str:
     return f"{multiply_adds:,.0f} multiply-adds a token"
 
 
-def _silent_features(extractor: FeatureExtractor, corpus: Corpus) -> Iterator[Diagnostic]:
-    """Features without a single id, each named once however many cliques use it."""
+def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
+    """Features without a single id, each named once however many cliques use it. Those that read a lexicon of `idle`
+    are silent for that reason.
+    """
+    from ..features.matches import lexicons_of
+
     fires: dict[str, bool] = {}
     for number, own in enumerate(extractor.sets):
         for feature, count in zip(extractor.listed(number)[0], own.features_of_template, strict=True):
+            if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
+                continue
             # of a vector single components may well be zero throughout
             name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
             fires[name] = fires.get(name, False) or count > 0
@@ -216,16 +223,20 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus) -> Iterator[Di
 
 def _idle_lexicons(
     spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
-) -> Iterator[Diagnostic]:
-    from ..features.matches import lexicon_matches
+) -> Iterator[tuple[str, Diagnostic]]:
+    """By the name of the lexicon."""
+    from ..features.matches import idle_remedy, lexicon_matches
 
     for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
         if tokens * RARE < corpus.num_tokens or tokens == 0:
             entries = len(lexicons.by_name[name].entries)
-            yield Diagnostic(
-                "idle-lexicon",
-                f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
-                location=corpus.file,
-                help="its entries may be written in another case: compare it with `lower(COLUMN)`",
-                severity="warning",
+            yield (
+                name,
+                Diagnostic(
+                    "idle-lexicon",
+                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
+                    location=corpus.file,
+                    help=idle_remedy(name, spec, corpus, lexicons),
+                    severity="warning",
+                ),
             )

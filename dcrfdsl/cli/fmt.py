@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics
-from .inputs import STDIN, read_text
+from .console import INPUT_ERROR, Features, Quiet, Talk, print_diagnostics
+from .inputs import STDIN, read_text, read_unused_features
 
 __all__ = ["fmt"]
 
@@ -19,6 +19,7 @@ def fmt(
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")
     ] = False,
+    features: Features = None,
     quiet: Quiet = False,
 ) -> None:
     """Write templates in the canonical layout. Comments and meaning stay.
@@ -35,6 +36,7 @@ def fmt(
     from ..syntax.parse import parse
 
     talk = Talk(quiet)
+    read_unused_features(features, talk, "the layout depends on no function")
     failed = False
     for path in templates:
         try:

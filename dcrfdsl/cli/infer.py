@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .console import Json, Quiet, Talk, refuse
+from .console import Features, Json, Quiet, Talk, refuse
+from .inputs import read_unused_features
 
 if TYPE_CHECKING:
     from ..inference.status import GraphResult
@@ -38,6 +39,7 @@ def infer(
     samples: Annotated[int | None, typer.Option("--samples", help="Sweeps that gibbs keeps.")] = None,
     burn_in: Annotated[int | None, typer.Option("--burn-in", help="Sweeps that gibbs leaves out first.")] = None,
     thin: Annotated[int | None, typer.Option("--thin", help="Of so many sweeps gibbs keeps one.")] = None,
+    features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -55,6 +57,7 @@ def infer(
         "samples": samples, "burn_in": burn_in, "thin": thin,
     }  # fmt: skip
     talk = Talk(quiet)
+    read_unused_features(features, talk, "a factor graph has no features")
     settings = _settings(method, {name: value for name, value in chosen.items() if value is not None}, talk)
     from ..graph.uai import read_uai, read_uai_evidence
     from ..inference.single import infer_graph

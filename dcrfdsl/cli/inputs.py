@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import data_error
+from ..errors import DcrfError, data_error
 from ..files import read_template
 from .console import Talk, refuse
 
@@ -17,7 +19,16 @@ if TYPE_CHECKING:
     from ..spec.model import DataSpec, ModelSpec
     from ..spec.resolve import Resolved
 
-__all__ = ["STDIN", "data_statement", "read_features", "read_gold", "read_sample", "read_text", "resolved_template"]
+__all__ = [
+    "STDIN",
+    "data_statement",
+    "read_features",
+    "read_gold",
+    "read_sample",
+    "read_text",
+    "read_unused_features",
+    "resolved_template",
+]
 
 STDIN = "-"
 
@@ -34,13 +45,42 @@ def read_text(path: str) -> str:
         raise data_error("no-text", "the template is not UTF-8", file="<stdin>", line=line) from None
 
 
-def resolved_template(path: str, overrides: Sequence[str] | None, stage: str | None) -> Resolved:
-    """The model that a template file, or the text on stdin, describes, with the problems found so far."""
+def resolved_template(
+    path: str, overrides: Sequence[str] | None, stage: str | None, data: str | None = None
+) -> Resolved:
+    """The model that a template file, or the text on stdin, describes, with the problems found so far.
+
+    `data`: the file of data that was named beside it. `DcrfError` where the two were exchanged.
+    """
     from ..spec.resolve import load_template, load_text
 
     if path == STDIN:
         return load_text(read_text(path), "<stdin>", overrides or (), stage)
-    return load_template(path, overrides or (), stage)
+    try:
+        resolved = load_template(path, overrides or (), stage)
+    except DcrfError:
+        _refuse_exchanged(path, data)
+        raise
+    if any(problem.slug in ("no-template", "file-too-large") for problem in resolved.diagnostics):
+        _refuse_exchanged(path, data)
+    return resolved
+
+
+def _refuse_exchanged(template: str, data: str | None) -> None:
+    """Says so if what was given as data is a template."""
+    from ..syntax.parse import MAX_CHARACTERS, parse_partial
+
+    if data is None or not os.path.isfile(data) or not os.path.isfile(template):
+        return
+    if os.path.getsize(data) > MAX_CHARACTERS:
+        return
+    try:
+        tree, problems = parse_partial(read_template(data), data)
+    except DcrfError:
+        return
+    if len(tree.statements) > len(problems):
+        message = f"`{data}` is the template, and `{template}` is none: they were given in the wrong order"
+        refuse("exchanged-arguments", message, f"write `{shlex.quote(data)} {shlex.quote(template)}`")
 
 
 def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
@@ -52,6 +92,12 @@ def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
     found = [load_feature_file(Path(path)) for path in paths]
     # One name in two files is an error, not the last one wins.
     return registered_features({f"{i}.{name}": item for i, part in enumerate(found) for name, item in part.items()})
+
+
+def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> None:
+    """Functions that one command line gives to every command; a file that cannot be read is an error here too."""
+    if read_features(paths):
+        talk(f"note: {why}; --features is not used")
 
 
 def data_statement(spec: ModelSpec) -> DataSpec:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import data_error
-from .console import Json, Quiet, Talk
+from .console import Features, Json, Quiet, Talk
+from .inputs import read_features
 from .probabilities import training_notes
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def show(
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
     path: Annotated[bool, typer.Option("--path", help="The rounds of boosting, from the first on.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print the model's template instead.")] = False,
+    features: Features = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -45,7 +47,7 @@ def show(
     from ..model import TrainedModel
     from ..report import print_table, weights_table
 
-    trained = TrainedModel.load(model)
+    trained = TrainedModel.load(model, registered=read_features(features))
     if template:
         from ..spec.unparse import to_text
 

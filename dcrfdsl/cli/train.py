@@ -90,7 +90,7 @@ def train(
     talk = Talk(quiet)
     with Interruption(talk) as interruption:
         registered = read_features(features)
-        resolved = resolved_template(template, set_, stage)
+        resolved = resolved_template(template, set_, stage, data)
         spec = resolved.spec
         check_or_raise(resolved, stage=stage, registered=registered)  # before anything is read
         if tune:

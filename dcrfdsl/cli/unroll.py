@@ -77,7 +77,7 @@ def _drawing(
     from ..spec.check import check_or_raise
     from ..spec.pieces import last_pieces
 
-    resolved = resolved_template(template, set_, stage)
+    resolved = resolved_template(template, set_, stage, data)
     registered = read_features(features)
     spec = resolved.spec
     check_or_raise(resolved, stage=stage, registered=registered)

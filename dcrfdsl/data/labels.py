@@ -18,6 +18,7 @@ from ..registry import did_you_mean
 from ..spec.model import Label, ModelSpec, Scheme
 from ..spec.schemes import legal_moves, violations
 from .corpus import Corpus, InternedColumn
+from .iob import conversion, is_iob1
 from .partial import label_column, places, read_cells
 from .states import declared_states, learn_states, variable_states
 
@@ -153,7 +154,7 @@ def check_gold(
         elif isinstance(label.domain, Scheme) and label.constrain:
             bad = violations(legal_moves(label.domain.name, states[label.name]), codes, corpus.sentence_off)
             if len(bad):
-                found.append(_broken_scheme(label, label.domain.name, states[label.name], corpus, codes, bad))
+                found.append(_broken_scheme(spec, label, label.domain.name, states[label.name], corpus, codes, bad))
     return found
 
 
@@ -187,17 +188,24 @@ def _stranger(
 
 
 def _broken_scheme(
-    label: Label, scheme: str, states: Sequence[str], corpus: Corpus, codes: NDArray[np.int32], bad: NDArray[np.int64]
+    spec: ModelSpec,
+    label: Label,
+    scheme: str,
+    states: Sequence[str],
+    corpus: Corpus,
+    codes: NDArray[np.int32],
+    bad: NDArray[np.int64],
 ) -> Diagnostic:
     token = int(bad[0])
     start = int(corpus.sentence_off[corpus.sentence_of(token)])
     before = f"after `{states[codes[token - 1]]}`" if token > start else "at the start of a sentence"
-    return Diagnostic(
-        "broken-scheme",
-        f"gold of `{label.name}` breaks `{scheme}`: `{states[codes[token]]}` {before} ({places(corpus, bad)})",
-        location=f"{corpus.file}:{corpus.token_line[token]}",
-        help=f"correct the data, or declare `{label.name}` … `with constrain = no` to allow every move",
-    )
+    first = f"`{states[codes[token]]}` {before} ({places(corpus, bad)})"
+    message = f"gold of `{label.name}` breaks `{scheme}`: {first}"
+    remedy = f"correct the data, or declare `{label.name}` … `with constrain = no` to allow every move"
+    if is_iob1(scheme, states, codes, corpus.sentence_off):
+        message = f"gold of `{label.name}` is IOB1, and `{scheme}` is IOB2, where every segment begins with B: {first}"
+        remedy = conversion(label, spec, corpus.file)
+    return Diagnostic("broken-scheme", message, location=f"{corpus.file}:{corpus.token_line[token]}", help=remedy)
 
 
 def raise_if_any(found: Sequence[Diagnostic]) -> None:

@@ -29,7 +29,7 @@ from ..spec.model import (
     StateFile,
     StatesOf,
 )
-from ..spec.schemes import learn_types, scheme_states
+from ..spec.schemes import SCHEMES, learn_types, scheme_states
 from .corpus import Corpus
 from .partial import label_column, places, read_cells
 
@@ -202,8 +202,19 @@ def _no_segment(corpus: Corpus | None, label: Label, scheme: str, value: str) ->
         f"label `{label.name}` has the value `{value}`, which is no `{scheme}` state ({places(corpus, where)})",
         file=corpus.file,
         line=int(corpus.token_line[where[0]]),
-        help=f"`{scheme}` reads B-X, I-X (and E-X, S-X) and O; `with others = O` reads the rest as O",
+        help=_scheme_of(label, scheme, value),
     )
+
+
+def _scheme_of(label: Label, scheme: str, value: str) -> str:
+    """What to write for a value that the scheme does not have."""
+    mark, dash, _ = value.partition("-")
+    if dash and scheme == "bio" and mark in ("E", "S"):
+        return f"`{value}` is of IOBES: write `label {label.name} in bioes`"
+    if dash and mark in ("L", "U", "M", "W"):
+        return f"`{value}` is of another scheme: `bioes` has I-X inside, E-X at the end, and S-X for a single token"
+    marks = ", ".join(f"{one}-X" for one in SCHEMES[scheme].marks)
+    return f"`{scheme}` reads {marks} and O; `with others = O` reads the rest as O"
 
 
 def _unknown(message: str, remedy: str | None) -> DcrfError:

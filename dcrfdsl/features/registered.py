@@ -21,7 +21,7 @@ from typing import Any, overload
 from ..errors import data_error
 from ..spec.functions import FUNCTIONS
 
-__all__ = ["RegisteredFeature", "feature", "load_feature_file", "registered_features"]
+__all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "registered_features"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,15 @@ def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
             help="put `@dcrfdsl.feature` above a function",
         )
     return found
+
+
+def place_of(function: Callable[..., Any], error: BaseException | None = None) -> tuple[str, int] | None:
+    """File and line where a user's function raised `error`, or begins; None for what was not written in Python."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    raised = None if error is None else _line_in(error, code.co_filename)
+    return code.co_filename, raised or code.co_firstlineno
 
 
 def _line_in(error: BaseException, file: str) -> int | None:

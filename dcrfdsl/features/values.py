@@ -35,6 +35,7 @@ from ..spec.expressions import (
 )
 from ..spec.functions import FUNCTIONS, bind
 from ..spec.model import NUMERIC, ModelSpec
+from .calls import FunctionCalls, kind_of
 from .expand import leaves
 from .functions import FEATURES
 from .lexicons import Lexicons
@@ -222,7 +223,7 @@ class CorpusValues:
                 )
             index = lexicon.index
             return Texts(_mapped(self._several(subject, inner), lambda text: (index[text],) if text in index else ()))
-        return self._of_registered(term, inner)
+        return self._of_registered(term, inner, source)
 
     def _several(self, term: Reference | Apply, values: Values) -> list[tuple[str, ...]]:
         if not isinstance(values, Texts):
@@ -231,7 +232,7 @@ class CorpusValues:
             )
         return values.of
 
-    def _of_registered(self, term: Apply, inner: Values) -> Values:
+    def _of_registered(self, term: Apply, inner: Values, source: Source) -> Values:
         name = term.function
         if name not in self.registered:
             raise _error(
@@ -241,8 +242,9 @@ class CorpusValues:
         extra = [_constant(self.spec, term, argument.value) for argument in term.arguments[1:]]
         function = self.registered[name].function
         arguments: Iterable[Sequence[Any]] = inner.of if isinstance(inner, Texts) else [(v,) for v in inner.of.tolist()]
-        results: list[list[Any]] = [[_called(name, function, value, extra) for value in values] for values in arguments]
-        found = {kind for row in results for kind in (_kind_of(name, result) for result in row) if kind}
+        calls = FunctionCalls(name, function, self.corpus, source.codes)
+        results: list[list[Any]] = [[calls.result(n, value, extra) for value in own] for n, own in enumerate(arguments)]
+        found = {kind for row in results for kind in map(kind_of, row) if kind}
         kind = self.kinds.get(name) or min(found, default="value")
         if found - {kind}:
             raise _error(
@@ -343,34 +345,6 @@ _POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last":
 
 
 _KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number"}
-
-
-def _called(name: str, function: Callable[..., Any], value: Any, extra: Sequence[Any]) -> Any:
-    try:
-        result = function(value, *extra)
-        # an iterator is used up by one reading, and the result is read twice
-        return result if result is None or isinstance(result, str | bool | int | float | np.generic) else tuple(result)
-    except Exception as error:  # whatever the user's code raises
-        raise _error(
-            "feature-function-failed", f"feature function `{name}` raises {type(error).__name__} on `{value}`: {error}"
-        ) from error
-
-
-def _kind_of(name: str, result: Any) -> str | None:
-    if result is None:
-        return None
-    if isinstance(result, bool | np.bool_):
-        return "test"
-    if isinstance(result, int | float | np.integer | np.floating):
-        if not np.isfinite(result):
-            raise _error("bad-result", f"feature function `{name}` returned `{result}`, which is no finite number")
-        return "number"
-    if isinstance(result, str) or (isinstance(result, tuple) and all(isinstance(part, str) for part in result)):
-        return "value"
-    raise _error(
-        "bad-result", f"feature function `{name}` returned `{result!r}`",
-        "it may return a text, several texts, a bool, a number or None",
-    )  # fmt: skip
 
 
 def _gathered_texts(results: list[list[Any]]) -> Texts:

@@ -21,7 +21,15 @@ from ..spec.memories import memory_tables
 from ..spec.model import CliqueSpec, ModelSpec, Scheme
 from ..spec.schemes import legal_moves
 
-__all__ = ["CliqueTemplate", "Pattern", "assignment_states", "clique_templates", "hidden_tables", "variable_names"]
+__all__ = [
+    "CliqueTemplate",
+    "Pattern",
+    "assignment_states",
+    "clique_templates",
+    "constraint_templates",
+    "hidden_tables",
+    "variable_names",
+]
 
 Pattern = tuple[int, ...]  # of a clique's sites: 0 in the sequence, -1 before it (START), +1 after it (STOP)
 LAST = -1  # the `position` of a template that lies at the last anchor alone
@@ -182,6 +190,27 @@ def _hard_tables(
         yield constraint_table(spec, constraint, states, _seen_as(views))
     for tables in hidden_tables(spec, states, views):
         yield from tables
+
+
+def constraint_templates(
+    spec: ModelSpec, states: Mapping[str, Sequence[str]], templates: Sequence[CliqueTemplate]
+) -> list[CliqueTemplate]:
+    """Each `forbid` and `require` as a template of its own, which it is no more where it was folded into a clique.
+
+    templates: those of the graph, among which constraints that read the data have their feature sets.
+    """
+    views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
+    numbers = {name: n for n, name in enumerate(variable_names(spec))}
+    found = []
+    for constraint in spec.constraints:
+        table = constraint_table(spec, constraint, states, _seen_as(views))
+        own = _own_template(table, numbers, -1)
+        if table.observed:
+            sites = (table.observed, own.variables, own.offsets)
+            alike = (t for t in templates if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
+            own = next(t for t in alike if np.array_equal(np.asarray(t.coded), table.allowed))
+        found.append(own)
+    return found
 
 
 def hidden_tables(

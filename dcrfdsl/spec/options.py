@@ -98,6 +98,16 @@ CLIQUE_OPTIONS: Mapping[str, OptionReader] = {
     "order": _choice("forward", "any"),
 }
 NO_OPTIONS: Mapping[str, OptionReader] = {}
+_OWNERS: Mapping[str, Mapping[str, OptionReader]] = {
+    "label": LABEL_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS,
+}  # fmt: skip
+
+# What other tools call these options.
+_SYNONYMS: Mapping[str, str] = {
+    **dict.fromkeys(("cutoff", "minfreq", "min_freq", "minfrequency", "threshold", "min_df", "freq"), "min_count"),
+    **dict.fromkeys(("default", "other", "otherwise", "unknown"), "others"),
+    **dict.fromkeys(("na", "null", "unlabelled", "unlabeled"), "missing"),
+}
 
 # Which numbers of a specification may be constants: (part, field).
 _CONSTANT_COUNTS = (("groups", "min_count"), ("cliques", "min_gap"), ("cliques", "max_gap"))
@@ -176,9 +186,12 @@ def shown(value: Value) -> str:
 def _unknown(name: str, table: Mapping[str, OptionReader], statement: str, label: Label | None) -> Diagnostic:
     if not table:
         return Diagnostic("unknown-setting", f"`{statement}` takes no option, found `{name}`", label)
-    guess = did_you_mean(name, table)
+    guess = did_you_mean(name, table, _SYNONYMS)
+    owner = next((other for other, options in _OWNERS.items() if _SYNONYMS.get(name.lower(), name) in options), None)
     known = ", ".join(f"`{option}`" for option in table)
     remedy = f"did you mean `{guess}`?" if guess else f"the options of `{statement}` are {known}"
+    if owner and not guess:
+        remedy = f"`{_SYNONYMS.get(name.lower(), name)}` is an option of `{owner}`; {remedy}"
     return Diagnostic("unknown-setting", f"`{name}` is not an option of `{statement}`", label, help=remedy)
 
 

@@ -14,11 +14,11 @@ from typing import Any
 from ..errors import Source, Span
 from ..syntax import ast
 from ..syntax.expressions import RESERVED
-from ..syntax.format import format_template, format_value
+from ..syntax.format import format_statement, format_template, format_value
 from . import expressions as ex
 from . import model
 
-__all__ = ["is_plain_name", "to_template", "to_text", "value_text"]
+__all__ = ["is_plain_name", "statement_text", "to_template", "to_text", "value_text"]
 
 _NOWHERE = Span(Source("<spec>", ""), 0, 0)
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -60,6 +60,13 @@ def to_template(spec: model.ModelSpec) -> ast.Template:
 def value_text(value: ex.Value) -> str:
     """`10`, `gaussian(variance = 1)`: a value as it is written in a template."""
     return format_value(_value(value))
+
+
+def statement_text(item: model.Label | model.Constraint) -> str:
+    """A declaration as it is written in a template, without its doc comment."""
+    bare = item.model_copy(update={"doc": ()})
+    statement = _label(bare) if isinstance(bare, model.Label) else _constraint(bare)
+    return format_statement(statement)
 
 
 def is_plain_name(text: str) -> bool:

@@ -7,15 +7,16 @@ Every function raises one `DcrfError` with all that is wrong. Not here: whether 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ..errors import DcrfError, Diagnostic, Label
+from ..errors import DcrfError, Diagnostic
 from ..registry import Table, did_you_mean
 from . import expressions as ex
+from .chains import stage_cycle, unknown_stage
 from .convert import as_call
 from .expected import expected_words
 from .expressions import Frozen
@@ -25,6 +26,7 @@ from .options import shown
 from .retired import RETIRED
 from .settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
 from .spans import Path, SpanTable
+from .spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
 
 __all__ = [
     "DEFAULT_STAGE", "decode_statement", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
@@ -72,17 +74,16 @@ def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable |
     by_label = {stage.label: n for n, stage in enumerate(stages)}
     spans = spans or SpanTable()
     if label is not None and label not in by_label:
-        raise DcrfError(_unknown_stage(label, by_label, None))
+        raise DcrfError(unknown_stage(label, by_label, None))
     at = len(stages) - 1 if label is None else by_label[label]
     chain = [at]
     while (before := stages[at].after) is not None:
         place = spans.label("stages", at, "after", text="unknown stage")
         if before not in by_label:
-            raise DcrfError(_unknown_stage(before, by_label, place))
+            raise DcrfError(unknown_stage(before, by_label, place))
         at = by_label[before]
         if at in chain:
-            names = " → ".join(f"`{stages[n].label}`" for n in [*chain[chain.index(at) :], at])
-            raise DcrfError(Diagnostic("stage-cycle", f"stage `{stages[at].label}` comes after itself: {names}", place))
+            raise DcrfError(stage_cycle(stages, chain[chain.index(at) :], spans))
         chain.append(at)
     return tuple(stages[n] for n in reversed(chain))
 
@@ -103,13 +104,6 @@ def _single(
 ) -> MethodSettings:
     reader = _Reader(spec, spans or SpanTable())
     return reader.finish(reader.method(table, call, path))
-
-
-def _unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
-    guess = did_you_mean(label, known)
-    listed = ", ".join(f"`{name}`" for name in known)
-    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {listed}"
-    return Diagnostic("unknown-stage", f"there is no training stage `{label}`", place, help=remedy)
 
 
 # ----------------------------------------------------------------------------------------------------------------
@@ -154,13 +148,14 @@ class _Reader:
         if settings is None:
             return None
         names = {settings.names: self._names(call, path)} if settings.names else {}
-        given = self._given(call, path, positional=settings.positional, named=bool(settings.names))
+        given = self._given(call, path, settings)
         return self._fill(settings, call.name, given, path, table, found=names)
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)
-        given = self._given(call, path, named=criterion is None or bool(criterion.names))
+        given = self._given(call, path, criterion)
         found: dict[str, Any] = {}
+        written = {key[0]: item.value for key, item in given.items() if len(key) == 1}
         for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
             item = given.pop(key)
             found[key[0]] = _STAGE_READERS[key[0]](self, item)
@@ -170,7 +165,7 @@ class _Reader:
         plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
         if criterion is not None:
             names = {criterion.names: self._names(call, path)} if criterion.names else {}
-            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, more=_STAGE_KEYS, found=names)
+            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, written, found=names)
         usable = {name: value for name, value in found.items() if value is not None}
         usable.setdefault("criterion", MethodSettings())  # only after a complaint: then nothing is returned
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
@@ -196,7 +191,8 @@ class _Reader:
         if call is None:
             example = next(iter(table))
             message = f"`{shown(item.value)}` is not a {table.kind}"
-            self.complain("bad-setting", message, item.path, help=f"for example `{example}`")
+            remedy = prior_remedy(item.value, self.spec) if table is PRIORS else f"for example `{example}`"
+            self.complain("bad-setting", message, item.path, help=remedy)
             return None
         return self.method(table, call, item.path)
 
@@ -206,7 +202,9 @@ class _Reader:
         guess = table.suggest(call.name)
         known = ", ".join(f"`{name}`" for name in table)
         place = next((p for p in ((*path, "name"), (*path, "function")) if p in self.spans), path)
-        remedy = f"did you mean `{guess}`?" if guess else f"known are {known}"
+        remedy = entry_remedy(table, call, guess, self.spec) or (
+            f"did you mean `{guess}`?" if guess else f"known are {known}"
+        )
         article = "an" if table.kind[0] in "aeiou" else "a"
         self.complain("unknown-method", f"`{call.name}` is not {article} {table.kind}", place, "unknown", remedy)
         return None
@@ -234,26 +232,28 @@ class _Reader:
 
     # settings ---------------------------------------------------------------------------------------------------
 
-    def _given(
-        self, call: CallSpec, path: Path, *, positional: Sequence[str] = (), named: bool = False
-    ) -> dict[_Key, _Given]:
-        """Arguments and settings of a call by name; each may be given once.
-
-        positional: what the first arguments without a name are called.   named: unnamed ones are read elsewhere.
-        """
+    def _given(self, call: CallSpec, path: Path, settings: type[MethodSettings] | None) -> dict[_Key, _Given]:
+        """Arguments and settings of a call by name; each may be given once. `settings`: None if they are not known."""
         found: dict[_Key, _Given] = {}
+        unnamed = [n for n, argument in enumerate(call.arguments) if argument.name is None]
+        placed: list[int] = []
+        if settings is not None:  # the first ones may go by their place
+            placed = [n for n in unnamed if n < len(settings.positional) and unnamed[: n + 1] == list(range(n + 1))]
         for n, argument in enumerate(call.arguments):
             at = (*path, "arguments", n)
             if argument.name is not None:
                 self._once(found, (argument.name,), _Given(argument.value, (*at, "value"), (*at, "name")))
-            elif n < len(positional) and all(earlier.name is None for earlier in call.arguments[:n]):
-                self._once(found, (positional[n],), _Given(argument.value, (*at, "value"), (*at, "value")))
-            elif not named:
-                remedy = f"write `NAME = {shown(argument.value)}`"
-                self.complain("bad-argument", f"the settings of `{call.name}` are given by name", at, "no name", remedy)
+            elif settings is not None and n in placed:
+                name = settings.positional[n]
+                self._once(found, (name,), _Given(argument.value, (*at, "value"), (*at, "value")))
         for n, setting in enumerate(call.settings):
             at = (*path, "settings", n)
             self._once(found, setting.key, _Given(setting.value, (*at, "value"), (*at, "key")))
+        unnamed = [n for n in unnamed if n not in placed]
+        if unnamed and settings is not None and not settings.names:
+            remedy = unnamed_remedy(call, settings, lambda value: _python_value(self.spec.settled(value)))
+            message = f"the settings of `{call.name}` are given by name"
+            self.complain("bad-argument", message, (*path, "arguments", unnamed[0]), "no name", remedy)
         return found
 
     def _once(self, found: dict[_Key, _Given], key: _Key, item: _Given) -> None:
@@ -272,17 +272,18 @@ class _Reader:
         given: Mapping[_Key, _Given],
         path: Path,
         table: Table[type[MethodSettings]],
-        more: Sequence[str] = (),
+        written: Mapping[str, ex.Value] | None = None,
         found: Mapping[str, Any] | None = None,
     ) -> MethodSettings | None:
-        """One method's settings from what was given; `more` are further names that would have been known, `found` are
-        settings that were read elsewhere.
+        """One method's settings from what was given; `written` is all that a stage says, `found` are settings that were
+        read elsewhere.
         """
         fields = [key for key in settings.model_fields if key not in (found or {})]
         known: dict[_Key, _Given] = {(key,): given[(key,)] for key in fields if (key,) in given}
-        for parts, item in given.items():
-            if parts not in known:
-                self._unknown_setting(".".join(parts), name, [*fields, *more], item, table)
+        strange = {parts: item for parts, item in given.items() if parts not in known}
+        if strange:
+            all_known = fields if written is None else [*fields, *_STAGE_KEYS]
+            self._unknown_settings(strange, Holder(name, all_known, table, self.spec, written))
         nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
                   if (key,) in known}  # fmt: skip
         if len(self.problems) and None in nested.values():
@@ -306,26 +307,22 @@ class _Reader:
                 self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
         return tuple(found)
 
-    def _unknown_setting(
-        self, key: str, method: str, known: Sequence[str], item: _Given, table: Table[type[MethodSettings]]
-    ) -> None:
-        if key in RETIRED:
-            self.complain("unknown-setting", RETIRED[key], item.name_path, "no setting any more", "remove it")
-            return
-        guess = did_you_mean(key, known, {"iterations": "max_iterations", "tol": "tolerance", "l2": "prior"})
-        owners = [f"`{name}`" for name, other in table.items() if key in other.model_fields]
-        if guess:
-            remedy = f"did you mean `{guess}`?"
-        elif owners:
-            shown_owners = owners[0] if len(owners) == 1 else f"{', '.join(owners[:-1])} and {owners[-1]}"
-            remedy = f"it is a setting of {shown_owners}"
-        elif known:
-            remedy = f"its settings are {', '.join(f'`{name}`' for name in known)}"
-        else:
-            remedy = f"`{method}` has no settings"
-        self.complain(
-            "unknown-setting", f"`{key}` is not a setting of `{method}`", item.name_path, "unknown setting", remedy
-        )
+    def _unknown_settings(self, strange: Mapping[_Key, _Given], holder: Holder) -> None:
+        """One complaint a remedy, at the first of the settings that it is about."""
+        items = {".".join(parts): item for parts, item in strange.items()}
+        for name in [name for name in items if name in RETIRED]:
+            self.complain(
+                "unknown-setting", RETIRED[name], items.pop(name).name_path, "no setting any more", "remove it"
+            )
+        for own in advice({name: item.value for name, item in items.items()}, holder):
+            first, *others = (items[name].name_path for name in own.names)
+            there = [self.spans.label(*path, text="and here") for path in others]
+            listed = ", ".join(f"`{name}`" for name in own.names)
+            what = "is not a setting" if len(own.names) == 1 else "are not settings"
+            message = f"{listed} {what} of `{holder.method}`"
+            label = self.spans.label(*first, text="unknown setting")
+            also = tuple(place for place in there if place is not None)
+            self.problems.append(Diagnostic("unknown-setting", message, label, also, own.remedy))
 
     def _values(self, given: Mapping[_Key, _Given]) -> dict[str, Any]:
         return {key[0]: _python_value(self.spec.settled(item.value)) for key, item in given.items()}

@@ -16,7 +16,7 @@ from . import ast
 from .lexing import STATE
 from .vocabulary import RESERVED
 
-__all__ = ["format_template", "format_value"]
+__all__ = ["format_statement", "format_template", "format_value"]
 
 EDITION = "dcrf 1"
 INDENT = "    "
@@ -35,6 +35,11 @@ def format_template(template: ast.Template) -> str:
         lines += _statement(statement)
     lines += template.closing
     return "\n".join(lines) + "\n"
+
+
+def format_statement(statement: ast.Statement) -> str:
+    """One statement, without what stands above it."""
+    return "\n".join(_statement(statement))
 
 
 def _doc_line(text: str) -> str:

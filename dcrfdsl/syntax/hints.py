@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import Diagnostic
-from . import mistakes, punctuation
+from . import habits, mistakes, punctuation
 from .failure import Failure
 
 __all__ = ["HINTS", "Hint", "explain"]
@@ -49,6 +49,19 @@ HINTS = (
     Hint("strange-character", "features f: word\u00a0& pos", mistakes.strange_character),
     Hint("unclosed-regex", "features f: word has /[0-9]", mistakes.unclosed_regex),
     Hint("bare-regex", "features f: word has [0-9]", mistakes.bare_regex),
+    Hint("foreign-comment", "infer exact // fits", mistakes.foreign_comment),
+    Hint("test-as-argument", "features f: any(word[-2..-1] in days)", mistakes.tested_argument),
+    Hint("python-call", "features f: word.lower()", habits.python_call),
+    Hint("python-slice", "features f: word[-3:]", habits.python_slice),
+    Hint("window-dots", "features f: suffix(word, 1-3)", habits.range_dash),
+    Hint("missing-braces", "features f: word not in [a, b]", mistakes.missing_braces),
+    Hint("bracketed-list", "features f: [word, pos]", habits.bracketed_list),
+    Hint("quoted-name", 'features f: "word"', habits.quoted_name),
+    Hint("clause-order", "clique y: word with states = all", habits.options_behind),
+    Hint("foreign-operator", "forbid A -> B", habits.arrow),
+    Hint("foreign-operator", "forbid y is A, y is B", habits.comma_in_condition),
+    Hint("two-statements", "label pos, chunk", habits.several_labels),
+    Hint("unexpected-text", 'forbid word in "days.txt"', habits.file_as_lexicon),
     Hint("window-dots", "features f: word[-2:2]", mistakes.window_dots),
     Hint("offset-brackets", "clique chunk-1, chunk", mistakes.offset_brackets),
     Hint("offset-brackets", "clique chunk(-1), chunk", mistakes.offset_brackets),
@@ -67,7 +80,6 @@ HINTS = (
     Hint("unquoted-state", "label a with others = B-NP", mistakes.odd_name),
     Hint("unquoted-state", "label a in {A, :}", mistakes.unquoted_state),
     Hint("unquoted-text", "use nouns.dcrf", mistakes.unquoted_text),
-    Hint("missing-braces", "label a in (A, B)", mistakes.missing_braces),
     Hint("missing-brackets", "data conll word, pos", punctuation.missing_parentheses),
     Hint("missing-with", "features f min_count = 2: word", punctuation.missing_with),
     Hint("empty-list", "features f:", punctuation.empty_list),

@@ -9,13 +9,17 @@ from __future__ import annotations
 import difflib
 import re
 
-from ..errors import Diagnostic, Label
+from ..errors import Diagnostic, Label, Span
+from .comments import BEHIND, about, comment_span
 from .failure import ENDS_AN_ITEM, Failure
 from .lexing import REGEX
 from .vocabulary import CLAUSES, KEYWORDS, OPERATORS, RESERVED, WORDS, describe_character
 
 CLOSING = {"LPAR": ")", "LSQB": "]", "LBRACE": "}"}
 SIGNED = re.compile(r"[+-] ?[0-9]+(?![\w.])")
+TESTS = ("is", "in", "has", "matches", "not", "and", "or", "=", "!=")
+WINDOW_TEST = re.compile(r"(\w+)\[ *([+-]?[0-9]{1,4}) *\.\. *([+-]?[0-9]{1,4}) *\] *(.+)")
+LONGEST_WINDOW = 12  # positions that a message writes out
 IN_PARENTHESES = re.compile(r"\( *([+-]?[0-9]+(?: *\.\. *[+-]?[0-9]+)?) *\)")
 
 
@@ -49,7 +53,9 @@ def bare_regex(at: Failure) -> Diagnostic | None:
     if not at.follows("MATCHES", "HAS") or at.at_end:
         return None
     bare, operator = re.split(r"[\s,]", at.rest, maxsplit=1)[0], at.token(1)
-    help = f"write `{operator} /{bare}/`" if REGEX.fullmatch(f"/{bare}/") else None
+    raw = re.fullmatch(r"r?([\"'])(.*)\1", bare)
+    regex = f"/{raw[2] if raw else bare}/"
+    help = f"write `{operator} {regex}`" if REGEX.fullmatch(regex) else None
     message = f"`{operator}` takes a regex between slashes, found `{bare}`"
     return at.error("bare-regex", message, span=at.ahead(len(bare)), help=help)
 
@@ -61,6 +67,50 @@ def strange_character(at: Failure) -> Diagnostic | None:
         return None
     shown, help = description
     return at.error("strange-character", f"unexpected character {shown}", help=help)
+
+
+def foreign_comment(at: Failure) -> Diagnostic | None:
+    """`clique y: word // why`. After `;` another statement may have been meant."""
+    match = BEHIND.match(at.rest)
+    statement = re.match(r";[ \t]*(\w+)", at.rest)
+    if match is None or (statement is not None and statement[1] in KEYWORDS):
+        return None
+    return about(comment_span(at.source, at.place, match[0]))
+
+
+def tested_argument(at: Failure) -> Diagnostic | None:
+    """`any(word[-2..-1] in days)`: a function is given a test."""
+    negated = at.token(1) is not None and str(at.token(1)) == "not"  # read as the name of an argument
+    if not (at.found in TESTS or negated) or not at.within("LPAR") or at.opener is None:
+        return None
+    before = [token for token in at.tokens if (token.end_pos or 0) <= (at.opener.start_pos or 0)]
+    if not before or before[-1].type != "NAME" or at.expects("and"):
+        return None
+    name, start = before[-1], at.opener.end_pos or 0
+    body = _enclosed(at.source.text[start : at.chunk.end])
+    span = Span(at.source, name.start_pos or 0, start + len(body) + 1)
+    joint = {"any": "or", "some": "or", "exists": "or", "all": "and", "every": "and", "none": "or"}.get(
+        str(name).lower()
+    )
+    message = f"`{name}(…)` is given a test, and functions take a column, or a function of one"
+    window = WINDOW_TEST.fullmatch(body.strip())
+    positions = range(int(window[2]), int(window[3]) + 1) if window else range(0)
+    if joint and window and 0 < len(positions) <= LONGEST_WINDOW:
+        parts = f" {joint} ".join(f"{window[1]}{f'[{k}]' if k else ''} {window[4]}" for k in positions)
+        help = f"name the positions: write `{'not ' if str(name).lower() == 'none' else ''}({parts})`"
+    else:
+        help = f"a test stands by itself: write `{body.strip()}`" if window is None else "join the positions by `or`"
+    return at.error("test-as-argument", message, "a test", span=span, help=help)
+
+
+def _enclosed(text: str) -> str:
+    """`text`, which begins inside a bracket, up to the end of it, or of the line."""
+    depth = 1
+    for n, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0 or char == "\n":
+            return text[:n]
+    return text
 
 
 # places -------------------------------------------------------------------------------------------------------
@@ -263,4 +313,7 @@ def missing_braces(at: Failure) -> Diagnostic | None:
     if not bracket and not comma:
         return None
     message = "a set of states stands between `{` and `}`"
-    return at.error("missing-braces", message, "expected `{`" if bracket else "", help="for instance `in {B, I, O}`")
+    inside = re.match(r"[(\[]([^()\[\]{}\n]+)[)\]]", at.rest) if bracket else None
+    listed = re.sub(r"(['\"])([^\s{}(),\"'#:=&\[\]]+)\1", r"\2", inside[1].strip()) if inside else ""
+    help = f"write `in {{{listed}}}`" if listed else "for instance `in {B, I, O}`"
+    return at.error("missing-braces", message, "expected `{`" if bracket else "", help=help)

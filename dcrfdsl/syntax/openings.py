@@ -14,10 +14,14 @@ from .foreign import look_for_foreign_line
 from .split import Chunk
 from .vocabulary import KEYWORDS, SYNONYMS
 
-__all__ = ["look_at_opening"]
+__all__ = ["NO_ADVICE", "look_at_opening"]
 
 # Possessive, so that a line of a million tabs costs no more than its length.
 TAB = re.compile(r"^ *+(\t++)[ \t]*+[^\s#]", re.MULTILINE)
+NO_ADVICE = f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"
+SETTING = re.compile(
+    r"(prior|optimizer|restarts|seed|patience)(?: *= *| +)([^\W\d]\w*(?:\([^()]*\))?|[0-9]+) *(?:#.*)?$"
+)
 OPEN_BLOCK = re.compile(r":[ \t]*+(#[^\n]*)?$")
 
 
@@ -63,19 +67,22 @@ def _unknown(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
     found = word[0]
     message = f"`{found}` starts no statement"
     label = Label(Span(chunk.source, chunk.start, chunk.start + len(found)), "unknown statement")
-    help = _advice(found, above)
+    help = _advice(found, first_line, above)
     return Diagnostic("unknown-statement", message, label, help=help)
 
 
-def _advice(found: str, above: Chunk | None) -> str:
+def _advice(found: str, line: str, above: Chunk | None) -> str:
     if found.lower() in KEYWORDS:
         return f"keywords are written in lower case: `{found.lower()}`"
     if above is not None and OPEN_BLOCK.search(above.text):
         return f"indent this line if it belongs to the block of `{above.text.partition(' ')[0]}` above"
+    setting = SETTING.match(line)
+    if setting is not None:
+        return f"it is a setting of `train`: write `train likelihood: {setting[1]} = {setting[2]}`"
     synonym = SYNONYMS.get(found.lower())
     if synonym is not None:
         return f"this language calls it `{synonym}`"
     close = difflib.get_close_matches(found.lower(), KEYWORDS, n=1, cutoff=0.7)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"
+    return NO_ADVICE

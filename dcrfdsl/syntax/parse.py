@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from lark import Token
 from lark.exceptions import UnexpectedInput, VisitError
@@ -16,16 +17,20 @@ from lark.utils import TextSlice
 
 from ..errors import DcrfError, Diagnostic, Label, Source, Span
 from . import ast, trivia
+from .blocks import unindented_lines
 from .build import Edition, StatementBuilder
+from .comments import SLUG as COMMENT
+from .comments import about, blanked, comment_lines, merged
 from .failure import Failure
 from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser
-from .openings import look_at_opening
+from .openings import NO_ADVICE, look_at_opening
 from .split import Chunk, Line, split
 
 __all__ = ["MAX_CHARACTERS", "MAX_ERRORS", "MAX_NESTING", "parse", "parse_partial"]
 
 EDITION = 1
+FEW = 4  # lines that begin no statement
 MAX_CHARACTERS = 1_000_000
 MAX_ERRORS = 100
 MAX_NESTING = 32  # brackets and `not`s around one expression: safe for every recursive walk over the tree
@@ -47,26 +52,45 @@ def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[
         help = "is this a data file? A template describes a model; long lists belong in a lexicon or a state file"
         problem = Diagnostic("file-too-large", message, location=name, help=help)
         return ast.Template(statements=(), span=Span(source, 0, 0)), (problem,)
-    chunks, after_last = split(source)
+    comments = list(comment_lines(source))
+    problems = [about(span) for span in comments]
+    code = blanked(source.text, comments)
+    chunks, after_last = split(source, code)
+    strays = unindented_lines(chunks)
     gaps = [*(chunk.gap for chunk in chunks[1:]), after_last]  # gaps[i]: the lines below chunk i
     read: list[_Read] = []
-    problems: list[Diagnostic] = []
     rest: Sequence[Line] = chunks[0].gap if chunks else after_last
+    limit = len(problems) + MAX_ERRORS
     for i, chunk in enumerate(chunks):
         above, rest = rest, gaps[i]
-        if len(problems) >= MAX_ERRORS:
+        if len(problems) >= limit:
             message = f"more than {MAX_ERRORS} syntax errors; the rest of the file was not read"
             problems.append(Diagnostic("too-many-errors", message, Label(_first_line(chunk))))
             break
-        try:
-            statement, tokens = _parse_chunk(chunk, chunks[i - 1] if i else None)
-        except DcrfError as error:
-            problems.extend(error.diagnostics)
+        if i in strays:
+            problems.extend(filter(None, [strays[i]]))
             continue
+        parsed, found, code = _parse_around_comments(chunk, code, chunks[i - 1] if i else None)
+        problems.extend(found)
+        if parsed is None:
+            continue
+        statement, tokens = parsed
         block = any(token.type == "_INDENT" for token in tokens)
         tail, rest = trivia.between(rest, block)
-        read.append(_Read(statement, tuple(above), *trivia.inner(chunk, tokens, tail)))
-    return _template(source, read, rest), tuple(problems)
+        # a comment of another language would not be one where the statement is printed
+        own = ((), ast.Trivia()) if comments or found else trivia.inner(chunk, tokens, tail)
+        read.append(_Read(statement, tuple(above), *own))
+    return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
+
+
+def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """One complaint for a file in which next to no line begins a statement: most likely data."""
+    strange = [problem for problem in problems if problem.help == NO_ADVICE]
+    if len(strange) < FEW or len(strange) < 9 * len(read) or 2 * len(strange) < len(problems):
+        return []
+    message = f"`{source.name}` is no template: its lines do not begin like statements"
+    help = "is it data? a template comes first, as in `dcrfdsl train TEMPLATE DATA`; `dcrfdsl new` lists some"
+    return [Diagnostic("no-template", message, strange[0].primary, help=help)]
 
 
 # one statement ------------------------------------------------------------------------------------------------
@@ -82,12 +106,31 @@ class _Read:
     trivia: ast.Trivia
 
 
-def _parse_chunk(chunk: Chunk, previous: Chunk | None) -> tuple[ast.Statement | Edition, list[Token]]:
+_Parsed: TypeAlias = tuple[ast.Statement | Edition, list[Token]]
+
+
+def _parse_around_comments(
+    chunk: Chunk, code: str, previous: Chunk | None
+) -> tuple[_Parsed | None, list[Diagnostic], str]:
+    """A statement if it can be read, what is wrong with it, and `code` with blanks for its foreign comments."""
+    problems: list[Diagnostic] = []
+    while True:
+        try:
+            return _parse_chunk(chunk, code, previous), problems, code
+        except DcrfError as error:
+            problems.extend(error.diagnostics)
+            comment = error.diagnostics[0].primary
+            if error.diagnostics[0].slug != COMMENT or comment is None or len(problems) >= MAX_ERRORS:
+                return None, problems, code
+            code = blanked(code, [comment.span])
+
+
+def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
     """The node of one statement and its tokens, those of the layout filter included. Raises `DcrfError`."""
     problem = look_at_opening(chunk, previous)
     if problem is not None:
         raise DcrfError(problem)
-    run = parser().parse_interactive(TextSlice(chunk.source.text, chunk.start, chunk.end))
+    run = parser().parse_interactive(TextSlice(code, chunk.start, chunk.end))
     tokens: list[Token] = []
     nesting = _Nesting(chunk)
     try:

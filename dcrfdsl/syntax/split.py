@@ -43,13 +43,16 @@ class Chunk:
         return self.source.text[self.start : self.end]
 
 
-def split(source: Source) -> tuple[tuple[Chunk, ...], tuple[Line, ...]]:
-    """The statements of `source` in order, and the comments and blank lines after the last one."""
+def split(source: Source, code: str) -> tuple[tuple[Chunk, ...], tuple[Line, ...]]:
+    """The statements of `source` in order, and the comments and blank lines after the last one.
+
+    `code`: the text of the source, with blanks for what is not to be read.
+    """
     chunks: list[Chunk] = []
     start, end, indented = -1, -1, False
     before: tuple[Line, ...] = ()
     gap: list[Line] = []
-    for offset, line in _lines(source.text):
+    for offset, line in _lines(code):
         code = line.strip(" \t\r")
         if not code or code.startswith("#"):
             gap.append(Line(code, line.startswith((" ", "\t"))))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ...errors import DcrfError, Diagnostic
+from ...errors import DcrfError, Diagnostic, Label
 from . import (
     constraints,
     counting,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # it brings the parser along, and whoever has a `Resolved` ha
 
 __all__ = ["EXPLANATIONS", "RULES", "Context", "Data", "Explanation", "Rule", "check", "check_or_raise", "explain"]
 
+NO_MODEL = ("no-template", "file-too-large")  # of a file in which there is nothing to check
+WITH_BLOCK = ("unindented-line",)  # complaints whose further places could not be read either
 DROPPED = ("declared-twice",)  # complaints about statements that were read, and left out of the specification
 
 # In this order: of two complaints about the same place the first one stays.
@@ -82,6 +84,8 @@ def check(
     `stage`: the training stage that is to run (None: the last); others are not checked. `corpus`: training data to
     check the template against. `registered`: names of the user's feature functions. `rules`: more rules.
     """
+    if any(diagnostic.slug in NO_MODEL for diagnostic in resolved.diagnostics):
+        return resolved.diagnostics
     context = Context(
         resolved.spec,
         resolved.spans,
@@ -115,10 +119,8 @@ def check_or_raise(
 def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
     """The text of every statement complained about: from a line that begins in column 0 to the next such line."""
     found: dict[tuple[str, int], str] = {}
-    for diagnostic in diagnostics:
-        if diagnostic.primary is None:
-            continue
-        source, first = diagnostic.primary.span.source, diagnostic.primary.span.line
+    for place in (place for diagnostic in diagnostics for place in _lost_places(diagnostic)):
+        source, first = place.span.source, place.span.line
         while first > 1 and (not source.line(first).strip() or source.line(first)[:1].isspace()):
             first -= 1
         last = first + 1
@@ -126,6 +128,13 @@ def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
             last += 1
         found[source.name, first] = "\n".join(source.line(n) for n in range(first, last))
     return tuple(found.values())
+
+
+def _lost_places(diagnostic: Diagnostic) -> tuple[Label, ...]:
+    """The place complained of, and the statement whose block it should have been in."""
+    if diagnostic.primary is None:
+        return ()
+    return (diagnostic.primary, *diagnostic.secondary) if diagnostic.slug in WITH_BLOCK else (diagnostic.primary,)
 
 
 def _once(found: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -58,6 +58,8 @@ def without_label(context: Context) -> Iterator[Diagnostic]:
     for n, constraint in enumerate(context.spec.constraints):
         names = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
         kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
+        if context.unlabelled or not names.isdisjoint(context.meant_as_labels):
+            continue  # whose `label` is missing
         if kinds.isdisjoint(LABEL_KINDS) and constraint_can_be_tried(context, constraint):
             message = f"this `{constraint.action}` says nothing about a label"
             remedy = "a constraint is on labels: `forbid chunk is B-NP and chunk[-1] is I-NP`"

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from ...errors import Diagnostic, Label, Span
 from ...registry import did_you_mean
+from ...syntax.vocabulary import KEYWORDS
+from ...syntax.vocabulary import SYNONYMS as WORDS_FOR
 from ..expressions import Frozen
 from ..model import (
     Cardinality,
@@ -179,7 +181,24 @@ class Context:
         return any(re.search(rf"\b{re.escape(name)}\b", text) for text in self.lost)
 
     def lost_statement(self, keyword: str) -> bool:
-        return any(text.split(None, 1)[:1] == [keyword] for text in self.lost)
+        return any(_keyword(text) == keyword for text in self.lost)
+
+    @property
+    def unlabelled(self) -> bool:
+        """Whether there is no `label` at all; other complaints about what is predicted then follow from that one."""
+        return not self.spec.labels and not self.lost_statement("label")
+
+    @cached_property
+    def meant_as_labels(self) -> Mapping[str, Path]:
+        """Columns that stand where a label must, with the first such place: their `label` statements are missing."""
+        found: dict[str, Path] = {}
+        for part, of in (("cliques", "sites"), ("pieces", "over")):
+            for n, item in enumerate(getattr(self.spec, part)):
+                for s, site in enumerate(getattr(item, of)):
+                    entry = self.named(site.variable)
+                    if entry is not None and entry.kind == COLUMN and not self.may_be_lost(site.variable):
+                        found.setdefault(site.variable, (part, n, of, s, "variable"))
+        return found
 
     # states ---------------------------------------------------------------------------------------------------
 
@@ -262,9 +281,18 @@ def _read_lines(path: FilePath) -> tuple[str, ...] | str:
     return tuple(line for line in text.split("\n") if line.strip())
 
 
+def _keyword(statement: str) -> str:
+    """The keyword that an unreadable statement begins with, or was meant to begin with."""
+    word = re.match(r"\w*", statement)
+    found = word[0].lower() if word is not None else ""
+    return found if found in KEYWORDS else WORDS_FOR.get(found) or did_you_mean(found, KEYWORDS) or found
+
+
 def _declared_words(statement: str) -> set[str]:
     """The names that an unreadable statement may have been meant to declare."""
     words = re.findall(r"[^\W\d]\w*", statement)
     if words[:1] == ["data"]:
         return set(words[2:])
+    if _keyword(statement) == "label":  # `label pos, chunk`
+        return set(words[1:])
     return {*words[1:2], *(after for before, after in pairwise(words) if before == "as")}

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import Diagnostic
 from ...registry import Table, did_you_mean
-from ..model import NUMERIC, Column, plain
+from ..model import NUMERIC, Column, ModelSpec, plain
 from ..spans import Path
 from .context import Context, Rule, listed
 
@@ -61,14 +61,21 @@ FORMATS: Table[Format] = Table(
 
 def no_data(context: Context) -> Iterator[Diagnostic]:
     """A template that says nothing about its data or predicts nothing cannot be used by itself."""
+    if context.spec == ModelSpec(doc=context.spec.doc) and not context.lost:
+        message = "this template is empty: it says neither what is observed nor what is predicted"
+        yield context.complaint("no-data", message, (), help="`dcrfdsl new` lists templates to start from")
+        return
+    if context.lost_statement("use"):
+        return  # what it would have brought is not known
     if context.spec.data is None and not context.lost_statement("data"):
         message = "no `data` statement says which columns there are"
         yield context.complaint("no-data", message, (), help="for example `data conll(word, pos, chunk)`")
-    if not context.spec.labels and not context.lost_statement("label"):
+    if context.unlabelled:
         message = "no `label` says what is to be predicted"
         columns = [column.name for column in (context.spec.data.columns if context.spec.data else ())]
-        example = columns[-1] if columns else "NAME"
-        yield context.complaint("no-label", message, (), help=f"for example `label {example}`")
+        name, at = next(iter(context.meant_as_labels.items()), (columns[-1] if columns else "NAME", ()))
+        remedy = f"for example `label {name}`, on a line of its own"
+        yield context.complaint("no-label", message, at, "predicted here" if at else "", help=remedy)
 
 
 def data_format(context: Context) -> Iterator[Diagnostic]:
@@ -79,6 +86,10 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         guess = FORMATS.suggest(data.format)
         known = listed(name for name, entry in FORMATS.items() if entry.runs)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
+        if data.format.lower() in ("csv", "tsv"):
+            mark = "," if data.format.lower() == "csv" else "\\t"
+            columns = ", ".join(column.name for column in data.columns)
+            remedy = f'write `data conll({columns}, separator = "{mark}")`'
         message = f"`{data.format}` is not a data format"
         yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
         return

@@ -239,6 +239,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "A memory is a function of earlier labels; it must be known before the labels at its own position.",
         "Read an earlier position: `pos[-1]`.",
     ),
+    "memory-cycle": (
+        "Memories that read nothing but themselves and each other stay as they begin; such a memory changes nothing.",
+        "Let one of them read a label, as in `memory seen = seen[-1] or pos[-1] is V`.",
+    ),
     "no-initially": (
         "Before the first position nothing is remembered, so the first value must be said; a test begins as `no`.",
         "End the statement with the state: `memory last in states(role) = role[-1] initially O`.",
@@ -286,7 +290,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Name a label in it.",
     ),
     # training, evaluation
-    "stage-cycle": ("The stages come after each other in a circle.", "Remove one `after`."),
+    "stage-cycle": (
+        "The stages come after each other in a circle.",
+        "Leave out one `after`: its stage begins the chain.",
+    ),
     "no-segments": (
         "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`, and this label has others.",
         "Measure `accuracy(y)`, or declare the label `in bio(…)`.",

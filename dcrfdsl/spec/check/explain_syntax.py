@@ -9,6 +9,7 @@ __all__ = ["SYNTAX"]
 SYNTAX: Mapping[str, tuple[str, str]] = {
     "ampersand-in-condition": ("`&` crosses features; a condition joins tests by words.", "Write `and`."),
     "and-in-features": ("`and` joins tests to one test; features are crossed by another mark.", "Write `word & pos`."),
+    "bracketed-list": ("A list stands without brackets of its own.", "Write `features f: word, pos`, `clique a, b`."),
     "bare-regex": ("A regular expression stands between slashes.", "Write `word has /[0-9]/`."),
     "clause-order": ("The parts of a statement have an order.", "The message shows it."),
     "clause-twice": ("A part of the statement is there twice.", "Keep one of them."),
@@ -18,6 +19,7 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
         "The file is too large to be a template.",
         "Data belongs in a data file, word lists in a lexicon.",
     ),
+    "foreign-comment": ("The mark begins a comment elsewhere, not here.", "A comment begins with `#`, on any line."),
     "foreign-line": (
         "The line is written in the language of another tool.",
         "The message shows what it is in this language.",
@@ -32,10 +34,20 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
     "missing-brackets": ("A place stands in brackets after the name.", "Write `word[-1]`."),
     "missing-with": ("The options of a declaration follow the word `with`.", "Write `… with min_count = 2`."),
     "misspelt-word": ("The word is not part of the statement here.", "Correct the spelling."),
+    "no-template": (
+        "Next to no line of the file begins like a statement, so it is something else: most likely data.",
+        "The template comes first: `dcrfdsl train TEMPLATE DATA -o MODEL`. `dcrfdsl new` lists ready-made ones.",
+    ),
     "nested-too-deep": ("Brackets are nested too deeply.", "Split the condition, or name parts of it by `view`."),
     "number-too-large": ("The number is too large.", "Use a smaller one."),
     "odd-name": ("A name is made of letters, digits and `_`, and begins with a letter.", "For instance `my_group`."),
     "offset-brackets": ("An offset is written in brackets after the name.", "`chunk[-1]` is the chunk before."),
+    "python-call": ("Methods are Python's; here functions and tests are called by name.", "Write `lower(word)`."),
+    "python-slice": (
+        "Brackets hold positions in the sentence, not letters.",
+        "Letters are `prefix(word, 1..3)`, `suffix(…)`.",
+    ),
+    "quoted-name": ("A column or a group is named without quotes; quotes make a text.", "Write `word`."),
     "quoted-regex": ("A regular expression stands between slashes, not in quotes.", "Write `/[A-Z]+/`."),
     "reserved-word": ("The word has a meaning of its own here and cannot be a name.", "Use another name."),
     "semicolon": ("Items are separated by commas, statements by lines.", "Write `,`, or begin a new line."),
@@ -44,11 +56,19 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
         "Remove it; look for signs that only look like others.",
     ),
     "tab": ("Blocks are indented with spaces, never with tabs.", "Replace the tab by spaces."),
+    "test-as-argument": (
+        "Functions take a column, or a function of one; a test is a feature or a condition by itself, at one position.",
+        "Join the positions: `(word[-1] in days or word in days)`. A memory keeps what was true at any earlier one.",
+    ),
     "too-many-errors": ("There are so many errors that the rest is not shown.", "Correct the first ones."),
     "two-statements": ("One statement a line.", "Put the second one on a new line."),
     "unclosed-bracket": ("A bracket is never closed.", "Close it on the same line."),
     "unclosed-regex": ("A regular expression ends with a slash on the same line.", r"Close it; a `/` inside is `\/`."),
     "unclosed-string": ("A text in quotes ends on its line.", 'Close it with `"`.'),
+    "unindented-line": (
+        "The lines of a block are indented; a line in column 0 begins a statement of its own.",
+        "Begin each line of the block with the same number of blanks.",
+    ),
     "uneven-block": ("The lines of a block have the same indentation.", "Align them."),
     "unexpected-block": (
         "This statement has no block.",

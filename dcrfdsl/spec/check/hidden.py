@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import DcrfError, Diagnostic
 from ..constraints import constraint_sites
-from ..expressions import Reference
+from ..expressions import And, Condition, Or, Reference
+from ..functions import FUNCTIONS
 from ..memories import initial_state, memory_sites, stray_state
 from ..model import Label, Memory, Scheme, StatesOf
 from ..reading import BOOLEAN, is_word, view_label
 from ..spans import Path
-from .context import LABEL_KINDS, Context, Rule, a, listed
+from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
 from .graph import site_offset
 from .tried import memory_can_be_tried
 from .walk import value_if_nodes
@@ -35,6 +36,7 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
         if isinstance(variable.domain, StatesOf)
     }
     told: set[str] = set()
+    still = {name for circle in _circles(context) for name in circle}  # of which `memory_cycle` says more
     for name, (path, other) in lenders.items():
         entry = context.named(other)
         if entry is not None and context.named(other, *WITH_STATES) is None:
@@ -44,12 +46,14 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
             at = (*path, "domain")
             yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
         circle = _circle(name, lenders)
-        if circle and told.isdisjoint(circle):
+        if circle and told.isdisjoint(circle) and not still.issuperset(circle):
             told.update(circle)
             of = listed(circle)
             message = f"the states of {of} are taken from {'each other' if len(circle) > 1 else 'itself'}"
             others = [((*lenders[one][0], "domain"), "and this") for one in circle[1:]]
-            remedy = f"list the states of one of them, as in `{circle[0]} in {{A, B}}`"
+            label = next((one.name for one in context.spec.labels if one.name not in circle), None)
+            taken = f"in states({label})" if label else "in {A, B}"
+            remedy = f"say the states of one of them, as in `{circle[0]} {taken}`"
             at = (*path, "domain")
             yield context.complaint("states-cycle", message, at, "goes round in a circle", help=remedy, others=others)
 
@@ -122,18 +126,109 @@ def _taken(option: str, mark: str, states: Sequence[str]) -> str | None:
 def memory_future(context: Context) -> Iterator[Diagnostic]:
     """A memory is known before the labels at its own position are."""
     names = context.names(*LABEL_KINDS)
+    told = {name for circle in _circles(context) for name in circle}
     for n, memory in enumerate(context.spec.memories):
         for path, node in value_if_nodes(memory.value, ("memories", n, "value")):
             if not isinstance(node, Reference) or node.name not in names:
                 continue
             offset = site_offset(node.place)
-            if offset is None or offset < 0:
+            if offset is None or offset < 0 or {memory.name, node.name} <= told:
                 continue
             when = "the present" if offset == 0 else "the future"
             reads = f"memory `{memory.name}` reads `{node.name}` in {when}"
             message = f"{reads}: it may read labels only before its position"
             remedy = f"read an earlier position, as in `{node.name}[-1]`"
             yield context.complaint("memory-future", message, path, f"reads {when}", help=remedy)
+
+
+def memory_cycle(context: Context) -> Iterator[Diagnostic]:
+    """Memories that read nothing but each other keep the state that they begin with."""
+    memories = {memory.name: (n, memory) for n, memory in enumerate(context.spec.memories)}
+    for circle in _circles(context):
+        n, first = memories[circle[0]]
+        what = f"memory `{first.name}` reads only itself"
+        if len(circle) > 1:
+            what = f"memories {listed(circle)} read only each other"
+        message = f"{what}, so nothing ever changes {'them' if len(circle) > 1 else 'it'}"
+        label = next((label.name for label in context.spec.labels), "LABEL")
+        state = (context.states(label) or ("STATE",))[0]
+        remedy = f"let {'one of them' if len(circle) > 1 else 'it'} read a label: "
+        if first.domain is None:
+            remedy += f"`memory {first.name} = {first.name}[-1] or {label}[-1] is {state}`"
+        else:
+            remedy += f"`memory {first.name} in states({label}) = {label}[-1] initially {state}`"
+        if first.name in FUNCTIONS:
+            remedy = f"its name hides the built-in `{first.name}`: give the memory another name"
+        others = [(("memories", memories[name][0], "value"), "and here") for name in circle[1:]]
+        offsets = [site[1] for name in circle for site in memory_sites(context.spec, memories[name][1])]
+        stated = any(getattr(memories[name][1].domain, "variable", None) in circle for name in circle)
+        severity: Severity = "error" if stated or any(offset >= 0 for offset in offsets) else "warning"
+        at = ("memories", n, "value")
+        yield context.complaint(
+            "memory-cycle", message, at, "reads no label", help=remedy, others=others, severity=severity
+        )
+
+
+def _circles(context: Context) -> list[list[str]]:
+    """Memories that read nothing but each other, those that hang together in one list: first one that leads back to
+    itself, then the others in order of the text.
+    """
+    read = {memory.name: _read(context, memory) for memory in context.spec.memories}
+    readers: dict[str, list[str]] = {name: [] for name in read}
+    for name, names in read.items():
+        for other in names & read.keys():
+            readers[other].append(name)
+    more = [name for name, names in read.items() if not names or not names <= read.keys()]
+    moved = set(more)  # by something else, directly or by way of others
+    while more:
+        fresh = [name for name in readers[more.pop()] if name not in moved]
+        moved.update(fresh)
+        more.extend(fresh)
+    places = {name: n for n, name in enumerate(read)}
+    by_name = {memory.name: memory for memory in context.spec.memories}
+    found: list[list[str]] = []
+    seen: set[str] = set(moved)
+    for name in read:
+        if name not in seen:
+            group, more = {name}, [name]
+            while more:
+                at = more.pop()
+                fresh = [other for other in (*readers[at], *read[at]) if other not in group | moved]
+                group.update(fresh)
+                more.extend(fresh)
+            seen |= group
+            passed = [name]
+            while (following := min(read[passed[-1]])) not in passed:
+                passed.append(following)
+            if _is_still([by_name[one] for one in group]):
+                order = sorted(group, key=places.__getitem__)
+                found.append([following, *(one for one in order if one != following)])
+    return found
+
+
+def _is_still(memories: Sequence[Memory]) -> bool:
+    """Whether memories that read only each other stay as they begin: they copy, and all begin alike.
+
+    `memory odd = not odd[-1]` does not.
+    """
+
+    def copies(node: Condition) -> bool:
+        return isinstance(node, Reference) or (isinstance(node, And | Or) and all(map(copies, node.parts)))
+
+    alike = len({memory.initially for memory in memories}) == 1
+    return alike and all(memory.value.condition is None and copies(memory.value.value) for memory in memories)
+
+
+def _read(context: Context, memory: Memory) -> set[str]:
+    """What a memory reads; "" for what is not known."""
+    parts = (memory.value.value, memory.value.otherwise)
+    names = set()
+    for _, node in value_if_nodes(memory.value, ()):
+        if isinstance(node, Reference):
+            known = node.name in context.declared or node.name in FUNCTIONS
+            if known or node not in parts:  # else it is the name of a state
+                names.add(node.name if known else "")
+    return names
 
 
 def no_initially(context: Context) -> Iterator[Diagnostic]:
@@ -204,7 +299,7 @@ def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]
 
 def idle_latent(context: Context) -> Iterator[Diagnostic]:
     """A latent variable that nothing ties to a label is summed out to a constant."""
-    tied = {label.name for label in context.spec.labels}
+    tied = {label.name for label in context.spec.labels} | context.meant_as_labels.keys()
     members = [
         *_cliques(context),
         *_constraints(context),
@@ -256,6 +351,7 @@ RULES: tuple[Rule, ...] = (
     borrowed_states,
     no_states,
     marks,
+    memory_cycle,
     memory_future,
     no_initially,
     copied_state,

@@ -110,24 +110,32 @@ def _start(context: Context, path: Path) -> tuple[str, int]:
 
 
 def sites(context: Context) -> Iterator[Diagnostic]:
-    """A site of a clique or piece that names something which is no variable."""
+    """A site of a clique or piece that names something which is no variable: one complaint a name."""
+    uses: dict[str, list[tuple[str, Path]]] = {}
     for part, field, items in (("cliques", "sites", context.spec.cliques), ("pieces", "over", context.spec.pieces)):
         for n, item in enumerate(items):
             for s, site in enumerate(getattr(item, field)):
-                entry = context.named(site.variable)
-                if entry is None or entry.kind in LABEL_KINDS or context.may_be_lost(site.variable):
-                    continue
-                remedy = None
-                if entry.kind == COLUMN:
-                    remedy = f"predict it with `label {site.variable}`, or read it as a feature after the `:`"
-                yield context.complaint(
-                    "wrong-kind",
-                    f"`{site.variable}` is {a(entry.kind)}, and a {part[:-1]} joins labels",
-                    (part, n, field, s, "variable"),
-                    a(entry.kind),
-                    help=remedy,
-                    others=[(entry.path, f"declared as {a(entry.kind)} here")],
-                )
+                uses.setdefault(site.variable, []).append((part, (part, n, field, s, "variable")))
+    for name, ((part, first), *others) in uses.items():
+        entry = context.named(name)
+        if entry is None or entry.kind in LABEL_KINDS or context.may_be_lost(name):
+            continue
+        if entry.kind == COLUMN and context.unlabelled:
+            continue  # the one mistake there is: no `label` at all
+        remedy = None
+        if entry.kind == COLUMN:
+            remedy = f"predict it with `label {name}`, or read it as a feature after the `:`"
+        yield context.complaint(
+            "wrong-kind",
+            f"`{name}` is {a(entry.kind)}, and a {part[:-1]} joins labels",
+            first,
+            a(entry.kind),
+            help=remedy,
+            others=[
+                (entry.path, f"declared as {a(entry.kind)} here"),
+                *((path, "and here") for _, path in others[:MORE_PLACES]),
+            ],
+        )
 
 
 def label_columns(context: Context) -> Iterator[Diagnostic]:

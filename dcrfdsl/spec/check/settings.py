@@ -34,7 +34,9 @@ def stages(context: Context) -> Iterator[Diagnostic]:
     loose = unchained(context.spec)
     for n in running_stages(context):
         label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
-        yield from _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
+        found = _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
+        # a constant whose statement could not be read
+        yield from (d for d in found if d.primary is None or not context.may_be_lost(d.primary.span.text))
 
 
 def _problems(read: Callable[[], Any]) -> Iterator[Diagnostic]:

@@ -247,6 +247,8 @@ class TermReader:
         message = f"`{name}` is a {entry.kind}, and features cannot read it: it is what the model predicts"
         if entry.kind != "label":
             message = f"`{name}` is {a(entry.kind)}, and features read only what is observed"
+        if name in FUNCTIONS:
+            remedy = f"it hides the built-in feature `{name}`: to use that, give the {entry.kind} another name"
         declared = [(entry.path, f"declared as {a(entry.kind)} here")]
         self.complain("label-as-feature", message, at, f"{a(entry.kind)} as a feature", remedy, declared)
         return "anything"

@@ -142,7 +142,9 @@ def metrics(context: Context) -> Iterator[Diagnostic]:
         path: Path = ("evaluate", n)
         if call.name not in METRICS:
             guess = METRICS.suggest(call.name)
-            remedy = f"did you mean `{guess}`?" if guess else f"the metrics are {listed(METRICS)}"
+            labels = [label.name for label in context.spec.labels]
+            whole = f"{guess}({labels[0]})" if guess and METRICS[guess] == ("label",) and labels else guess
+            remedy = f"did you mean `{whole}`?" if guess else f"the metrics are {listed(METRICS)}"
             message = f"`{call.name}` is not a metric"
             yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", help=remedy)
             continue
@@ -182,7 +184,8 @@ def _of_texts(context: Context, metric: str, name: str, at: Path) -> Iterator[Di
 
 def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
     entry = context.named(name)
-    if context.may_be_lost(name):
+    without_label = name in context.meant_as_labels or (context.unlabelled and kind == "label")
+    if context.may_be_lost(name) or (without_label and entry is not None):
         return
     if entry is None:
         guess, there = context.near(name, [kind])

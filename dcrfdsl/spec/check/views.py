@@ -36,6 +36,9 @@ def one_label(context: Context) -> Iterator[Diagnostic]:
     for n, view in enumerate(context.spec.views):
         read = _read(context, n, view)
         names = list(dict.fromkeys(node.name for _, node in read))
+        names_of_all = {node.name for _, node in value_if_nodes(view.value, ()) if isinstance(node, Reference)}
+        if not read and (context.unlabelled or not names_of_all.isdisjoint(context.meant_as_labels)):
+            continue  # whose `label` is missing
         if not read:
             message = f"view `{view.name}` reads no label: it has nothing to map"
             yield context.complaint("bad-view", message, ("views", n, "name"), "of which label?")
