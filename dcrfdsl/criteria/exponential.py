@@ -95,14 +95,6 @@ class WrongSums:
         graph = self._given.graph
         return _Source.of(differing_data(self._given, range(graph.num_labels)), self._given, self._exact)
 
-    @cached_property
-    def _by_difference(self) -> Mask:
-        """Sequences with a label that is one of a set: without it cannot be told from the known labels alone."""
-        ambiguous = np.concatenate([[0], np.cumsum((self._given.gold.codes < -1).any(axis=0))])
-        off = self._given.sentence_off
-        found: Mask = ambiguous[off[1:]] > ambiguous[off[:-1]]
-        return found
-
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
 
@@ -116,7 +108,7 @@ class WrongSums:
             known, _ = self._known.log_z(weights, chosen & self._partly)
             right = np.where(self._partly, known, right)
         above = np.where(chosen, log_z - right, np.nan)
-        near = (above < NEAR) & ~self._by_difference
+        near = above < NEAR
         with np.errstate(divide="ignore"):  # log (e^d − 1), d = log Z − g*
             ratio = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
         if near.any():
