@@ -13,7 +13,8 @@ by convexity the risk falls by the mean of what they promise (Collins, Schapire 
 features that fire often, so the steps of these are short and others are chosen before them; `steepest` takes the
 largest derivative and searches along it. The risk is the start times the product of all Z, and so bounds what it bounds.
 
-Converged: no weight promises to leave less than 1 − tolerance of the risk, or the risk is 0. Not here: the risk, and
+Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
+search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and
 what each sequence has of it (the objective knows).
 """
 
@@ -68,13 +69,16 @@ def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) 
     risk, gradient = objective.value_and_gradient(weights)
     evaluations, converged, reason = 1, False, f"{objective.rounds} rounds done"
     for number in range(1, objective.rounds + 1):
-        if not risk > 0.0:
+        if risk == 0.0:
             converged, reason = True, "the risk is 0 in double precision"
+            break
+        if not np.isfinite(risk):
+            reason = "the risk is not finite"
             break
         chosen, step, left, tried = choose(objective, weights, risk, gradient)
         evaluations += tried
-        if left >= 1.0 - objective.tolerance:
-            converged, reason = True, "no step promises to lower the risk by more than the tolerance"
+        if not left < 1.0 - objective.tolerance:
+            converged, reason = bool(np.isfinite(left)), NO_PROMISE[objective.update]
             break
         weights = weights + step
         risk, gradient = objective.value_and_gradient(weights)
@@ -173,6 +177,11 @@ def _least_along(
     return *best, tried
 
 
+NO_PROMISE: Mapping[str, str] = {
+    "sequential": "no step promises to lower the risk by more than the tolerance",
+    "parallel": "all steps together do not promise to lower the risk by more than the tolerance",
+    "steepest": "no step of the steepest weight was found to lower the risk by more than the tolerance",
+}
 UPDATES: Mapping[str, Callable[[BoostedObjective, Floats, float, Floats], _Round]] = {
     "sequential": _most_promising,
     "parallel": _all_at_once,
