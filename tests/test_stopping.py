@@ -136,7 +136,6 @@ class Plain:
 
     precision = share = np.zeros(3)
     count = 1
-    epochs, average, vote, voters, seed = 5, False, False, None, 0
 
     def __init__(self, function: Function):
         self.function = function
@@ -166,6 +165,12 @@ class Plain:
 
     def moved(self, number: int) -> None:
         pass
+
+
+class Mistakes(Plain):
+    """The same as the loss of a perceptron."""
+
+    epochs, average, vote, voters, seed = 5, False, False, None, 0
 
 
 class Scaled(Plain):
@@ -209,7 +214,7 @@ SLOPED: Mapping[str, Callable[[Function, Floats], Outcome]] = {
 ONLINE: Mapping[str, Callable[[Function, Floats], Outcome]] = {
     "sgd": _named(SgdSettings(rate=1e-3)), "sgd with long steps": _named(SgdSettings(rate=1e3)),
     "gpd": _named(GpdSettings(rate=1e-3)), "gpd with long steps": _named(GpdSettings(rate=1e3)),
-    "perceptron": lambda function, start: minimise_perceptron(Plain(function), start, watch),
+    "perceptron": lambda function, start: minimise_perceptron(Mistakes(function), start, watch),
 }  # fmt: skip
 
 
@@ -227,7 +232,7 @@ def test_converged_means_a_small_gradient(optimizer: str, name: str) -> None:
     begun, (value, gradient) = function(start)[1], function(outcome.weights[:3])
     assert np.array_equal(start, PROBLEMS[name][1])
     if not outcome.converged:
-        assert not np.isfinite(begun).all() or np.linalg.norm(gradient) > 0.0
+        assert not (np.isfinite(value) and np.linalg.norm(gradient) == 0.0)  # no rule is stricter than that
         return
     assert np.isfinite(value) and np.isfinite(outcome.objective)
     longest = max(float(np.linalg.norm(begun)), 1.0 if "gpd" in optimizer or optimizer == "parts apart" else 0.0)
@@ -247,8 +252,6 @@ def test_a_bowl_is_converged_to_from_anywhere(optimizer: str) -> None:
 @pytest.mark.parametrize("name", ["infinite everywhere", "nan everywhere"])
 @pytest.mark.parametrize("optimizer", [*SLOPED, *ONLINE])
 def test_what_is_not_finite_has_not_converged(optimizer: str, name: str) -> None:
-    if optimizer == "perceptron" and name == "infinite everywhere":
-        return  # its rule: no gradient, no step
     outcome, _, _ = run({**SLOPED, **ONLINE}[optimizer], name)
     assert not outcome.converged
     assert "not finite" in outcome.reason or optimizer == "perceptron"

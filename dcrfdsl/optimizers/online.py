@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 SAMPLE = 1000  # sequences on which a rate is tried
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
-NOT_FINITE = "the objective is not finite any more: the steps were too long"
+NOT_FINITE = "the objective is not finite where the steps have led"
 LOOKED_AT = 50  # sequences whose gradients say where it begins
 
 

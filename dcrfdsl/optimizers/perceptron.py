@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .objective import Iteration, MistakeObjective, Outcome, Watch
-from .online import one_by_one
+from .online import NOT_FINITE, one_by_one
 from .progress import norm_of
 from .voters import Voters
 
@@ -67,6 +67,8 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
             reason = "stopped on request"
             break
     value, gradient = objective.value_and_gradient(found)
+    if not np.isfinite(value):
+        reason, converged = NOT_FINITE, False
     seconds = time.perf_counter() - begun
     return Outcome(
         found.copy(),

@@ -57,7 +57,8 @@ def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropS
         first = passes.outcome(False, "stopped on request")
         if passes.is_stopped:
             return first
-        online, point, seconds, spent = first.iterations, first.weights, first.seconds, first.evaluations
+        online, seconds, spent = first.iterations, first.seconds, first.evaluations
+        point = first.weights if np.isfinite(first.objective) else start
 
     def later(step: Iteration, weights: Floats) -> bool:
         return watch(step._replace(iteration=step.iteration, seconds=seconds + step.seconds), weights)
