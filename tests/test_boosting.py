@@ -100,9 +100,7 @@ def test_bounds_and_shares_of_each_sentence_are_those_of_its_labellings(name: st
     np.testing.assert_allclose(mass, expected_mass, rtol=1e-8, atol=1e-12 * risk)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-7, atol=1e-9 * risk)
     slopes = np.add.reduceat(np.append(expected_mean, 0.0), objective.ranges.off[:-1])
-    np.testing.assert_allclose(
-        gradient, np.where(np.diff(objective.ranges.off) > 0, slopes, 0.0), atol=1e-9 * risk
-    )
+    np.testing.assert_allclose(gradient, np.where(np.diff(objective.ranges.off) > 0, slopes, 0.0), atol=1e-9 * risk)
 
 
 @pytest.mark.parametrize("name", ["chain", "factorial", "skip chain", "numbers", "segments"])
@@ -142,7 +140,7 @@ def test_a_step_leaves_no_more_than_it_promises(name: str) -> None:
     given, weights = supervised(case)
     objective = build_boosting(given, settings_of(AdaboostSettings(max_step=0.7)))
     weights = 0.3 * weights
-    risk, gradient = objective.value_and_gradient(weights)
+    risk, _ = objective.value_and_gradient(weights)
     found = promises(objective.ranges, *objective.shares, risk, 0.7)
     shares, size, step = shares_at_start(case, "uniform"), len(weights), 1e-3
     at = scores_of(case, weights)

@@ -198,7 +198,9 @@ class Apart(Plain):
 
 
 def _apart(function: Function, start: Floats) -> Outcome:
-    return minimise_apart(OPTIMIZERS["lbfgs"], Apart(function), np.concatenate([start, np.zeros(3)]), LbfgsSettings(), watch)
+    return minimise_apart(
+        OPTIMIZERS["lbfgs"], Apart(function), np.concatenate([start, np.zeros(3)]), LbfgsSettings(), watch
+    )
 
 
 def _named(settings: Any, kind: type[Plain] = Plain) -> Callable[[Function, Floats], Outcome]:

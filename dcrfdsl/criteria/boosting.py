@@ -67,7 +67,8 @@ class Boosting(Risk):
             return float(self._risk.sum()), gradient
         _, mean = self.shares
         self.total_status = self._wrong.status
-        return float(self._risk.sum()), np.bincount(self._weight_of, mean, self.num_weights)
+        gradient = np.bincount(self._weight_of, mean, self.num_weights).astype(np.float64, copy=False)
+        return float(self._risk.sum()), gradient
 
     @property
     def shares(self) -> tuple[Floats, Floats]:

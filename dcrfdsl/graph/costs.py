@@ -1,7 +1,8 @@
 """The graph in which wrong labels score more than they do: what loss-augmented decoding maximises over.
 
 Each label that a loss looks at gets a factor that adds `amount` to the score of every state that it cannot have. Labels
-that are not known cost nothing; one that is known to be one of several costs where it is none of them. Source: margin rescaling, Taskar, Guestrin & Koller 2003. Not here: decoding.
+that are not known cost nothing; one that is known to be one of several costs where it is none of them. Source: margin
+rescaling, Taskar, Guestrin & Koller 2003. Not here: decoding.
 """
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ from .unroll import ModelGraph
 __all__ = ["costed_graph"]
 
 
-def costed_graph(
-    graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int
-) -> ModelGraph:
+def costed_graph(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int) -> ModelGraph:
     """`graph` with the factors. Their feature sets, what is known as codes (`differing.differing_rows`), are numbered
     from `first_set` on in the order of `looked_at`.
     """

@@ -48,10 +48,11 @@ class Gold:
     def runs(self, variable: int, card: int) -> NDArray[np.int32]:
         """The run of `choices` that says what is known of a variable at each token, [N]."""
         codes = self.codes[variable]
-        return np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
+        found: NDArray[np.int32] = np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
+        return found
 
     def contradicts(self, found: NDArray[np.int32], cards: Sequence[int]) -> NDArray[np.bool_]:
-        """Where states of the first variables, `found` [len(cards), N], are none that may be; never where one is < 0."""
+        """Where states of the first variables, `found` [len(cards), N], are none that may be; not where one is < 0."""
         out = np.zeros(found.shape, np.bool_)
         for variable, card in enumerate(cards):
             own = found[variable]

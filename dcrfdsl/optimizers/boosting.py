@@ -1,17 +1,18 @@
 """Boosting: in each round the weight whose step promises to lower the exponential risk most (Altun 2003, algorithm 2).
 
 With D the share of each wrong labelling in the risk, u_ik between L_ik and U_ik how much more it counts feature k than
-the gold labelling of sequence i, D(i) the share of the sequence and a_ik = Σ_y D(i, y) (U_ik − u_ik(y)) / (U_ik − L_ik),
-a step Δ multiplies the risk by
+the gold labelling of sequence i, D(i) the share of the sequence and a_ik = Σ_y D(i, y) (U_ik − u_ik(y)) / (U_ik −
+L_ik), a step Δ multiplies the risk by
 
     Z_k(Δ) ≤ 1 + Σ_i [a_ik e^{Δ L_ik} + (D(i) − a_ik) e^{Δ U_ik} − D(i)],    i: the sequences in which k can count
 
-which is convex in Δ and made least by Newton's method, all k at once; with one pair of bounds that is
-Δ = log(−a L / ((1 − a) U)) / (U − L). Where no L is below 0, or no U above, longer steps promise ever more, and Δ is
-`max_step` towards it. `parallel`: every weight by 1/M of its own step, where at most M weights can count in a sequence;
-by convexity the risk falls by the mean of what they promise (Collins, Schapire & Singer 2002). Bounds are far apart for
+which is convex in Δ and made least by Newton's method, all k at once; with one pair of bounds that is Δ = log(−a L /
+((1 − a) U)) / (U − L). Where no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step`
+towards it. `parallel`: every weight by 1/M of its own step, where at most M weights can count in a sequence; by
+convexity the risk falls by the mean of what they promise (Collins, Schapire & Singer 2002). Bounds are far apart for
 features that fire often, so the steps of these are short and others are chosen before them; `steepest` takes the
-largest derivative and searches along it. The risk is the start times the product of all Z, and so bounds what it bounds.
+largest derivative and searches along it. The risk is the start times the product of all Z, and so bounds what it
+bounds.
 
 Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
 search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and
@@ -27,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.counts import least_bounds
+from ..kernels.bounds import least_bounds
 from .objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
 from .progress import norm_of
 

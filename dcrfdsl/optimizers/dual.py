@@ -6,7 +6,8 @@
 over all labellings, of which the objective finds the one with the largest slope. Each pass looks for cuts in runs of
 sequences, each run at the weights that the steps on the runs before it led to. So the gap of a pass is an estimate, but
 for passes that take their steps at the end; only such a one ends training. Converged: the gap of such a pass is at most
-the tolerance times the primal, and the best labels for what is not known are those that it was solved for. Not here: steps (`working_set`, `bcfw`).
+the tolerance times the primal, and the best labels for what is not known are those that it was solved for. Not here:
+steps (`working_set`, `bcfw`).
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 The weights that it ends with are the mean of those after each sequence, which err less on other data than the last
 ones; or all of them, with the number of sequences that each one lasted for. Converged: a pass changed no weight, since
-each labelling that was found is right or has the same features as the right one; of the mean that says nothing. Sources: Collins, "Discriminative training
-methods for hidden Markov models" (2002), figure 2; the mean by one more vector: Daumé (2006). Not here: labellings (the
-objective finds them).
+each labelling that was found is right or has the same features as the right one; of the mean that says nothing.
+Sources: Collins, "Discriminative training methods for hidden Markov models" (2002), figure 2; the mean by one more
+vector: Daumé (2006). Not here: labellings (the objective finds them).
 """
 
 from __future__ import annotations

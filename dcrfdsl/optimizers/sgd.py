@@ -4,8 +4,8 @@
 
 as in Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η falls to a half in HALF passes, since the
 loss alone may curve by nothing. Converged: a pass changed the objective, as it was summed on the way, by no more than
-the tolerance, relatively; of the gradient that says nothing. Source: Bottou, "Stochastic gradient descent tricks" (2012), §5. Not here: the steps
-(`online`).
+the tolerance, relatively; of the gradient that says nothing. Source: Bottou, "Stochastic gradient descent tricks"
+(2012), §5. Not here: the steps (`online`).
 """
 
 from __future__ import annotations
