@@ -38,6 +38,6 @@ def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[
     record = replace(
         record, path=path[:rounds], curve=record.curve[:rounds], iterations=rounds,
         objective=last.risk if last is not None else float("nan"), gradient_norm=None,
-        reason=f"cut at round {rounds}",
+        reason=f"cut at round {rounds}", converged=record.converged and rounds == len(path),
     )  # fmt: skip
     return weights, record

@@ -340,7 +340,8 @@ def _in_two_parts(
 
     first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), earlier)
     if is_stopped or first.iterations >= limit:
-        return first
+        # what it may have converged to is not the objective that training was to end with
+        return replace(first, converged=False, reason=f"{limit} iterations done") if first.converged else first
     objective.advance(first.weights)
 
     def later(step: Iteration, weights: Floats) -> bool:

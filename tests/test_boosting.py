@@ -12,8 +12,9 @@ import pytest
 from mce_cases import scores_of
 from piece_twin import supervised
 from risk_cases import risks_of, settings_of, shares_at_start
+from scipy.optimize import minimize_scalar
 from template_cases import CASES, Case
-from test_criteria import trained
+from test_criteria import columns, trained, twin_of
 
 from dcrfdsl import ranks
 from dcrfdsl.cli import run
@@ -56,16 +57,91 @@ def test_boosting_keeps_its_promises(name: str, update: Any, weight: Any) -> Non
         assert rank <= exponential * (1.0 + 1e-9) <= bound * (1.0 + 1e-8)
 
 
+def groups_of(objective: Boosting) -> dict[tuple[int, int], int]:
+    """(sentence, weight) -> group."""
+    every, found, pair = objective._every, {}, 0
+    for s in range(len(every.above.off) - 1):
+        for column in every.above.column[every.above.off[s] : every.above.off[s + 1]].tolist():
+            for weight in every.order[every.first[column] : every.first[column + 1]].tolist():
+                found[s, weight] = int(objective.ranges.group[pair])
+                pair += 1
+    return found
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial", "skip chain", "numbers", "segments"])
+@pytest.mark.parametrize("scale", [0.3, 12.0])
+def test_bounds_and_shares_of_each_sentence_are_those_of_its_labellings(name: str, scale: float) -> None:
+    """By enumeration; at large weights nearly all the probability is on one labelling."""
+    case = CASES[name]
+    given, weights = supervised(case)
+    objective, weights = build_boosting(given, settings_of(AdaboostSettings())), scale * weights
+    risk, gradient = objective.value_and_gradient(weights)
+    groups, (mass, mean) = groups_of(objective), objective.shares
+    shares, at = shares_at_start(case, "uniform"), scores_of(case, weights)
+    model, _ = trained(case)
+    twins = [twin_of(model.with_weights(unit, model.record), case) for unit in np.eye(len(weights))]
+    units = [[twin.joint(columns(case, sentence)) for sentence in case.sentences] for twin in twins]
+    expected_mass, expected_mean = np.zeros((2, len(mass)))
+    for s, ((scores, right), share) in enumerate(zip(at, shares, strict=True)):
+        wrong = np.isfinite(scores)
+        wrong[right] = False
+        own = share * np.exp(scores[wrong] - scores[right])
+        for k, unit in enumerate(units):
+            u = unit[s][wrong] - unit[s][right]  # scores are linear
+            if (s, k) not in groups:
+                assert not u.any()
+                continue
+            group = groups[s, k]
+            assert objective.ranges.off[k] <= group < objective.ranges.off[k + 1]
+            assert objective.ranges.low[group] - 1e-9 <= u.min(initial=0.0)
+            assert u.max(initial=0.0) <= objective.ranges.high[group] + 1e-9
+            expected_mass[group] += own.sum()
+            expected_mean[group] += own @ u
+    np.testing.assert_allclose(mass, expected_mass, rtol=1e-8, atol=1e-12 * risk)
+    np.testing.assert_allclose(mean, expected_mean, rtol=1e-7, atol=1e-9 * risk)
+    slopes = np.add.reduceat(np.append(expected_mean, 0.0), objective.ranges.off[:-1])
+    np.testing.assert_allclose(gradient, np.where(np.diff(objective.ranges.off) > 0, slopes, 0.0), atol=1e-9 * risk)
+
+
+@pytest.mark.parametrize("name", ["chain", "factorial", "skip chain", "numbers", "segments"])
+@pytest.mark.parametrize("scale", [0.0, 0.5, 3.0])
+def test_steps_make_the_sum_of_the_bounds_of_all_sentences_least(name: str, scale: float) -> None:
+    """Against a general minimiser in one dimension."""
+    given, weights = supervised(CASES[name])
+    objective, longest = build_boosting(given, settings_of(AdaboostSettings())), 0.7
+    risk, _ = objective.value_and_gradient(scale * weights)
+    ranges, (mass, mean) = objective.ranges, objective.shares
+    found = promises(ranges, mass, mean, risk, longest)
+    for k in range(len(weights)):
+        own = slice(int(ranges.off[k]), int(ranges.off[k + 1]))
+        low, high, m, e = ranges.low[own], ranges.high[own], mass[own] / risk, mean[own] / risk
+        varies = (high > low) & (m > 0.0)
+        low, high, m, e = low[varies], high[varies], m[varies], e[varies]
+        share = np.clip((m * high - e) / (high - low), 1e-12 * m, (1.0 - 1e-12) * m)
+
+        def bound(step: float, low=low, high=high, m=m, share=share) -> float:  # type: ignore[no-untyped-def]
+            return float(1.0 - m.sum() + share @ np.exp(step * low) + (m - share) @ np.exp(step * high))
+
+        if not len(m):
+            assert found.step[k] == 0.0 and found.left[k] == pytest.approx(1.0)
+        elif not (low < 0.0).any() or not (high > 0.0).any():
+            assert found.step[k] == (longest if (low < 0.0).any() else -longest)
+            assert found.left[k] == pytest.approx(bound(found.step[k]), rel=1e-12)
+        else:
+            best = minimize_scalar(bound, bracket=(-0.1, 0.1), method="brent", options={"xtol": 1e-10})
+            assert found.left[k] <= best.fun * (1.0 + 1e-13)
+            assert found.left[k] == pytest.approx(bound(found.step[k]), rel=1e-12)
+
+
 @pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])
-def test_the_promise_is_the_least_of_its_bound(name: str) -> None:
-    """a_k, L and U by enumeration, the step by trying many."""
+def test_a_step_leaves_no_more_than_it_promises(name: str) -> None:
+    """By enumeration, of every weight at one point."""
     case = CASES[name]
     given, weights = supervised(case)
     objective = build_boosting(given, settings_of(AdaboostSettings(max_step=0.7)))
     weights = 0.3 * weights
-    risk, gradient = objective.value_and_gradient(weights)
-    low, high = objective.bounds
-    found = promises(low, high, gradient / risk, 1.0, 0.7)
+    risk, _ = objective.value_and_gradient(weights)
+    found = promises(objective.ranges, *objective.shares, risk, 0.7)
     shares, size, step = shares_at_start(case, "uniform"), len(weights), 1e-3
     at = scores_of(case, weights)
     for k in range(0, size, max(1, size // 25)):
@@ -78,12 +154,7 @@ def test_the_promise_is_the_least_of_its_bound(name: str) -> None:
             differences.append(((raised - raised[right]) - (scores - scores[right]))[wrong] / step)  # scores are linear
             masses.append(share * np.exp(scores[wrong] - scores[right]))
         u, mass = np.concatenate(differences), np.concatenate(masses) / risk
-        assert low[k] - 1e-9 <= u.min() and u.max() <= high[k] + 1e-9
-        share = float((mass * (high[k] - u)).sum()) / (high[k] - low[k])
-        trials = np.linspace(-0.7, 0.7, 2801) if low[k] >= 0 or high[k] <= 0 else np.linspace(-6, 6, 24001)
-        bounds = share * np.exp(trials * low[k]) + (1.0 - share) * np.exp(trials * high[k])
-        assert found.left[k] <= bounds.min() * (1.0 + 1e-12)
-        assert found.left[k] == pytest.approx(bounds.min(), rel=1e-4) or abs(found.step[k]) > 6
+        assert found.left[k] <= 1.0 + 1e-12
         assert float((mass * np.exp(found.step[k] * u)).sum()) <= found.left[k] * (1.0 + 1e-9)
 
 

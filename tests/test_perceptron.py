@@ -126,7 +126,7 @@ def test_it_ends_without_a_mistake_where_the_data_can_be_separated(inference: st
     case = replace(SEPARABLE, text=SEPARABLE.text + f"infer {inference}\ntrain perceptron: epochs = 30\n")
     corpus = case.corpus()
     model = fit(case.resolved(), corpus, threads=1)
-    assert model.record.converged and model.record.reason == "a pass made no mistake"
+    assert model.record.converged and model.record.reason == "a pass changed no weight"
     assert model.record.inference == inference
     gold = [row[1] for sentence in case.sentences for row in sentence]
     assert [model.states["y"][code] for code in model.predict(corpus).codes["y"]] == gold

@@ -9,15 +9,21 @@ count for more. Not here: the rounds (`optimizers.boosting`).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DcrfError, Diagnostic
+from ..inference import BoundData
+from ..inference.methods import ExactMethod
 from ..spec.risks import AdaboostSettings
 from ..spec.settings import TrainSettings
 from .exponential import WrongSums, finite, needs_exact
 from .gold_counts import firing_of
+from .mce.rivals import wrong_data
 from .penalties import Penalty
+from .ranges import GroupSums, ranges_of
 from .risk import Risk
 from .supervision import Inference, Supervision
 
@@ -41,19 +47,54 @@ class Boosting(Risk):
         weight = -finite(wrong) if own.weight == "uniform" else labels * np.log(own.weight)
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
-        firing = firing_of(given)
-        self.bounds = firing.bounds(self._wrong.gold)
-        self._firing, self._column_of = firing.above, firing.column_of
-        varies = np.bincount(self._column_of[self.bounds[1] > self.bounds[0]], minlength=self._firing.num_columns)
-        per_sequence = np.bincount(self._firing.sequence, varies[self._firing.column], self._wrong.num_sequences)
-        self.most_weights = max(1, int(per_sequence.max(initial=0)))
+        self._given, self._inference, self._every = given, inference, firing_of(given)
+        self._firing, self._column_of = self._every.above, self._every.column_of
+        self.ranges = ranges_of(self._every, self._wrong.gold)
+        self._weight_of = np.repeat(np.arange(self.num_weights), np.diff(self.ranges.off))
+        of_pair = np.concatenate([[0], np.cumsum((self.ranges.high > self.ranges.low)[self.ranges.group])])
+        varies = np.diff(of_pair[self.ranges.pair_off])
+        self.most_weights = max(1, int(varies.max(initial=0)))
         self._risk = np.zeros(self._wrong.num_sequences)
+        self._point = np.zeros(self.num_weights)
+        self._shares: tuple[Floats, Floats] | None = None
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`."""
-        self._risk, gradient = self._wrong.weighed(weights, self.log_weight)
+        self._point, self._shares = weights, None
+        if self.update == "steepest":  # most evaluations are of a search, which needs no bounds
+            self._risk, gradient = self._wrong.weighed(weights, self.log_weight)
+            self.total_status = self._wrong.status
+            return float(self._risk.sum()), gradient
+        _, mean = self.shares
         self.total_status = self._wrong.status
+        gradient = np.bincount(self._weight_of, mean, self.num_weights).astype(np.float64, copy=False)
         return float(self._risk.sum()), gradient
+
+    @property
+    def shares(self) -> tuple[Floats, Floats]:
+        """See `BoostedObjective.shares`."""
+        if self._shares is None:
+            self._risk, of_all, of_wrong = self._wrong.shares(self._point, self.log_weight)
+            mass, mean = self._of_all.sums(self._point, of_all, self._risk)
+            if of_wrong.any():
+                mean = mean + self._of_wrong.sums(self._point, of_wrong, np.zeros(len(of_wrong)))[1]
+            gold = self._wrong.gold
+            known = gold.count * (of_all + of_wrong)[gold.sequence]
+            self._shares = mass, mean - np.bincount(self.ranges.gold, known, self.ranges.num_groups)
+        return self._shares
+
+    @cached_property
+    def _of_all(self) -> GroupSums:
+        return self._sums_of(self._given.bind_plain(programs=True))
+
+    @cached_property
+    def _of_wrong(self) -> GroupSums:
+        return self._sums_of(wrong_data(self._given, range(self._given.graph.num_labels)))
+
+    def _sums_of(self, data: BoundData) -> GroupSums:
+        method = self._inference.build(data)
+        assert isinstance(method, ExactMethod)
+        return GroupSums(data, method, self._every, self.ranges, self.workers)
 
     @property
     def mass(self) -> Floats:

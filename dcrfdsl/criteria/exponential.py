@@ -95,14 +95,6 @@ class WrongSums:
         graph = self._given.graph
         return _Source.of(differing_data(self._given, range(graph.num_labels)), self._given, self._exact)
 
-    @cached_property
-    def _by_difference(self) -> Mask:
-        """Sequences with a label that is one of a set: without it cannot be told from the known labels alone."""
-        ambiguous = np.concatenate([[0], np.cumsum((self._given.gold.codes < -1).any(axis=0))])
-        off = self._given.sentence_off
-        found: Mask = ambiguous[off[1:]] > ambiguous[off[:-1]]
-        return found
-
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
 
@@ -116,7 +108,7 @@ class WrongSums:
             known, _ = self._known.log_z(weights, chosen & self._partly)
             right = np.where(self._partly, known, right)
         above = np.where(chosen, log_z - right, np.nan)
-        near = (above < NEAR) & ~self._by_difference
+        near = above < NEAR
         with np.errstate(divide="ignore"):  # log (e^d − 1), d = log Z − g*
             ratio = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
         if near.any():
@@ -129,13 +121,9 @@ class WrongSums:
         """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the sequences that are chosen, [S], 0 of the others; and the gradient
         [W] of their sum, all 0 where that is not finite.
         """
-        ratio, above = self.log_ratios(weights, chosen)
-        with np.errstate(over="ignore"):
-            risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
-            share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
+        risk, share, alone = self.shares(weights, log_weight, chosen)
         if not np.isfinite(risk.sum() + share.sum()):
             return risk, np.zeros(self._given.parameters.num_weights)
-        alone = np.where(np.isnan(above), risk, 0.0)
         of_known = share + alone
         gradient = self._all.expected(weights, share) - self.gold.total(of_known)
         if alone.any():
@@ -143,6 +131,16 @@ class WrongSums:
         if self._known is not None:
             gradient -= self._known.expected(weights, np.where(self._partly, of_known, 0.0))
         return risk, gradient
+
+    def shares(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats, Floats]:
+        """The risk of each sequence, what its expectations over all labellings have of it, and what those over the
+        wrong ones alone have, [S] each: of the two one is 0.
+        """
+        ratio, above = self.log_ratios(weights, chosen)
+        with np.errstate(over="ignore"):
+            risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
+            share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
+        return risk, share, np.where(np.isnan(above), risk, 0.0)
 
     def check(self, weights: Floats, log_weight: Floats, written: float | str) -> None:
         """DcrfError where the risk with these weights of sequences, which `written` asks for, overflows."""

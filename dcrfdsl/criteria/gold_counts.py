@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.gold import instances_of, known_assignments
-from ..kernels.counts import difference_bounds
 from .supervision import Supervision
 
 __all__ = ["Firing", "SequenceCounts", "firing_of", "gold_counts"]
@@ -111,17 +110,6 @@ class Firing:
         found = np.empty(len(self.order), np.int64)
         found[self.order] = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
         return found
-
-    def bounds(self, gold: SequenceCounts) -> tuple[Floats, Floats]:
-        """L, U [W]: between which F_k(y, x) − F_k(y*, x) lies in every sequence, whatever y is.
-
-        Where it fires, a feature counts for a weight or does not: from `below` to `above`, less the gold count.
-        """
-        a, b = self.above, self.below
-        low, high = difference_bounds(
-            a.off, a.column, a.count, b.count, self.first, self.order, gold.off, gold.column, gold.count
-        )
-        return low, high
 
     def sequences_of(self) -> tuple[Ints, Ints]:
         """The sequences in which each column fires: offsets [columns + 1], and sequences."""

@@ -37,11 +37,9 @@ def clamped_graph(graph: ModelGraph, gold: Gold, first_set: int) -> ModelGraph:
 def _clamp(graph: ModelGraph, gold: Gold, variable: int, feature_set: int) -> CliqueTemplate:
     """Codes: 0 free, 1 + s known to be in state s, 1 + card + k in one of the states sets[variable][k]."""
     card = graph.cards[variable]
-    off, states = gold.choices(variable, card)
-    coded = np.zeros((len(off), card), np.bool_)
-    coded[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
+    allowed = gold.allowed(variable, card)
     # `choices` has the states, then all of them together, then the sets; code 0 is all of them
-    order = [card, *range(card), *range(card + 1, len(off) - 1)]
+    order = [card, *range(card), *range(card + 1, len(allowed))]
     return CliqueTemplate(
         name=f"given {graph.variables[variable]}",
         clique=-1,
@@ -49,7 +47,7 @@ def _clamp(graph: ModelGraph, gold: Gold, variable: int, feature_set: int) -> Cl
         offsets=(0,),
         cards=(card,),
         feature_set=feature_set,
-        coded=coded[order],
+        coded=allowed[order],
     )
 
 

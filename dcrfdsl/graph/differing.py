@@ -1,11 +1,13 @@
-"""The graph of all labellings but the known one: the same model, with a further variable that has noticed a difference.
+"""The graph of all wrong labellings: the same model, with a further variable that has noticed a difference.
 
 Behind each label variable that is looked at stands one of two states, D, the disjunction of all differences so far:
 
-    D_v = D_{v-1} or (y_v ≠ y*_v),    and D = 1 at the end
+    D_v = D_{v-1} or (y_v ∉ Y*_v),    and D = 1 at the end
 
-as hard constraints with a code a position, y*_v. Sums and maxima over what is left are those over Y \\ {y*}, by any
-method, exact where that one is; no difference of large numbers is ever taken. Labels that are not known cannot differ.
+as hard constraints with a code a position that says which states Y*_v may be: the known one, one of several, or any.
+Sums and maxima over what is left are those over all labellings that contradict what is known somewhere, by any method,
+exact where that one is; no difference of large numbers is ever taken. Where everything is known they are Y \\ {y*};
+variables of which nothing is known, as latent ones, cannot be wrong.
 Source: the pairs (a, b) of what agrees and what does not are the two states of D. Not here: what is done with them.
 """
 
@@ -25,8 +27,8 @@ from .unroll import ModelGraph
 __all__ = ["differing_graph", "differing_rows"]
 
 
-def differing_graph(graph: ModelGraph, looked_at: Sequence[int], first_set: int) -> ModelGraph:
-    """`graph` without the labellings that are y* in all label variables `looked_at`.
+def differing_graph(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], first_set: int) -> ModelGraph:
+    """`graph` without the labellings that agree with what is known of all label variables `looked_at`.
 
     Its feature sets are numbered from `first_set` on, one a variable in that order; its new variables come last.
     """
@@ -35,8 +37,7 @@ def differing_graph(graph: ModelGraph, looked_at: Sequence[int], first_set: int)
     for n, variable in enumerate(looked_at):
         card, feature_set = graph.cards[variable], first_set + n
         name = f"differs in {graph.variables[variable]}"
-        differs = np.arange(card) != np.arange(card + 1)[:, None]
-        differs[card] = False  # the code of what is not known
+        differs = ~gold.allowed(variable, card)
         if n == 0:
             templates.append(
                 CliqueTemplate(
@@ -75,11 +76,10 @@ def _is(value: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def differing_rows(graph: ModelGraph, gold: Gold, looked_at: Sequence[int]) -> tuple[FeatureRows, ...]:
-    """The rows of the new feature sets: the known state of each label at each token."""
+    """The rows of the new feature sets: what is known of each label at each token, as a run of `Gold.choices`."""
     found = []
     for variable in looked_at:
-        codes = gold.codes[variable]
-        row_off = np.arange(len(codes) + 1, dtype=np.int64)
-        code = np.where(codes >= 0, codes, graph.cards[variable]).astype(np.int32)
+        code = gold.runs(variable, graph.cards[variable])
+        row_off = np.arange(len(code) + 1, dtype=np.int64)
         found.append(FeatureRows(row_off, code, np.zeros(0)))
     return tuple(found)

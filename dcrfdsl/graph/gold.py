@@ -38,6 +38,28 @@ class Gold:
         complete: NDArray[np.bool_] = unknown[sentence_off[1:]] == unknown[sentence_off[:-1]]
         return complete
 
+    def allowed(self, variable: int, card: int) -> NDArray[np.bool_]:
+        """Which states agree with what each code says, [runs of `choices`, card]."""
+        off, states = self.choices(variable, card)
+        found = np.zeros((len(off) - 1, card), np.bool_)
+        found[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
+        return found
+
+    def runs(self, variable: int, card: int) -> NDArray[np.int32]:
+        """The run of `choices` that says what is known of a variable at each token, [N]."""
+        codes = self.codes[variable]
+        found: NDArray[np.int32] = np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
+        return found
+
+    def contradicts(self, found: NDArray[np.int32], cards: Sequence[int]) -> NDArray[np.bool_]:
+        """Where states of the first variables, `found` [len(cards), N], are none that may be; not where one is < 0."""
+        out = np.zeros(found.shape, np.bool_)
+        for variable, card in enumerate(cards):
+            own = found[variable]
+            allowed = self.allowed(variable, card)[self.runs(variable, card), np.maximum(own, 0)]
+            out[variable] = (own >= 0) & ~allowed
+        return out
+
     def choices(self, variable: int, card: int) -> tuple[Ints, Ints]:
         """States that each code allows, as runs: of code c those of run c, of code -1 - i those of run card + i.
 

@@ -1,6 +1,7 @@
 """Minimising a sum of objectives of different weights: each by itself, one after another.
 
-Together they would take as many steps as the slowest, and each step would go through all of them. Not here: any method.
+Together they would take as many steps as the slowest, and each step would go through all of them. Converged: every part
+has, by the rule of the method. Not here: any method.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The optimizer that is taken where none is named: OWL-QN for a penalty with corners, the steps that a criterion
 brings with it (`OWN_STEPS`), else a start on batches, then L-BFGS with what it found.
 
-L-BFGS stops by the same rule as alone, at the same optimum. Where the objective has no batches (few sentences; labels
+Converged: by the rule of the optimizer that is taken; passes on batches never are. L-BFGS stops by the same rule as
+alone, at the same optimum. Where the objective has no batches (few sentences; labels
 that are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS
 alone.
 """

@@ -1,15 +1,22 @@
 """Boosting: in each round the weight whose step promises to lower the exponential risk most (Altun 2003, algorithm 2).
 
-With D the share of each wrong labelling in the risk, u_k between L_k and U_k how much more it counts feature k than
-the gold labelling, and a_k = (U_k − E_D u_k) / (U_k − L_k), a step Δ multiplies the risk by
+With D the share of each wrong labelling in the risk, u_ik between L_ik and U_ik how much more it counts feature k than
+the gold labelling of sequence i, D(i) the share of the sequence and a_ik = Σ_y D(i, y) (U_ik − u_ik(y)) / (U_ik −
+L_ik), a step Δ multiplies the risk by
 
-    Z_k(Δ) ≤ a_k e^{Δ L_k} + (1 − a_k) e^{Δ U_k},      least at Δ = log(−a_k L_k / ((1 − a_k) U_k)) / (U_k − L_k)
+    Z_k(Δ) ≤ 1 + Σ_i [a_ik e^{Δ L_ik} + (D(i) − a_ik) e^{Δ U_ik} − D(i)],    i: the sequences in which k can count
 
-where L_k < 0 < U_k; else longer steps promise ever more, and Δ is `max_step` towards it. `parallel`: every weight by
-1/M of its own step, where at most M weights can count in a sequence; by convexity the risk falls by the mean of what
-they promise (Collins, Schapire & Singer 2002). Bounds are far apart for features that fire often, so the steps of
-these are short and others are chosen before them; `steepest` takes the largest derivative and searches along it. The
-risk is the start times the product of all Z, and so bounds what it bounds. Not here: the risk (the objective has it).
+which is convex in Δ and made least by Newton's method, all k at once; with one pair of bounds that is Δ = log(−a L /
+((1 − a) U)) / (U − L). Where no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step`
+towards it. `parallel`: every weight by 1/M of its own step, where at most M weights can count in a sequence; by
+convexity the risk falls by the mean of what they promise (Collins, Schapire & Singer 2002). Bounds are far apart for
+features that fire often, so the steps of these are short and others are chosen before them; `steepest` takes the
+largest derivative and searches along it. The risk is the start times the product of all Z, and so bounds what it
+bounds.
+
+Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
+search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and
+what each sequence has of it (the objective knows).
 """
 
 from __future__ import annotations
@@ -21,13 +28,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .objective import BoostedObjective, BoostingRound, Iteration, Outcome, Watch
+from ..kernels.bounds import least_bounds
+from .objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
 from .progress import norm_of
 
 __all__ = ["Promises", "minimise_boosting", "promises"]
 
 Floats = NDArray[np.float64]
-EXTREME = 1e-12  # shares of D at either end, below which they are rounding
 FLAT = 0.1  # a search ends where the slope has fallen to this share
 TRIALS = 20  # of a search
 LONGER = 30.0  # than the last trial, at most, is the next one
@@ -41,19 +48,18 @@ class Promises(NamedTuple):
     left: Floats
 
 
-def promises(low: Floats, high: Floats, mean: Floats, mass: Floats | float, max_step: float) -> Promises:
-    """low, high [W]: L and U.   mean [W]: E_D u, over labellings that have `mass` together, 0 elsewhere."""
-    width = high - low
-    moves = (width > 0.0) & (np.asarray(mass) > 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.clip((high * mass - mean) / (width * mass), EXTREME, 1.0 - EXTREME)
-        step = np.log(-share * low / ((1.0 - share) * high)) / width
-    step = np.where(low >= 0.0, -max_step, np.where(high <= 0.0, max_step, step))
-    step = np.where(moves, step, 0.0)
-    share = np.where(moves, share, 1.0)
-    with np.errstate(over="ignore"):
-        left = share * np.exp(step * low) + (1.0 - share) * np.exp(step * high)
-    return Promises(step, np.where(moves, left, 1.0))
+def promises(
+    ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float, alone: int | None = None
+) -> Promises:
+    """mass, mean [G]: see `BoostedObjective.shares`.   total: the risk.   alone: the only weight to look at, if any."""
+    first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
+    begin, end = int(ranges.off[first]), int(ranges.off[last])
+    found = Promises(np.zeros(last - first), np.ones(last - first))
+    least_bounds(
+        ranges.off[first : last + 1] - begin, ranges.low[begin:end], ranges.high[begin:end], mass[begin:end] / total,
+        mean[begin:end] / total, 1.0, max_step, found.step, found.left,
+    )  # fmt: skip
+    return found
 
 
 def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) -> Outcome:
@@ -64,13 +70,16 @@ def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) 
     risk, gradient = objective.value_and_gradient(weights)
     evaluations, converged, reason = 1, False, f"{objective.rounds} rounds done"
     for number in range(1, objective.rounds + 1):
-        if not risk > 0.0:
+        if risk == 0.0:
             converged, reason = True, "the risk is 0 in double precision"
+            break
+        if not np.isfinite(risk):
+            reason = "the risk is not finite"
             break
         chosen, step, left, tried = choose(objective, weights, risk, gradient)
         evaluations += tried
-        if left >= 1.0 - objective.tolerance:
-            converged, reason = True, "no step promises to lower the risk by more than the tolerance"
+        if not left < 1.0 - objective.tolerance:
+            converged, reason = bool(np.isfinite(left)), NO_PROMISE[objective.update]
             break
         weights = weights + step
         risk, gradient = objective.value_and_gradient(weights)
@@ -114,23 +123,22 @@ class _Round(NamedTuple):
 
 
 def _most_promising(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    found = promises(*objective.bounds, gradient / risk, 1.0, objective.max_step)
+    found = promises(objective.ranges, *objective.shares, risk, objective.max_step)
     best = int(found.left.argmin())
     return _Round.of(best, float(found.step[best]), float(found.left[best]), len(weights))
 
 
 def _all_at_once(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    mass, most = objective.mass / risk, objective.most_weights
-    found = promises(*objective.bounds, gradient / risk, mass, objective.max_step)
-    return _Round(-1, found.step / most, float(1.0 - (mass * (1.0 - found.left)).sum() / most))
+    found, most = promises(objective.ranges, *objective.shares, risk, objective.max_step), objective.most_weights
+    return _Round(-1, found.step / most, float(1.0 - (1.0 - found.left).sum() / most))
 
 
 def _steepest(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, (low, high) = int(np.abs(gradient).argmax()), objective.bounds
+    best = int(np.abs(gradient).argmax())
     mass = float(objective.mass[best])
     if not mass > 0.0:
         return _Round.of(best, 0.0, 1.0, len(weights))
-    found = promises(low[best : best + 1], high[best : best + 1], gradient[best : best + 1], mass, objective.max_step)
+    found = promises(objective.ranges, *objective.shares, risk, objective.max_step, best)
     first = float(np.clip(found.step[0], -objective.max_step, objective.max_step))
     step, value, tried = _least_along(objective, weights, best, first, risk, float(gradient[best]) / mass)
     return _Round.of(best, step, value / risk, len(weights), tried)
@@ -170,6 +178,11 @@ def _least_along(
     return *best, tried
 
 
+NO_PROMISE: Mapping[str, str] = {
+    "sequential": "no step promises to lower the risk by more than the tolerance",
+    "parallel": "all steps together do not promise to lower the risk by more than the tolerance",
+    "steepest": "no step of the steepest weight was found to lower the risk by more than the tolerance",
+}
 UPDATES: Mapping[str, Callable[[BoostedObjective, Floats, float, Floats], _Round]] = {
     "sequential": _most_promising,
     "parallel": _all_at_once,

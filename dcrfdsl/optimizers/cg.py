@@ -4,7 +4,8 @@ less memory than L-BFGS, and more passes.
     d ← −g + β d_before,    β = max(0, g · (g − g_before) / ‖g_before‖²)
 
 It begins anew along −g where d does not lead downhill, and where two gradients in a row are far from orthogonal
-(Powell). Source: Nocedal & Wright, "Numerical optimization", §5.2. Not here: the search along d (`line_search`).
+(Powell). Converged: by the rule of `progress`, on the gradient; that the last step was tiny, as at a kink, is not
+enough. Source: Nocedal & Wright, "Numerical optimization", §5.2. Not here: the search along d (`line_search`).
 """
 
 from __future__ import annotations

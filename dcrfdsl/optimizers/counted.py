@@ -1,4 +1,7 @@
-"""The optimizer of criteria that counting solves: it takes the weights as they are. Not here: counting."""
+"""The optimizer of criteria that counting solves: it takes the weights as they are, which are an optimum.
+
+Not here: counting.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,9 @@
 
 over all labellings, of which the objective finds the one with the largest slope. Each pass looks for cuts in runs of
 sequences, each run at the weights that the steps on the runs before it led to. So the gap of a pass is an estimate, but
-for passes that take their steps at the end; only such a one ends training. Not here: steps (`working_set`, `bcfw`).
+for passes that take their steps at the end; only such a one ends training. Converged: the gap of such a pass is at most
+the tolerance times the primal, and the best labels for what is not known are those that it was solved for. Not here:
+steps (`working_set`, `bcfw`).
 """
 
 from __future__ import annotations
@@ -143,7 +145,7 @@ def run_passes(
         order = order_of() if order_of is not None else range(count)
         point = dual.point if at_the_end else None
         measured = dual.one_pass(order, step, at_the_end)
-        is_below = measured.gap <= objective.tolerance * measured.primal
+        is_below = np.isfinite(measured.gap) and measured.gap <= objective.tolerance * measured.primal
         passes += 1
         if not (at_the_end and is_below):
             after_pass(dual, measured)
@@ -151,16 +153,23 @@ def run_passes(
         seconds = time.perf_counter() - begun
         stop = watch(Iteration(passes, measured.primal, None, seconds, gap=measured.gap), now)
         if at_the_end and is_below:
-            if rounds < ROUNDS and objective.complete(now):
+            changes = objective.complete(now)
+            if changes and rounds < ROUNDS and not stop:
                 rounds += 1
                 dual.forget()
                 is_close = False
                 continue
             seconds = time.perf_counter() - begun
             reason = f"the duality gap is below its tolerance ({measured.gap:.2g} of {measured.primal:.6g})"
-            return dual, Outcome(now, measured.primal, passes, passes, True, seconds, reason, gap=measured.gap)
+            if changes:
+                why = "stopped on request" if stop else f"{ROUNDS} rounds done"
+                reason = f"{why}; {reason}, but the best labels for what is not known are others now"
+            return dual, Outcome(now, measured.primal, passes, passes, not changes, seconds, reason, gap=measured.gap)
         if stop:
             reason = "stopped on request"
+            break
+        if not np.isfinite(measured.primal):
+            reason = "the objective is not finite"
             break
         is_close = is_below and not at_the_end
     reason = reason or f"{passes} passes done"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..spec.settings import GpdSettings
 from .objective import Objective, Outcome, Watch
-from .online import Passes
+from .online import NOT_FINITE, Passes
 
 __all__ = ["go_down", "minimise_gpd"]
 
@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 
 
 def go_down(passes: Passes, epochs: int, rate: float | None) -> None:
-    """All passes, or those until `watch` asks to stop."""
+    """All passes, or those until `watch` asks to stop or the objective is not finite any more."""
     first, total = passes.rate(rate), epochs * passes.batches.count
     for _ in range(epochs):
-        passes.go(lambda t: first * (1.0 - t / total))
-        if passes.is_stopped:
+        value = passes.go(lambda t: first * (1.0 - t / total))
+        if passes.is_stopped or not np.isfinite(value):
             return
 
 
@@ -37,4 +37,6 @@ def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, wat
     go_down(passes, settings.epochs, settings.rate)
     if passes.is_stopped:
         return passes.outcome(False, "stopped on request")
+    if passes.count < settings.epochs:
+        return passes.outcome(False, NOT_FINITE)
     return passes.outcome(False, f"the steps fell to 0 in {settings.epochs} passes")

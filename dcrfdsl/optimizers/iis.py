@@ -3,11 +3,11 @@
     S:  δλ_k = (1/S) log(Ê f_k / E f_k),     S the largest feature total T(x, y) of any labelling of any sequence
     T:  δλ_k = log β_k,     Σ_t a_{k,t} β_k^t = Ê f_k,     a_{k,t} = E f_k over the sequences with T(x) = t
 
-T(x) is the largest total of a labelling of x; where it is the same for all sequences, both are one. Every update
-raises the likelihood, so that there is no search. The slack feature of S has no weight. A feature that no gold
-labelling shows has its best weight at −∞, whatever the others are: it is put to `NEVER` and left out of the totals.
-Source: Lafferty, McCallum, Pereira, "Conditional random fields" (2001), §4. Not here: expectations and totals, which
-the objective knows.
+T(x) is the largest total of a labelling of x; where it is the same for all sequences, both are one. Every update raises
+the likelihood, so that there is no search. Converged: by the rule of `progress`, on the gradient. The slack feature of
+S has no weight. A feature that no gold labelling shows has its best weight at −∞, whatever the others are: it is put to
+`NEVER` and left out of the totals. Source: Lafferty, McCallum, Pereira, "Conditional random fields" (2001), §4. Not
+here: expectations and totals, which the objective knows.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, wat
         weights[seen] += update(progress.weights, progress.gradient)[seen]
         value, gradient = progress.evaluate(weights)
         # what is less than the rounding of the objective may be a rise; nothing else is
-        progress.is_flat = value - progress.value > -ROUNDING * abs(progress.value)
-        if value - progress.value > ROUNDING * abs(progress.value):
+        if not value - progress.value <= ROUNDING * abs(progress.value):
             return False
         progress.accept(weights, value, gradient)
         return True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.descent import dot
-from .progress import Progress
+from .progress import ROUNDING, Progress
 
 __all__ = ["DECREASE", "MOST_TRIALS", "NOISE", "ROUNDING", "Point", "line_search"]
 
@@ -18,7 +18,6 @@ Point = tuple[Floats, float, Floats]  # weights, value and gradient there
 DECREASE, FLATTENING = 1e-4, 0.9  # the conditions of Wolfe
 MOST_TRIALS = 30  # of a line search
 NOISE = 1e-15  # relative changes of the objective that mean nothing
-ROUNDING = 1e-12  # relative changes that may be errors of summation; slopes are trusted there
 
 
 def line_search(

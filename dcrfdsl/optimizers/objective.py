@@ -13,7 +13,7 @@ from ..kernels.cuts import Cuts, Metric
 from .voters import Voters
 
 __all__ = [
-    "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountedObjective", "Iteration",
+    "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountRanges", "CountedObjective", "Iteration",
     "MarginObjective", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling", "ScalingObjective",
     "SeparableObjective", "SteepObjective", "Watch",
 ]  # fmt: skip
@@ -149,20 +149,40 @@ class MarginObjective(Objective, Protocol):
 class BoostedObjective(Objective, Protocol):
     """An exponential risk that is never below 0, and how it is to be boosted.
 
-    bounds: L, U [W], between which each wrong labelling counts more than the gold one of each feature.   rounds,
-    tolerance, max_step, update: see `spec.risks`.   most_weights: that can count in a sequence.
+    ranges: L and U, between which wrong labellings count more than the gold one of each feature, in groups of sequences
+    where they are the same.   rounds, tolerance, max_step, update: see `spec.risks`.   most_weights: that can count in
+    a sequence.
     """
 
     rounds: int
     tolerance: float
     max_step: float
     update: str
-    bounds: tuple[Floats, Floats]
     most_weights: int
+
+    @property
+    def ranges(self) -> CountRanges: ...
+
+    @property
+    def shares(self) -> tuple[Floats, Floats]:
+        """Of each group at the last point: the value of its sequences, and the part of the gradient, [G] each."""
 
     @property
     def mass(self) -> Floats:
         """Of each weight the part of the last value that comes from sequences in which it can count, [W]."""
+
+
+class CountRanges(Protocol):
+    """off [W+1]: the groups of each weight; those in which it cannot count are none.   low, high [G]: L and U."""
+
+    @property
+    def off(self) -> NDArray[np.int64]: ...
+
+    @property
+    def low(self) -> Floats: ...
+
+    @property
+    def high(self) -> Floats: ...
 
 
 class BoostingRound(NamedTuple):

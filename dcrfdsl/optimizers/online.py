@@ -20,12 +20,13 @@ from ..kernels.descent import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
 from .progress import norm_of
 
-__all__ = ["Passes", "best_rate", "comes_in_sequences", "one_by_one"]
+__all__ = ["NOT_FINITE", "Passes", "best_rate", "comes_in_sequences", "one_by_one"]
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 SAMPLE = 1000  # sequences on which a rate is tried
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
+NOT_FINITE = "the objective is not finite where the steps have led"
 LOOKED_AT = 50  # sequences whose gradients say where it begins
 
 

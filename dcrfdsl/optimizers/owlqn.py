@@ -3,8 +3,9 @@
 Within an orthant the objective is smooth. Each step goes along the direction of L-BFGS for the smooth part, with what
 does not agree in sign with the steepest descent left out, and ends where it would leave the orthant: such weights
 become zero, and stay so while no slope there is steeper than the penalty's. The search stops on the pseudo-gradient,
-the subgradient of least norm. Weights without a corner are moved as L-BFGS would. Source: Andrew & Gao, "Scalable
-training of L1-regularized log-linear models" (2007). Not here: pairs (`memory`), when to stop (`progress`).
+the subgradient of least norm: it has converged by the rule of `progress` for that. Weights without a corner are moved
+as L-BFGS would. Source: Andrew & Gao, "Scalable training of L1-regularized log-linear models" (2007). Not here: pairs
+(`memory`), when to stop (`progress`).
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
     λ ← λ + F(y*, x) − F(ŷ, x)
 
 The weights that it ends with are the mean of those after each sequence, which err less on other data than the last
-ones; or all of them, with the number of sequences that each one lasted for. Sources: Collins, "Discriminative training
-methods for hidden Markov models" (2002), figure 2; the mean by one more vector: Daumé (2006). Not here: labellings (the
-objective finds them).
+ones; or all of them, with the number of sequences that each one lasted for. Converged: a pass changed no weight, since
+each labelling that was found is right or has the same features as the right one; of the mean that says nothing.
+Sources: Collins, "Discriminative training methods for hidden Markov models" (2002), figure 2; the mean by one more
+vector: Daumé (2006). Not here: labellings (the objective finds them).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .objective import Iteration, MistakeObjective, Outcome, Watch
-from .online import one_by_one
+from .online import NOT_FINITE, one_by_one
 from .progress import norm_of
 from .voters import Voters
 
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch) -> Outcome:
-    """Trains from `start` [W] for as many passes as the objective says, fewer if one makes no mistake.
+    """Trains from `start` [W] for as many passes as the objective says, fewer if one changes no weight.
 
     Each pass counts as an iteration; what it reports was summed on the way, at weights that were moving.
     """
@@ -60,12 +61,14 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
         found = weights - weighted / seen if objective.average else weights
         stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), found)
         if not mistakes:
-            reason, converged = "a pass made no mistake", True
+            reason, converged = "a pass changed no weight", True
             break
         if stop:
             reason = "stopped on request"
             break
     value, gradient = objective.value_and_gradient(found)
+    if not np.isfinite(value):
+        reason, converged = NOT_FINITE, False
     seconds = time.perf_counter() - begun
     return Outcome(
         found.copy(),

@@ -1,9 +1,14 @@
 """The point that an optimizer is at, everything that is reported of the way to it, and the rule that stops it.
 
-Stops when ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively,
+Converged: ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively,
 over the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking
 L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start; of a
-steep objective that at the last point where it had fallen to a tenth. Not here: any method.
+steep objective that at the last point where it had fallen to a tenth. Where no better point is found, it has converged
+if ‖g‖ / ‖g₀‖ is below the tolerance, or if ‖g‖ max(1, ‖λ‖) is less than the rounding of the objective: then no point
+as near as 0 is lower by more than that, where the objective is convex. At a kink neither holds, however short steps
+become. A gradient of zero at the start is an optimum of a convex objective; of another it may be a saddle or a plateau,
+which is why the reason says that it was the start. What is infinite or not a number has not converged. Not here: any
+method.
 """
 
 from __future__ import annotations
@@ -18,11 +23,12 @@ from ..kernels.descent import dot
 from ..spec.settings import StoppingSettings
 from .objective import Iteration, Objective, Outcome, PartedObjective, SteepObjective, Watch
 
-__all__ = ["Progress", "norm_of"]
+__all__ = ["ROUNDING", "Progress", "norm_of"]
 
 Floats = NDArray[np.float64]
 WINDOW = 10  # iterations over which the objective must have come to rest
 FALL = 0.1  # of a steep objective, after which its gradient is measured anew
+ROUNDING = 1e-12  # relative changes of the objective that may be errors of summation; slopes are trusted there
 
 
 def norm_of(vector: Floats) -> float:
@@ -43,7 +49,7 @@ class Progress:
         self.iterations = 0
         self.converged = False
         self.stalled = False
-        self.is_flat = False  # a whole step is expected to change the objective by no more than errors of summation
+        self.is_flat = False  # the step at hand is expected to change the objective by no more than errors of summation
         self.reason = ""
         self.values: list[float] = []  # objective after each iteration
         self.weights = start
@@ -52,8 +58,10 @@ class Progress:
         self._is_steep = isinstance(objective, SteepObjective) and objective.is_steep
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
+        """Value and gradient; the value is inf where either is no finite number, so that no search goes there."""
         self.evaluations += 1
-        return self.objective.value_and_gradient(weights)
+        value, gradient = self.objective.value_and_gradient(weights)
+        return (value if np.isfinite(value) and np.isfinite(norm_of(gradient)) else np.inf), gradient
 
     def evaluate_again(self) -> None:
         """Value and gradient of the point at hand: it is new, or the objective has become more exact."""
@@ -70,23 +78,28 @@ class Progress:
         iterate: makes one iteration and ends by `accept`; False if it found no better point.   forget: puts away what
         was learned of the way so far, which may be what is wrong; False if there was nothing.
         """
+        if not np.isfinite(self.value):
+            self.reason = "the objective or its gradient is not finite at the start"
+            return
         if self.norm == 0.0:
             self.converged, self.reason = True, "the gradient is zero at the start"
             return
         try:
             while self.iterations < self.settings.max_iterations:
+                self.is_flat = False
                 if iterate():
                     continue
-                if self.is_flat:
+                if self._is_level():
                     self.converged, self.reason = True, "no step changes the objective by more than rounding does"
                     return
                 if forget():
                     continue  # once more downhill
                 if self.objective.sharpen():
                     self.evaluate_again()
-                else:
-                    self.stalled, self.reason = True, "the line search found no better point"
-                    return
+                    if np.isfinite(self.value):
+                        continue
+                self.stalled, self.reason = True, "the line search found no better point"
+                return
             self.reason = f"{self.settings.max_iterations} iterations done"
         except _Stop:
             pass
@@ -105,6 +118,13 @@ class Progress:
         if stop:
             self.reason = "stopped on request"
             raise _Stop
+
+    def _is_level(self) -> bool:
+        """Whether a point that no step leads away from is an optimum, and no kink: its gradient is small as well."""
+        if self.norm <= self.settings.tolerance * self.start_norm:
+            return True
+        reach = max(1.0, norm_of(self.weights))
+        return bool(self.norm * reach <= ROUNDING * abs(self.value))
 
     def _rests(self) -> bool:
         """Whether the objective has stopped falling; a gradient far below the tolerance is enough by itself."""

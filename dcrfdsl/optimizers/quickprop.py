@@ -5,9 +5,10 @@
 with a step along the gradient where a weight has not moved or its parabola opens downwards. So every weight moves
 downhill; where all together come to a point higher than the last ones, since weights are not independent, they go half
 as far. Higher than the last one alone is allowed: it would hold weights at a kink, of which objectives made of best
-labellings are full. The first passes are made by steps after single sequences (`gpd`), where the objective comes in
-them. Sources: Fahlman, "An empirical study of learning speed in back-propagation networks" (1988); its use here: Suzuki
-2006 §3.3 and §5.1.
+labellings are full. Converged: by the rule of `progress`, on the gradient; g₀ is the longer one of that at the start
+and that after the passes below. The first passes are made by steps after single sequences (`gpd`), where the objective
+comes in them. Sources: Fahlman, "An empirical study of learning speed in back-propagation networks" (1988); its use
+here: Suzuki 2006 §3.3 and §5.1.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropS
         first = passes.outcome(False, "stopped on request")
         if passes.is_stopped:
             return first
-        online, point, seconds, spent = first.iterations, first.weights, first.seconds, first.evaluations
+        online, seconds, spent = first.iterations, first.seconds, first.evaluations
+        point = first.weights if np.isfinite(first.objective) else start
 
     def later(step: Iteration, weights: Floats) -> bool:
         return watch(step._replace(iteration=step.iteration, seconds=seconds + step.seconds), weights)

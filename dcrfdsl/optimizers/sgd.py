@@ -3,8 +3,9 @@
     η_t = η_0 / (1 + μ η_0 t),    μ = mean precision of the penalty / N
 
 as in Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η falls to a half in HALF passes, since the
-loss alone may curve by nothing. Source: Bottou, "Stochastic gradient descent tricks" (2012), §5. Not here: the steps
-(`online`).
+loss alone may curve by nothing. Converged: a pass changed the objective, as it was summed on the way, by no more than
+the tolerance, relatively; of the gradient that says nothing. Source: Bottou, "Stochastic gradient descent tricks"
+(2012), §5. Not here: the steps (`online`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..spec.settings import SgdSettings
 from .objective import Objective, Outcome, Watch
-from .online import Passes
+from .online import NOT_FINITE, Passes
 
 __all__ = ["minimise_sgd"]
 
@@ -35,6 +36,8 @@ def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, wat
         value = passes.go(lambda t: rate / (1.0 + fall * t))
         if passes.is_stopped:
             return passes.outcome(False, "stopped on request")
+        if not np.isfinite(value):
+            return passes.outcome(False, NOT_FINITE)
         if abs(before - value) <= settings.tolerance * abs(value):
             return passes.outcome(True, "a pass changed the objective by less than the tolerance")
         before = value

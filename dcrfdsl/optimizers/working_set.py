@@ -2,7 +2,8 @@
 
 After each look for violated labellings the multipliers of a sequence are set to their best, the others being as they
 are; between looks the sequences are gone through again, which needs no inference. Labellings whose multiplier is zero
-after that are dropped. Source: Altun & Hofmann 2003, Algorithm 1. Not here: the gap and when to stop (`dual`).
+after that are dropped. Converged: by the rule of `dual`, on the duality gap. Source: Altun & Hofmann 2003, Algorithm 1.
+Not here: the gap and when to stop (`dual`).
 """
 
 from __future__ import annotations

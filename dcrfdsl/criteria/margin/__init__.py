@@ -5,11 +5,15 @@
 
 Optimizers see it as cuts d = ½ [F(y_i) − F(y)] of sequences, λ·d ≥ loss − ξ. With an observation kernel on a clique
 its features are positions of the training data, alike as the kernel says (eq. 12; `kernels`). Where labels are latent
-or not known, the best labelling that agrees with what is known stands for y_i, and the problem is not convex.
+or not known, y_i is the best labelling that agrees with what is known, and the problem is not convex. A labelling y of
+all variables is then wrong where it contradicts what is known: others have no margin to keep, whatever is hidden in
+them. Labels that are known to be one of several are wrong where they are none of these.
 Source: Altun & Hofmann 2003 §5. Not here: which labelling violates its margin most (`search`), solving (`optimizers`).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +27,7 @@ from ...spec.margins import HammingLoss, HmsvmSettings
 from ...spec.settings import AutoSettings, ExactSettings, TrainSettings
 from ..clamping import Clamped
 from ..likelihood import clamped_part
-from ..mce.rivals import OrderedRivals, steering_of
+from ..mce.rivals import OrderedRivals, steering_of, wrong_data
 from ..supervision import Inference, Supervision
 from .search import (
     ChainSearch,
@@ -32,7 +36,7 @@ from .search import (
     ListSearch,
     OrderedSearch,
     Search,
-    costed_data,
+    costed,
     deciding_chain,
 )
 
@@ -54,25 +58,25 @@ class Hmsvm:
         self, given: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | ListSearch,
         known: Codes, looked_at: list[int], clamped: Clamped | None,
     ):  # fmt: skip
-        """known: a labelling of all variables, flat; negative where it is to be completed."""
+        """known: a labelling of all variables, flat; negative where it is to be completed, which it is at once."""
         self._data = given.bind_plain(programs=False)
         self._search, self._known, self._clamped = search, known, clamped
         self._looked_at, self._counts_states = looked_at, isinstance(settings.loss, HammingLoss)
         self._given, self.words = given, inference.name
-        self._gold = given.gold.codes.T.ravel()
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._found = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
         self._total = np.zeros(self.num_weights)
         self._is_listed = np.zeros(self.num_weights, np.bool_)
         count = self._data.num_sequences
-        self.each_counts = isinstance(search, ListSearch)
+        self.each_counts, self._most = isinstance(search, ListSearch), settings.most
         self.limit = np.full(count, settings.C)
         if self.each_counts:
             self.limit *= settings.weight ** (np.diff(given.sentence_off) * given.graph.num_labels)
         self.metric = _metric(given)
         self.tolerance = settings.tolerance
         self.runs = [(0, count)] if search.whole else self._data.chunks(max(1, min(RUNS, count // SMALLEST)))
+        self.complete(np.zeros(self.num_weights))
 
     @property
     def num_weights(self) -> int:
@@ -91,8 +95,8 @@ class Hmsvm:
     # what the dual needs --------------------------------------------------------------------------------------------
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
-        """See `MarginObjective.find_cuts`: the most violated labelling of each sequence, if it is wrong at all; with a
-        slack a labelling all that are violated, as far as they are listed.
+        """See `MarginObjective.find_cuts`: the wrong labelling of each sequence that is violated most; with a slack a
+        labelling all that are violated, as far as they are listed.
         """
         if not isinstance(self._search, ListSearch):
             self._search.find(scores, first, last, self._found)
@@ -103,7 +107,7 @@ class Hmsvm:
             more = self._cuts(first, last, found[rank], count > rank)
             is_violated = more.loss > margins_of(more, scores, np.zeros(len(more.loss)))
             cuts = join_cuts(cuts, np.ones(len(cuts.loss), np.bool_), more, is_violated)
-        self._is_full[first:last] = np.diff(cuts.block_off) >= self._search.most - 1
+        self._is_full[first:last] = np.diff(cuts.block_off) >= self._most
         return cuts
 
     @property
@@ -125,29 +129,28 @@ class Hmsvm:
     def _cuts(self, first: int, last: int, found: Codes, chosen: NDArray[np.bool_]) -> Cuts:
         """The cuts by a labelling each of some sequences, `chosen` [last - first] and wrong."""
         d, off = self._data, self._data.labelling_off
-        begin, end = int(off[first]), int(off[last])
-        wrong = (found[begin:end] != self._known[begin:end]) & (found[begin:end] >= 0)
-        edges = off[first : last + 1] - begin
-        differs = chosen & (np.diff(np.concatenate([[0], np.cumsum(wrong)])[edges]) > 0)
+        wrong = self._wrong(first, last, found)
+        differs = chosen & (wrong.sum(axis=0) > 0)
         sequence = first + np.flatnonzero(differs)
         ends, index, value = list_differences(
             0, len(sequence), d.shapes, d.kinds, d.bindings, d.rows, self._bias_of, self._known, found, off,
             sequence, self._total, self._is_listed,
         )  # fmt: skip
         block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
-        loss = self._losses(begin, end, edges, found)[differs]
+        loss = wrong[self._looked_at].sum(axis=0) if self._counts_states else np.ones(last - first)
+        loss = loss[differs].astype(np.float64)
         cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
         return cuts
 
-    def _losses(self, begin: int, end: int, edges: NDArray[np.int64], found: Codes) -> Floats:
-        """loss(y) of what was found for each sequence."""
-        if not self._counts_states:
-            return np.ones(len(edges) - 1)
-        wrong = (found[begin:end] != self._gold[begin:end]) & (self._gold[begin:end] >= 0)
-        width = len(self._given.graph.cards)
-        is_looked_at = np.isin(np.arange(end - begin) % width, self._looked_at)
-        return np.diff(np.concatenate([[0], np.cumsum(wrong & is_looked_at)])[edges]).astype(np.float64)
+    def _wrong(self, first: int, last: int, found: Codes) -> NDArray[np.int64]:
+        """How many wrong states each label has in what was found for some sequences, [labels, last - first]."""
+        graph, off = self._given.graph, self._given.sentence_off[first : last + 1]
+        labels, begin, end = graph.num_labels, int(off[0]), int(off[-1])
+        states = found.reshape(-1, len(graph.cards))[begin:end, :labels]
+        gold = replace(self._given.gold, codes=self._given.gold.codes[:, begin:end])
+        wrong = np.cumsum(gold.contradicts(states.T, graph.cards[:labels]), axis=1)
+        return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
 
     def metric_times(self, point: Floats) -> Floats:
         """See `MarginObjective.metric_times`."""
@@ -211,7 +214,7 @@ def build_hmsvm(given: Supervision, settings: TrainSettings) -> Hmsvm:
     own, inference = settings.criterion, given.inference(settings)
     assert isinstance(own, HmsvmSettings)
     looked_at = _looked_at(given, own)
-    known = np.ascontiguousarray(given.gold.codes.T.ravel())
+    known = np.array(given.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
     search = _search(given, own, inference, known, looked_at)
     return Hmsvm(given, own, inference, search, known, looked_at, clamped_part(given, inference))
 
@@ -236,21 +239,24 @@ def _looked_at(given: Supervision, own: HmsvmSettings) -> list[int]:
 def _search(
     given: Supervision, own: HmsvmSettings, inference: Inference, known: Codes, looked_at: list[int]
 ) -> Search | ListSearch:
+    labels, all_known = list(range(given.graph.num_labels)), bool((known >= 0).all())
+    counts_states = isinstance(own.loss, HammingLoss)
+    judged = costed(given, looked_at) if counts_states else given
     if own.slack == "labelling":
         if inference.name != "exact":
             message = (
                 f"`slack = labelling` lists the best labellings, which `{inference.name}` cannot: only `exact` can"
             )
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
-        costed = isinstance(own.loss, HammingLoss)
-        data = costed_data(given, looked_at, programs=True) if costed else given.bind_plain(programs=True)
-        return ListSearch(data, own.most + 1, given)
-    if isinstance(own.loss, HammingLoss):
-        return CostedSearch(given, looked_at, inference)
+        if all_known:
+            return ListSearch(judged.bind_plain(programs=True), own.most + 1, given)
+        return ListSearch(wrong_data(judged, labels), own.most, given)
+    if all_known and counts_states:
+        return CostedSearch(judged, inference)
     if inference.name == "exact":
-        runs = deciding_chain(given) if (known >= 0).all() else None
+        runs = deciding_chain(given) if all_known else None
         if runs is not None:
             return ChainSearch(runs, known, given)
         assert isinstance(inference.settings, ExactSettings | AutoSettings)
-        return DifferingSearch(given, looked_at, ExactSettings(max_table=inference.settings.max_table))
-    return OrderedSearch(OrderedRivals(steering_of(given, inference, looked_at), given, looked_at, inference))
+        return DifferingSearch(judged, labels, ExactSettings(max_table=inference.settings.max_table))
+    return OrderedSearch(OrderedRivals(steering_of(judged, inference, labels), judged, labels, inference))

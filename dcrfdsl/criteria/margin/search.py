@@ -1,8 +1,11 @@
-"""Finds the labelling of each sequence that violates its margin most: the largest 2 loss(y) + g(y) but for y*.
+"""Finds the labelling of each sequence that violates its margin most: the largest 2 loss(y) + g(y) of wrong ones.
 
-    loss ≡ 1     the best labelling other than y*: on chains in one pass; on other graphs, exactly, by decoding the
-                 graph without y* (`graph.differing`); on loops with messages as good as these are (`mce.rivals`)
-    hamming      decoding the graph in which wrong states score 2 more (`graph.costs`), by any method
+    loss ≡ 1     the best wrong labelling: on chains whose labels are all known in one pass; on other graphs, exactly,
+                 by decoding that of wrong labellings (`graph.differing`); on loops with messages as good as these are
+                 (`mce.rivals`)
+    hamming      decoding the graph in which wrong states score 2 more (`graph.costs`), by any method; y* is no
+                 violation. Where something is hidden there are right labellings that would seem one: then the same
+                 graph is searched as with a loss of 1
 
 With a slack a labelling the best ones are listed (`ListSearch`), exactly.
 
@@ -12,6 +15,7 @@ Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...graph.costs import costed_graph
 from ...graph.differing import differing_rows
-from ...inference import METHODS, Binder, BoundData, Expectations, RunStatus
+from ...inference import METHODS, BoundData, Expectations, RunStatus
 from ...inference.chains import LONGEST, ChainRuns, chain_of
 from ...inference.decoding import arenas
 from ...kernels.nbest import exact_nbest
@@ -28,7 +32,7 @@ from ..mce.rivals import OrderedRivals, differing_data
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch", "CostedSearch", "DifferingSearch", "ListSearch", "OrderedSearch", "Search", "costed_data",
+    "ChainSearch", "CostedSearch", "DifferingSearch", "ListSearch", "OrderedSearch", "Search", "costed",
     "deciding_chain",
 ]  # fmt: skip
 
@@ -37,11 +41,10 @@ Codes = NDArray[np.int32]
 HALF = 2.0  # margins are halves of differences of scores
 
 
-def costed_data(given: Supervision, looked_at: Sequence[int], *, programs: bool) -> BoundData:
-    """The training data with a cost a wrong state, not packed."""
-    graph = costed_graph(given.graph, looked_at, HALF, len(given.rows))
-    rows = (*given.rows, *differing_rows(given.graph, given.gold, looked_at))
-    return Binder(graph, given.parameters, programs=programs).bind(rows, given.sentence_off, given.relations)
+def costed(given: Supervision, looked_at: Sequence[int]) -> Supervision:
+    """The training data with a cost a wrong state."""
+    graph = costed_graph(given.graph, given.gold, looked_at, HALF, len(given.rows))
+    return replace(given, graph=graph, rows=(*given.rows, *differing_rows(given.graph, given.gold, looked_at)))
 
 
 class Search(Protocol):
@@ -129,10 +132,11 @@ class DifferingSearch(_Decoding):
 
 
 class CostedSearch(_Decoding):
-    """With a cost a wrong state, by any method."""
+    """With a cost a wrong state, by any method; finds y* where no labelling violates its margin."""
 
-    def __init__(self, given: Supervision, looked_at: Sequence[int], inference: Inference):
-        data = costed_data(given, looked_at, programs=METHODS[inference.name].programs)
+    def __init__(self, given: Supervision, inference: Inference):
+        """given: see `costed`; everything is known."""
+        data = given.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
         if chain is None or ChainRuns(packed, chain).scores:
@@ -151,7 +155,7 @@ class CostedSearch(_Decoding):
 
 
 class OrderedSearch:
-    """Other than y*, by messages: the best one found, which need not be the best."""
+    """Of wrong ones, by messages: the best one found, which need not be the best."""
 
     whole = True
     approximate = True
@@ -171,17 +175,18 @@ class OrderedSearch:
 
 
 class ListSearch:
-    """The best labellings of each sequence, `most` at most, y* among them or not. Exact."""
+    """The best labellings of each sequence, `most` at most, y* among them or not where `data` has it. Exact."""
 
     whole = False
     approximate = False
 
     def __init__(self, data: BoundData, most: int, given: Supervision):
-        """data: not packed, with contraction programs."""
-        self.most = most
+        """data: not packed, with contraction programs; the variables of the model come first."""
+        self.most, self._width = most, len(given.graph.cards)
         self._data, self._workers, self.status = data, given.workers, RunStatus()
         self._programs, self._patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
         self._labelling = np.zeros((most, int(data.labelling_off[-1])), np.int32)
+        self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
 
     def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, NDArray[np.int64]]:
@@ -198,4 +203,10 @@ class ListSearch:
 
         self._workers.map(run, [(first, last)])
         self.status = self.status + RunStatus(graphs=last - first)
+        wide = len(d.graph.cards)
+        if wide > self._width:
+            begin, end = d.rows.token_off[first], d.rows.token_off[last]
+            own = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
+            self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = own
+            return self._narrow, count[first:last]
         return labelling, count[first:last]

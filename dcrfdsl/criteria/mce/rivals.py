@@ -1,7 +1,8 @@
-"""The best labelling of each sentence other than the known one, on the label variables that a loss looks at.
+"""The best wrong labelling of each sentence: one that contradicts what is known of the label variables that a loss
+looks at.
 
-Exactly by decoding the graph without the known labelling (`graph.differing`). On loops with messages: the best one
-found; where that is the known one, it is decoded again with the likeliest other state of some variable held fast.
+Exactly by decoding the graph of wrong labellings (`graph.differing`). On loops with messages: the best one found; where
+that is right, it is decoded again with the likeliest wrong state of some variable held fast.
 Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: what is made of them.
 """
 
@@ -21,7 +22,7 @@ from ..supervision import Inference, Supervision
 from .counted import Rivals
 from .ordered import goes_on
 
-__all__ = ["ExactRivals", "OrderedRivals", "differing_data", "rivals_of", "steering_of"]
+__all__ = ["ExactRivals", "OrderedRivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -29,11 +30,16 @@ RUNS = 16
 
 
 def differing_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
-    """The training data without the known labellings, packed, with contraction programs."""
-    graph = differing_graph(given.graph, looked_at, len(given.rows))
+    """The training data without the labellings that agree with what is known, packed, with contraction programs."""
+    return wrong_data(given, looked_at).packed(bundled=True)
+
+
+def wrong_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+    """The same, not packed."""
+    graph = differing_graph(given.graph, given.gold, looked_at, len(given.rows))
     rows = (*given.rows, *differing_rows(given.graph, given.gold, looked_at))
     binder = Binder(graph, given.parameters, programs=True)
-    return binder.bind(rows, given.sentence_off, given.relations).packed(bundled=True)
+    return binder.bind(rows, given.sentence_off, given.relations)
 
 
 class ExactRivals:
@@ -66,6 +72,11 @@ class OrderedRivals:
         self._steering, self._given, self._looked_at = steering, given, tuple(looked_at)
         self._data = given.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
+        # a sentence of which nothing is known is never wrong
+        cards = given.graph.cards
+        says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._looked_at]
+        told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
+        self._can_be_wrong = told[given.sentence_off[1:]] > told[given.sentence_off[:-1]]
 
     @property
     def status(self) -> RunStatus:
@@ -74,16 +85,16 @@ class OrderedRivals:
 
     def best_wrong(self, weights: Floats) -> Codes:
         """See `Rivals.best_wrong`."""
-        off, gold = self._given.sentence_off, self._given.gold.codes
+        off = self._given.sentence_off
         count, labels = len(off) - 1, self._given.graph.num_labels
         free = np.full((labels, int(off[-1])), ANY, np.int32)
         found = self._decode(weights, Orders(np.arange(count), free))
         same = np.ones(count, np.bool_)
+        wrong = self._given.gold.contradicts(found[:labels], self._given.graph.cards[:labels])
         for variable in self._looked_at:
-            known = gold[variable] >= 0
-            differs = known & (found[variable] != gold[variable]) & (found[variable] >= 0)
-            same[np.searchsorted(off, np.flatnonzero(differs), side="right") - 1] = False
-        again = np.flatnonzero(same & (np.diff(off) > 0))
+            same[np.searchsorted(off, np.flatnonzero(wrong[variable]), side="right") - 1] = False
+        again = np.flatnonzero(same & self._can_be_wrong)
+        found[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
         if not len(again):
             return found
         orders = self._likeliest_others(weights, again)
@@ -95,12 +106,17 @@ class OrderedRivals:
             at += length
         return found
 
+    def _allowed(self, variable: int, card: int) -> NDArray[np.bool_]:
+        """The states that a label may have as far as is known, [N, card]."""
+        gold = self._given.gold
+        return gold.allowed(variable, card)[gold.runs(variable, card)]
+
     def _decode(self, weights: Floats, orders: Orders) -> Codes:
         result = self._steering.decode(weights, orders)
         return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
 
     def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> Orders:
-        """For each of some sentences: the state other than the known one that has the largest marginal."""
+        """For each of some sentences: the wrong state that has the largest marginal."""
         data, method, given = self._data, self._method, self._given
         out = Expectations.empty(data, marginals=True, approximate=method.approximate)
         potentials, nothing = data.potentials(weights), np.zeros(0)
@@ -115,9 +131,8 @@ class OrderedRivals:
         state = np.zeros(best.shape, np.int32)
         for n, variable in enumerate(self._looked_at):
             own = marginals[:, starts[variable] : starts[variable + 1]].copy()
-            known = given.gold.codes[variable] >= 0
-            own[known, given.gold.codes[variable][known]] = -1.0
-            best[n], state[n] = np.where(known, own.max(axis=1), -1.0), own.argmax(axis=1)
+            own[self._allowed(variable, cards[variable])] = -1.0
+            best[n], state[n] = own.max(axis=1), own.argmax(axis=1)
         off, blocks = given.sentence_off, []
         for s in sentences.tolist():
             part = best[:, off[s] : off[s + 1]]
