@@ -7,19 +7,21 @@ comment, an entry that comes again with the same value counts once. Not here: wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from ..errors import data_error
 from ..spec.model import ModelSpec
+from ..stored import Count, Unfit, array, check_strings, typed
 from .strings import pack_strings, unpack_strings
 
-__all__ = ["MAX_BYTES", "Lexicon", "Lexicons", "load_lexicons", "read_lexicon"]
+__all__ = ["MAX_BYTES", "Lexicon", "LexiconRecord", "Lexicons", "load_lexicons", "read_lexicon"]
 
 MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and all of it goes into the model
 
@@ -37,6 +39,15 @@ class Lexicon:
     def __post_init__(self) -> None:
         values = self.values if self.values is not None else ("",) * len(self.entries)
         object.__setattr__(self, "index", dict(zip(self.entries, values, strict=True)))
+
+
+class LexiconRecord(BaseModel, strict=True, extra="forbid"):
+    """What a model file says of a lexicon beside its texts."""
+
+    name: str
+    entries: Count
+    map: bool
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -62,17 +73,25 @@ class Lexicons:
         ]
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: list[dict[str, Any]]) -> Lexicons:
-        strings = tuple(unpack_strings(arrays["lexicon_bytes"], np.asarray(arrays["lexicon_off"])))
-        by_name, start = {}, 0
-        for one in metadata:
-            end = start + one["entries"]
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
+        """From `arrays()` and `metadata()`; `Unfit` where they do not go together."""
+        records: list[LexiconRecord] = typed(list[LexiconRecord], metadata, "lexicons")
+        data, off = array(arrays, "lexicon_bytes", np.uint8), array(arrays, "lexicon_off", np.int64)
+        check_strings(data, off, "lexicon_off")
+        expected = sum(one.entries * (1 + one.map) for one in records)
+        if expected != len(off) - 1:
+            raise Unfit(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
+        strings = tuple(unpack_strings(data, off))
+        by_name: dict[str, Lexicon] = {}
+        start = 0
+        for one in records:
+            end = start + one.entries
             entries, values = strings[start:end], None
-            if one["map"]:
-                start, end = end, end + one["entries"]
+            if one.map:
+                start, end = end, end + one.entries
                 values = strings[start:end]
             start = end
-            by_name[one["name"]] = Lexicon(one["name"], entries, values, one["sha256"])
+            by_name[one.name] = Lexicon(one.name, entries, values, one.sha256)
         return cls(by_name)
 
 
