@@ -27,7 +27,7 @@ from .graph.templates import variable_names
 from .model_file import read_model
 from .optimizers import Voters
 from .record import TrainingRecord
-from .spec.model import Cardinality, Enumerated, ModelSpec
+from .spec.model import Cardinality, Enumerated, Label, Latent, Memory, ModelSpec
 from .stored import StoredArrays, Unfit, array, check_strings, typed
 
 __all__ = ["RestoredModel", "restored_model"]
@@ -62,7 +62,7 @@ class _Header(BaseModel, extra="forbid"):
 
 
 def restored_model(path: str | Path, registered: Mapping[str, RegisteredFeature]) -> RestoredModel:
-    """The parts of the model in a file. DcrfError if it is no undamaged model, or needs functions that are not given."""
+    """The parts of the model in a file. DcrfError if it is no sound model, or needs functions that are not given."""
     header, arrays = read_model(path)
     with _one_message(path):
         return _restored(typed(_Header, header, "header"), StoredArrays(arrays), registered)
@@ -97,8 +97,9 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
     for name, own in states.items():
         if not own or len(set(own)) < len(own):
             raise Unfit(f"`{name}` has a state twice" if own else f"`{name}` has no state")
-    for variable in (*spec.labels, *spec.latents, *spec.memories):
-        others = getattr(variable, "others", None)
+    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
+    for variable in variables:
+        others = variable.others if isinstance(variable, Label) else None
         match variable.domain:
             case Enumerated(states=declared):
                 wanted: tuple[str, ...] = declared
@@ -156,9 +157,6 @@ def _one_message(path: str | Path) -> Iterator[None]:
     remedy = "copy it again from where it came, or train it again"
     try:
         yield
-    except Unfit as error:
-        message = f"`{path}` is not a sound model: {error}"
-        raise data_error("corrupt-model", message, file=os.fspath(path), help=remedy) from None
     except RecursionError:
         message = f"`{path}` is not a sound model: its template is nested too deeply"
         raise data_error("corrupt-model", message, file=os.fspath(path), help=remedy) from None

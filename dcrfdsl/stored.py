@@ -1,9 +1,9 @@
 """What a model file holds is looked at before it is believed: dtypes, lengths, offsets, numbers within bounds, UTF-8.
 
 A checksum tells that a file is as it was written, not that it was written by us. Kernels do not check bounds, so every
-number that one of them indexes with is checked here, once, when a model is loaded. Each part of a model says itself what
-it must be (`restore` of alphabets, weights, voters …); here are the words that they say it in. Not here: the container
-(`model_file`), what any part means.
+number that one of them indexes with is checked here, once, when a model is loaded. Each part of a model says itself
+what it must be (`restore` of alphabets, weights, voters …); here are the words that they say it in. Not here: the
+container (`model_file`), what any part means.
 """
 
 from __future__ import annotations
@@ -16,15 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
+from .errors import DcrfError, Diagnostic
+
 __all__ = [
-    "Count", "StoredArrays", "Unfit", "array", "check_finite", "check_offsets", "check_strings", "check_within", "typed",
+    "Count", "StoredArrays", "Unfit", "array", "check_finite", "check_offsets", "check_strings", "check_within",
+    "typed",
 ]  # fmt: skip
 
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]  # a length or a number, as JSON has it
 
 
-class Unfit(ValueError):
+class Unfit(DcrfError):
     """A part of a stored model is not what it must be, or does not go together with another."""
+
+    def __init__(self, message: str):
+        super().__init__(Diagnostic("corrupt-model", message))
+        self.message = message
 
 
 class StoredArrays(Mapping[str, NDArray[Any]]):
@@ -102,7 +109,7 @@ def check_strings(data: NDArray[np.uint8], off: NDArray[np.int64], name: str) ->
 
 
 def typed(kind: Any, value: object, name: str) -> Any:
-    """The JSON value as `kind`, what pydantic takes for a type. `Unfit` says in one line what is wrong with it first."""
+    """The JSON value as `kind`, whatever pydantic takes for a type. `Unfit` says in one line what is wrong first."""
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..errors import DcrfError, Diagnostic
 from ..spec.model import ModelSpec
 from ..stored import Count, Unfit, array, check_strings, check_within
 from .alphabet import DIRECT, INTERNED, LARGEST, Alphabet, KeyTable, TemplateTables, breaks
@@ -61,11 +60,10 @@ class Vocabularies:
         data, off = self._packed
         start = 0
         for name, length in self._lengths.items():
-            found[name] = {
-                text: code for code, text in enumerate(unpack_strings(data, off[start : start + length + 1]))
-            }
+            texts = unpack_strings(data, off[start : start + length + 1])
+            found[name] = {text: code for code, text in enumerate(texts)}
             if len(found[name]) < length:
-                raise DcrfError(Diagnostic("corrupt-model", f"the stored vocabulary of `{name}` has a text twice"))
+                raise Unfit(f"the stored vocabulary of `{name}` has a text twice")
             start += length
         return found
 

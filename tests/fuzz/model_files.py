@@ -4,8 +4,8 @@
     mutated(generator, blob, other) the same, where parts of a second model may come in
 
 The file is taken apart by hand (length, JSON layout, metadata, data) and put together again, with nothing of the
-project's own code, which is what is on trial. What came of a case is found by loading it, tagging a few words, and looking
-inside. Not here: files that are cut off or damaged so that their checksum tells (`tests/test_model_file.py`).
+project's own code, which is what is on trial. What came of a case is found by loading it, tagging a few words, and
+looking inside. Not here: files that are cut off or damaged so that their checksum tells (`tests/test_model_file.py`).
 """
 
 from __future__ import annotations
@@ -227,8 +227,10 @@ def _untrue_layout(rng: Rng, parts: Parts, other: Parts) -> None:
     size = len(parts.tensors[name][2])
     own[key] = _one(rng, {
         "dtype": (*_SIZES, "F8_E4M3", "i64", "", None, 3, "C64"),
-        "shape": ([-1], [2**62, 4], [2**63], [], [0], [0, 10**12], [1] * 70, [size], [10**12], [2**32, 2**32], None, "1", [1.5]),
-        "data_offsets": ([0, size], [0, 10**15], [-1, size], [size, 0], [1, size + 1], [], None, [0.5, size], [10**30, 0]),
+        "shape": ([-1], [2**62, 4], [2**63], [], [0], [0, 10**12], [1] * 70, [size], [10**12], [2**32, 2**32], None,
+                  "1", [1.5]),
+        "data_offsets": ([0, size], [0, 10**15], [-1, size], [size, 0], [1, size + 1], [], None, [0.5, size],
+                         [10**30, 0]),
     }[key])  # fmt: skip
 
 
@@ -252,8 +254,8 @@ def _lost_tensor(rng: Rng, parts: Parts, other: Parts) -> None:
 
 def _renamed_tensor(rng: Rng, parts: Parts, other: Parts) -> None:
     if (name := _tensor(rng, parts)) is not None:
-        new = _one(rng, (name + "x", "voters.off", "features.conjunctions.0", "features.conjunctions.9", "known.word.off",
-                         "features.support.0.value", "\x1b[31m", "parameters.9.bias"))  # fmt: skip
+        new = _one(rng, (name + "x", "voters.off", "features.conjunctions.0", "features.conjunctions.9",
+                         "known.word.off", "features.support.0.value", "\x1b[31m", "parameters.9.bias"))  # fmt: skip
         parts.tensors[new] = parts.tensors[name]
         if rng.random() < 0.5:
             parts.tensors.pop(name)
@@ -309,13 +311,13 @@ def _twice_in_text(rng: Rng, parts: Parts, other: Parts) -> None:
 MUTATIONS: tuple[Callable[[Rng, Parts, Parts], None], ...] = (
     _odd_field, _odd_field, _odd_field, _near_field, _near_field, _lost_field, _repeated_item, _turned_items,
     _others_field, _flipped_bytes, _flipped_bytes, _odd_number, _odd_number, _odd_number, _other_length, _other_length,
-    _untrue_layout, _cast, _lost_tensor, _renamed_tensor, _swapped_tensors, _others_tensor, _others_family, _edited_text,
-    _deep_text, _twice_in_text,
+    _untrue_layout, _cast, _lost_tensor, _renamed_tensor, _swapped_tensors, _others_tensor, _others_family,
+    _edited_text, _deep_text, _twice_in_text,
 )  # fmt: skip
 
 
 def mutated(generator: Rng, blob: bytes, other: bytes | None = None) -> bytes:
-    """A model file like `blob`, whose checksum fits, changed in one to three ways; `other`: a model to take parts from."""
+    """A model file like `blob`, whose checksum fits, changed in one to three ways. `other`: to take parts from."""
     parts, second = Parts.of(blob), Parts.of(other if other is not None else blob)
     for _ in range(int(_one(generator, (1, 1, 2, 3)))):
         _one(generator, MUTATIONS)(generator, parts, second)

@@ -49,16 +49,18 @@ SMALL: dict[str, Small] = {
         "clique y: bias, token, size, bits, word in names, word has /[0-9]/, word = word[1], first\n"
         "clique y[-1], y with edges = pad: bias, shape(word)\n"
         "forbid y is R and word is b\n"
-        "infer exact\ntrain likelihood as one\ntrain likelihood as two after one: optimizer = lbfgs(max_iterations = 3)\n"
+        "infer exact\ntrain likelihood as one\n"
+        "train likelihood as two after one: optimizer = lbfgs(max_iterations = 3)\n"
         "evaluate accuracy(y), oov_accuracy(y, word)\n",
-        (_WORDS, ("0.5", "-1", "2e1"), ("01", "1,0.5", "0 0".replace(" ", ",")), ("x", "z", "w"), ("P", "Q", "P")),
+        (_WORDS, ("0.5", "-1", "2e1"), ("01", "1,0.5", "0,0"), ("x", "z", "w"), ("P", "Q", "P")),
     ),
     "hidden and joined": Small(
         "data conll(word, y)\nlabel y in bio(X)\nlatent h in 2\n"
         "memory m in {P, Q} = Q if y[-1] is O else m[-1] initially P\n"
         "view coarse = prefix(y, 1)\n"
         "clique y: bias, word\nclique coarse, h: bias\nclique y[-1], y\nclique m, y\n"
-        "clique y[i], y[j] as skip:\n    where word[i] = word[j]\n    with max_gap = 3, link = next\n    bias, word[i]\n"
+        "clique y[i], y[j] as skip:\n    where word[i] = word[j]\n    with max_gap = 3, link = next\n"
+        "    bias, word[i]\n"
         "infer trp(max_iterations = 20)\ntrain likelihood: optimizer = lbfgs(max_iterations = 4)\n",
         (_WORDS, ("O", "B-X", "O")),
     ),
