@@ -7,6 +7,7 @@ Keys that no column names are left alone. Lines of white space are skipped. Not 
 from __future__ import annotations
 
 import json
+import math
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from .blocks import Block
 from .columns import Parsed
 from .formats import Wanted, no_options
 from .records import Records
+from .vectors import shown
 
 __all__ = ["JsonlReader"]
 
@@ -44,13 +46,42 @@ class JsonlReader:
     def _decoded(self, line: str, number: int) -> Any:
         remedy = "one sentence a line, as a JSON object of lists or a JSON list of objects"
         try:
-            return json.loads(line)
+            return _DECODER.decode(line)
         except json.JSONDecodeError as error:
             message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
             raise data_error(
                 "bad-json", message, file=self._file, line=number, column=error.colno, help=remedy
             ) from None
+        except _Refused as error:
+            raise data_error("bad-json", str(error), file=self._file, line=number, help=remedy) from None
         except ValueError:  # the one other thing that Python's decoder refuses
             raise data_error("bad-json", "a number of thousands of digits", file=self._file, line=number) from None
         except RecursionError:
             raise data_error("bad-json", "JSON nested too deeply", file=self._file, line=number, help=remedy) from None
+
+
+class _Refused(Exception):
+    """What Python's decoder would take, and JSON does not have, or which means two things."""
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise _Refused(f"the number {shown(text)} is larger than any number here")
+    return number
+
+
+def _constant(text: str) -> float:
+    raise _Refused(f"`{text}` is no number of JSON; write `null` or leave it out")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _Refused(f"the key {shown(twice)} comes twice in one object")
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_constant, object_pairs_hook=_object)

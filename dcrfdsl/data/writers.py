@@ -19,6 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import data_error
+from ..printing import json_text
 from ..registry import Table
 from .conll import conll_options
 from .conllu import MISC
@@ -125,7 +127,12 @@ def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
         predicted = {name: values[start:end] for name, values in columns.items()}
         # a line without a token is no sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
-        lines[n] = json.dumps(_with_predicted(json.loads(line), predicted, said), ensure_ascii=False) + _ending(line)
+        try:
+            written = json_text(_with_predicted(json.loads(line), predicted, said), ensure_ascii=False)
+        except RecursionError:
+            at = n + chunk.block.first_line
+            raise data_error("bad-json", "JSON nested too deeply", file=chunk.corpus.file, line=at) from None
+        lines[n] = written + _ending(line)
     return "\n".join(lines).encode()
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..errors import data_error
+from ..files import read_at_most
+from ..printing import shortened
 from ..spec.model import ModelSpec
 from ..stored import Count, Unfit, array, check_strings, typed
 from .strings import pack_strings, unpack_strings
@@ -109,11 +111,10 @@ def read_lexicon(name: str, path: Path) -> Lexicon:
     """
     file = str(path)
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = f"cannot read lexicon `{name}`: {error.strerror or error}"
-        raise data_error("missing-lexicon", reason, file=file) from None
+        raw = read_at_most(path, MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise data_error("missing-lexicon", f"cannot read lexicon `{name}`: {why}", file=file) from None
     if len(raw) > MAX_BYTES:
         raise data_error("lexicon-too-large", f"lexicon `{name}` has more than {MAX_BYTES >> 20} MiB", file=file)
     try:
@@ -122,9 +123,19 @@ def read_lexicon(name: str, path: Path) -> Lexicon:
         line = raw.count(b"\n", 0, error.start) + 1
         reason = f"lexicon `{name}` is not UTF-8: byte 0x{raw[error.start]:02x}"
         raise data_error("not-utf-8", reason, file=file, line=line) from None
+    for char, words in _NO_TEXT.items():
+        if char in text.replace("\r\n", "\n"):
+            line = text.count("\n", 0, text.index(char)) + 1
+            raise data_error("bad-lexicon", f"lexicon `{name}` {words}", file=file, line=line)
     pairs = _pairs(name, text, file)
     values = tuple(value for value in pairs.values() if value is not None)
     return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest())
+
+
+_NO_TEXT = {
+    "\0": "is a binary file, expected UTF-8 text",
+    "\r": "has lines that end with a carriage return alone, expected line feeds",
+}
 
 
 def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
@@ -140,11 +151,16 @@ def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
         is_map = found is not None if is_map is None else is_map
         if (found is not None) != is_map:
             expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
-            raise data_error("bad-lexicon", f"`{line}`: the lines before have {expected}", file=file, line=number)
+            raise data_error(
+                "bad-lexicon", f"`{shortened(line)}`: the lines before have {expected}", file=file, line=number
+            )
         if not entry or found == "" or "\t" in (found or ""):
-            raise data_error("bad-lexicon", f"`{line}`: expected an entry, a TAB and its value", file=file, line=number)
+            raise data_error(
+                "bad-lexicon", f"`{shortened(line)}`: expected an entry, a TAB and its value", file=file, line=number
+            )
         if pairs.get(entry, found) != found:
-            reason = f"`{entry}` has the value `{pairs[entry]}` above and `{found}` here"
+            before, here = shortened(pairs[entry]), shortened(found)
+            reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"
             raise data_error("bad-lexicon", reason, file=file, line=number)
         pairs[entry] = found
     if not pairs:
