@@ -113,7 +113,10 @@ def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> Non
         if states[variable.name] != wanted:
             raise Unfit(f"the states of `{variable.name}` are not those that are declared")
     most = max(map(len, states.values()), default=0)
+    seen_as = {view.name for view in spec.views}
     for clique in spec.cliques:
+        if strange := [site.variable for site in clique.sites if site.variable not in (*states, *seen_as)]:
+            raise Unfit(f"clique `{clique.label}` is over `{strange[0]}`, which is no variable")
         sizes = [len(states.get(site.variable, ())) or most for site in clique.sites]  # a view has no more states
         if math.prod(size + 2 for size in sizes) > MOST_ASSIGNMENTS:
             raise Unfit(f"clique `{clique.label}` has too many assignments")

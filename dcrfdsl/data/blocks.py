@@ -65,13 +65,13 @@ def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, fi
     rest, line, bom = b"", 1, b""
     fresh = True
     while more := read(max(size, len(rest))):  # doubling: a sentence of any length is looked through a few times only
+        if fresh:
+            bom, more = _split_bom(more, file)
+            fresh = False
         if b"\0" in more:  # before a sentence end is looked for, which `/dev/zero` does not have
             raise _binary(Block(rest + more, line), len(rest) + more.find(b"\0"), file)
         if len(rest) > _LONGEST:
             raise _endless(line, file)
-        if fresh:
-            bom, more = _split_bom(more, file)
-            fresh = False
         text = rest + more
         end = cut(text)
         if end:

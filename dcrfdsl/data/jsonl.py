@@ -7,7 +7,6 @@ Keys that no column names are left alone. Lines of white space are skipped. Not 
 from __future__ import annotations
 
 import json
-import math
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -61,27 +60,16 @@ class JsonlReader:
 
 
 class _Refused(Exception):
-    """What Python's decoder would take, and JSON does not have, or which means two things."""
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise _Refused(f"the number {shown(text)} is larger than any number here")
-    return number
-
-
-def _constant(text: str) -> float:
-    raise _Refused(f"`{text}` is no number of JSON; write `null` or leave it out")
+    """What Python's decoder would take, and which means two things."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        keys = [key for key, _ in pairs]
+        twice = next(key for n, key in enumerate(keys) if key in keys[:n])
         raise _Refused(f"the key {shown(twice)} comes twice in one object")
     return found
 
 
-_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_constant, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)

@@ -2,10 +2,10 @@
 
     mutated(generator, blob)     another file: bytes, cells and lines changed, doubled, lost, replaced by odd ones
 
-Tried are all doors of a file: reading it whole, in chunks that are written back tagged (what comes out must be the input
-with more in it: JSON where the input was JSON), as sentences of Python values, and as a lexicon or a file of states.
-Besides what every kind of cases finds wrong: a message that holds a character which acts on a terminal, or has no file, or
-an output that is not of its format. Not here: models.
+Tried are all doors of a file: reading it whole, in chunks that are written back tagged (JSON must come out where the
+input was JSON), as sentences of Python values, as a lexicon or a file of states. Besides what every kind of cases
+finds wrong: a message that holds a character which acts on a terminal, or has no file, or an output that is not of its
+format. Not here: models.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ TEMPLATES = {
     "conllu": 'data conllu(word = form, upos, case = feats("Case"), y = deprel)\nlabel y\nclique y: word\n',
     "jsonl": "data jsonl(word, size:float, count:int, bits:vector(2), more:bag, y)\nlabel y\nclique y: word\n",
 }
-_CONLLU = "# text = a b\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n"
+_CONLLU = (
+    "# text = a b\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    "1\ta\ta\tX\t_\tCase=Nom|Number=Sing\t0\tP\t_\t_\n2\tb\tb\tY\t_\t_\t1\tQ\t_\tA=b\n\n"
+)
 SOUND = {
     "conll": b"a 0.5 1 01 x P\nb -1 2 1,0.5 y Q\n\nc\xc3\xa9 2e1 0 11 z P\n",
     "tabs": b"# one\na b\t0.5\tP\n\t1\tQ\n\n# two\nc\t2\tP\n",
-    "conllu": (_CONLLU + "1\ta\ta\tX\t_\tCase=Nom|Number=Sing\t0\tP\t_\t_\n2\tb\tb\tY\t_\t_\t1\tQ\t_\tA=b\n\n").encode() * 2,
+    "conllu": _CONLLU.encode() * 2,
     "jsonl": (
-        b'{"word": ["a", "b"], "size": [0.5, -1], "count": [1, 2], "bits": [[0, 1], "1 0.5"], "more": ["x", ["y", "z"]], '
-        b'"y": ["P", "Q"], "id": 1e3}\n'
+        b'{"word": ["a", "b"], "size": [0.5, -1], "count": [1, 2], "bits": [[0, 1], "1 0.5"], '
+        b'"more": ["x", ["y", "z"]], "y": ["P", "Q"], "id": 1e3}\n'
         b'{"word": ["c"], "size": ["2e1"], "count": [0], "bits": ["11"], "more": ["x"], "y": ["P"], "id": {"a": []}}\n'
     ),
     "set": b"a\nb c\n\nd\xc3\xa9\n",
@@ -58,13 +61,15 @@ SOUND = {
 }  # fmt: skip
 
 ODD: tuple[bytes, ...] = (
-    b"1e999", b"-1e999", b"1" * 400, b"1" * 5000, b"1e-400", b"nan", b"inf", b"-Infinity", b"NaN", b"Infinity", b"1_000",
-    b"0x10", "٣".encode(), "１".encode(), b"-0", b"+1", b".5", b"5.", b"1e", b"1,2", b"01" * 300, b"\x1b[31mred\x1b[0m",
+    b"1e999", b"-1e999", b"1" * 400, b"1" * 5000, b"1e-400", b"nan", b"inf", b"-Infinity", b"NaN", b"Infinity",
+    b"1_000", b"0x10", "٣".encode(), "１".encode(), b"-0", b"+1", b".5", b"5.", b"1e", b"1,2", b"01" * 300,
+    b"\x1b[31mred\x1b[0m",
     b"\x1b]0;title\x07", b"\x00", b"\x07", b"\x08", b"\x7f", b"\xc2\x85", b"\xc2\x9b31m", "\u202eabc\u202c".encode(),
     "\u2066a\u2069".encode(), "\u2028".encode(), "\u2029".encode(), b"\xef\xbb\xbf", b"\xff", b"\xc3", b"\xed\xa0\x80",
     b"\xf4\x90\x80\x80", "\u00a0".encode(), "\u3000".encode(), "\ufffe".encode(), b"\r", b"\r\n", b"\n", b"\n\n", b"\t",
-    b" ", b"", b"#", b"_", b"a" * 100_000, b" x" * 2000, b"null", b"true", b"{}", b"[]", b'"\\ud800"', b'"\\u0000"',
-    b'"\\u001b[2J"', b"[" * 500 + b"]" * 500, b"[" * 100_000, b'{"a":' * 900 + b"1" + b"}" * 900, b'""', b'[""]',
+    b" ", b"", b"#", b"_", b"a" * 100_000, b" x" * 2000, b"null", b"true", b"{}", b"[]", b'"\\ud800"',
+    b'"\\u0000"', b'"\\u001b[2J"', b"[" * 500 + b"]" * 500, b"[" * 100_000, b'{"a":' * 900 + b"1" + b"}" * 900,
+    b'""', b'[""]',
     b'{"word": ["a"]}', b"1.5", b"2147483648", b"9223372036854775808", b"0", b"<&\"'>", b"\\", b"|", b"=", b"1-2", b"1.1",
 )  # fmt: skip
 JSON_VALUES: tuple[Any, ...] = (
