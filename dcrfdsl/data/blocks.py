@@ -26,7 +26,7 @@ TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard 
 _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _NEWLINE = 10
-_LONGEST = 1 << 27  # bytes without the end of a sentence: more is no text that anybody labels
+_LONGEST = 1 << 26  # bytes without the end of a sentence: more is no text that anybody labels
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
 
@@ -70,8 +70,6 @@ def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, fi
             fresh = False
         if b"\0" in more:  # before a sentence end is looked for, which `/dev/zero` does not have
             raise _binary(Block(rest + more, line), len(rest) + more.find(b"\0"), file)
-        if len(rest) > _LONGEST:
-            raise _endless(line, file)
         text = rest + more
         end = cut(text)
         if end:
@@ -81,6 +79,8 @@ def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, fi
             )  # bytes.count is ten times slower
             bom = b""
         rest = text[end:]
+        if len(rest) > _LONGEST:
+            raise _endless(line, file)
     if rest or bom:
         yield _checked(Block(rest, line, bom), file)
 
