@@ -168,7 +168,7 @@ from fuzz.model_files import ModelFiles, Parts
 def template_of(blob):
     try:
         return Parts.of(blob).record["header"]["spec"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None  # not even a header: to be tried
 
 faulthandler.enable()
