@@ -13,7 +13,6 @@ from __future__ import annotations
 import csv
 import fcntl
 import io
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import NamedTuple
 from .errors import DcrfError, Diagnostic
 from .files import WRITING, clear_os_errors, ensure_writable, write_whole
 from .optimizers import Iteration
+from .printing import json_text
 from .record import TrainingRecord
 from .registry import Table
 
@@ -39,7 +39,7 @@ def _csv(row: Row) -> str:
 
 
 def _jsonl(row: Row) -> str:
-    return json.dumps(row) + "\n"
+    return json_text(row) + "\n"
 
 
 class CurveFormat(NamedTuple):

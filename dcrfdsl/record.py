@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,6 +14,7 @@ from .figures import figure
 from .induction import Round
 from .optimizers import BoostingRound, Iteration, Outcome
 from .spec.settings import MethodSettings, TrainSettings
+from .stored import Unfit, typed
 
 __all__ = ["Calibration", "TrainingRecord"]
 
@@ -71,17 +71,14 @@ class TrainingRecord:
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
-        """From the header of a model file, in which tuples are lists."""
-        lists = {name: tuple(stored[name]) for name in ("notes", "before")}
-        curve = tuple(Iteration(*step) for step in stored.get("curve", ()))
-        rounds = tuple(Round(**done) for done in stored.get("rounds", ()))
-        path = tuple(BoostingRound(*done) for done in stored.get("path", ()))
-        fitted = stored.get("calibration")
-        calibration = None if fitted is None else Calibration(**fitted)
+        """From the header of a model file, in which tuples are lists. `Unfit` where a part is of another type."""
         norm = stored.get("gradient_norm")
-        norm = None if norm is None or math.isnan(norm) else norm  # older files say so by not-a-number
-        found = {"gradient_norm": norm, "curve": curve, "rounds": rounds, "path": path, "calibration": calibration}
-        return cls(**{**stored, **lists, **found})
+        known = norm if not isinstance(norm, float) or norm == norm else None  # older files say so by not-a-number
+        record: TrainingRecord = typed(TrainingRecord, {**stored, "gradient_norm": known}, "record")
+        method = record.settings.get("criterion", {})
+        if record.stage and not (isinstance(method, dict) and isinstance(method.get("method"), str)):
+            raise Unfit("`record.settings` does not say which criterion it was")
+        return record
 
     @classmethod
     def of(

@@ -19,6 +19,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 import typer
 
 from ..errors import DcrfError, Diagnostic, render, render_all
+from ..printing import printable, printable_lines
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Decode", "Ended", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName",
@@ -68,7 +69,7 @@ class Talk:
     def __call__(self, text: str = "") -> None:
         if not self.quiet:
             with suppress(OSError):  # nobody is there to listen any more: no reason to give up the work
-                print(text, file=sys.stderr, flush=True)
+                print(printable_lines(text), file=sys.stderr, flush=True)
 
 
 class Ended(KeyboardInterrupt):
@@ -184,7 +185,7 @@ def _apologise(error: Exception) -> int:
     except OSError:
         place = "Set DCRFDSL_TRACEBACK=1 to see the traceback. "
     print(
-        f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {error}\n"
+        f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
         f"{place}Please report it with what you did.",
         file=sys.stderr,
     )

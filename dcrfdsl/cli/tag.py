@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..figures import figure
+from ..printing import json_text
 from .ahead import ahead
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
@@ -363,7 +363,7 @@ class _Tagger:
                     "labels": {label: texts[at : at + length] for label, texts in columns.items()},
                     **more,
                 }
-                print(json.dumps(record, ensure_ascii=False))
+                print(json_text(record, ensure_ascii=False))
                 at, copy = at + length, copy + 1
         self.sentences += len(copies)
 

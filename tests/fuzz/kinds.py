@@ -1,0 +1,25 @@
+"""The table of kinds of cases: name → module and class. Nothing is imported before it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from .cases import Fuzzer
+
+__all__ = ["KINDS", "fuzzer_of"]
+
+KINDS = {
+    "templates": ("templates", "Templates"),
+    "settings": ("settings", "OddSettings"),
+    "data": ("data_files", "DataFiles"),
+    "models": ("model_files", "ModelFiles"),
+}
+
+
+def fuzzer_of(kind: str, room: Path) -> Fuzzer[Any]:
+    """The maker of a kind, with what it needs prepared."""
+    module, name = KINDS[kind]
+    fuzzer: Fuzzer[Any] = getattr(importlib.import_module(f".{module}", __package__), name)(room)
+    return fuzzer
