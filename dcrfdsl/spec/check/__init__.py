@@ -115,16 +115,20 @@ def check_or_raise(
 def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
     """The text of every statement complained about: from a line that begins in column 0 to the next such line."""
     found: dict[tuple[str, int], str] = {}
+    inside: set[tuple[str, int]] = set()  # lines of statements that were gone through
     for diagnostic in diagnostics:
         if diagnostic.primary is None:
             continue
         source, first = diagnostic.primary.span.source, diagnostic.primary.span.line
+        if (source.name, first) in inside:
+            continue
         while first > 1 and (not source.line(first).strip() or source.line(first)[:1].isspace()):
             first -= 1
         last = first + 1
         while last <= len(source.line_starts) and (not source.line(last) or source.line(last)[:1].isspace()):
             last += 1
         found[source.name, first] = "\n".join(source.line(n) for n in range(first, last))
+        inside.update((source.name, n) for n in range(first, last))
     return tuple(found.values())
 
 
