@@ -366,6 +366,16 @@ class ModelSpec(Frozen):
         return {memory.name: memory for memory in reversed(self.memories)}
 
     @cached_property
+    def stage_numbers(self) -> Mapping[str, int]:
+        return {stage.label: n for n, stage in enumerate(self.stages)}
+
+    @cached_property
+    def clique_names(self) -> tuple[Mapping[str, None], tuple[str, ...]]:
+        """The names of cliques that have one: to look up, and in their order."""
+        names = tuple(clique.name for clique in self.cliques if clique.name)
+        return dict.fromkeys(names), names
+
+    @cached_property
     def views_by_name(self) -> Mapping[str, View]:
         return {view.name: view for view in reversed(self.views)}
 

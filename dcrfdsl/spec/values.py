@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import DcrfError, Diagnostic, Label
-from ..registry import Table, did_you_mean
+from ..registry import Guesses, Table, did_you_mean, shortened
 from . import expressions as ex
 from .convert import as_call
 from .expressions import Frozen
@@ -69,21 +69,22 @@ def decoding(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | No
 def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
     """The stages to run for stage `label` (None: the last; `likelihood` where there is none), first one first."""
     stages = spec.stages or (DEFAULT_STAGE,)
-    by_label = {stage.label: n for n, stage in enumerate(stages)}
+    by_label = spec.stage_numbers or {DEFAULT_STAGE.label: 0}
     spans = spans or SpanTable()
     if label is not None and label not in by_label:
         raise DcrfError(_unknown_stage(label, by_label, None))
     at = len(stages) - 1 if label is None else by_label[label]
-    chain = [at]
+    chain = {at: None}
     while (before := stages[at].after) is not None:
         place = spans.label("stages", at, "after", text="unknown stage")
         if before not in by_label:
             raise DcrfError(_unknown_stage(before, by_label, place))
         at = by_label[before]
         if at in chain:
-            names = " → ".join(f"`{stages[n].label}`" for n in [*chain[chain.index(at) :], at])
+            way = [stages[n].label for n in [*list(chain)[list(chain).index(at) :], at]]
+            names = " → ".join(shortened(way))
             raise DcrfError(Diagnostic("stage-cycle", f"stage `{stages[at].label}` comes after itself: {names}", place))
-        chain.append(at)
+        chain[at] = None
     return tuple(stages[n] for n in reversed(chain))
 
 
@@ -93,7 +94,7 @@ def stage_settings(spec: ModelSpec, label: str | None = None, *, spans: SpanTabl
     The own settings of a criterion that this version does not run are not looked at.
     """
     stage = stage_chain(spec, label, spans=spans)[-1]
-    number = next((n for n, other in enumerate(spec.stages) if other.label == stage.label), 0)
+    number = spec.stage_numbers.get(stage.label, 0)
     reader = _Reader(spec, spans or SpanTable())
     return reader.finish(reader.stage(stage.criterion, ("stages", number, "criterion")))
 
@@ -107,8 +108,7 @@ def _single(
 
 def _unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
     guess = did_you_mean(label, known)
-    listed = ", ".join(f"`{name}`" for name in known)
-    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {listed}"
+    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(shortened(list(known)))}"
     return Diagnostic("unknown-stage", f"there is no training stage `{label}`", place, help=remedy)
 
 
@@ -136,6 +136,7 @@ class _Reader:
     spec: ModelSpec
     spans: SpanTable
     problems: list[Diagnostic] = field(default_factory=list)
+    guesses: Guesses = field(default_factory=Guesses)
 
     def finish(self, found: Found | None) -> Found:
         """What was read; `DcrfError` if anything was wrong, and nothing was found only then."""
@@ -216,7 +217,7 @@ class _Reader:
     ) -> dict[str, MethodSettings]:
         """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
         found: dict[str, MethodSettings] = {}
-        names = [clique.name for clique in self.spec.cliques if clique.name]
+        names, in_order = self.spec.clique_names
         if (first,) in given:
             remedy = f"name a clique with `as NAME`, and write `{first}.NAME = …`"
             place = given.pop((first,)).name_path
@@ -224,7 +225,7 @@ class _Reader:
         for key in [key for key in given if key[0] == first and len(key) == 2]:
             item = given.pop(key)
             if key[1] not in names:
-                guess = did_you_mean(key[1], names)
+                guess = self.guesses.near(key[1], in_order)
                 remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
                 message = f"there is no clique `{key[1]}`"
                 self.complain("unknown-name", message, item.name_path, "no such clique", remedy)
