@@ -46,7 +46,9 @@ def latents(n: int) -> str:
 
 
 def latents_tied_in_turn(n: int) -> str:
-    return CHAIN + "".join(f"latent z{k} in 2\n" for k in range(n)) + _lines(n - 1, "clique z{b}, z{k}") + "clique y, z0\n"
+    return (
+        CHAIN + "".join(f"latent z{k} in 2\n" for k in range(n)) + _lines(n - 1, "clique z{b}, z{k}") + "clique y, z0\n"
+    )
 
 
 def states_of_each_other(n: int) -> str:
@@ -104,7 +106,12 @@ def groups_in_a_circle(n: int) -> str:
 
 
 def groups_of_one(n: int) -> str:
-    return CHAIN + "features f: word, pos\n" + _lines(n, "features g{k}: f, f[1]") + f"clique y: {_listed(n, 'g{k}')}\n".replace("g0, ", "")
+    return (
+        CHAIN
+        + "features f: word, pos\n"
+        + _lines(n, "features g{k}: f, f[1]")
+        + f"clique y: {_listed(n, 'g{k}')}\n".replace("g0, ", "")
+    )
 
 
 def cliques_of_one(n: int) -> str:
@@ -128,8 +135,10 @@ def cliques_relational(n: int) -> str:
 
 
 def pieces(n: int) -> str:
-    return CHAIN + _lines(n, "clique y: word as_{k}".replace(" as_{k}", "")) + _lines(
-        n, "clique y[-1], y as c{k}\npiece p{k} over y: c{k}"
+    return (
+        CHAIN
+        + _lines(n, "clique y: word as_{k}".replace(" as_{k}", ""))
+        + _lines(n, "clique y[-1], y as c{k}\npiece p{k} over y: c{k}")
     )
 
 
@@ -148,7 +157,9 @@ def forbids(n: int) -> str:
 
 def forbids_of_states(n: int) -> str:
     states = _listed(n, "S{k}")
-    return f"data conll(word, y)\nlabel y in {{{states}}}\nclique y\n" + "".join(f"forbid y is S{k}\n" for k in range(n - 1))
+    return f"data conll(word, y)\nlabel y in {{{states}}}\nclique y\n" + "".join(
+        f"forbid y is S{k}\n" for k in range(n - 1)
+    )
 
 
 def forbids_far(n: int) -> str:
@@ -165,7 +176,9 @@ def forbids_of_labels(n: int) -> str:
 
 def forbids_of_schemes(n: int) -> str:
     names = f"data conll(word, {_listed(n, 'y{k}')})\n"
-    return names + "".join(f"label y{k} in bio(X)\nclique y{k}\nforbid y{k}[-1] is O and y{k} is I-X\n" for k in range(n))
+    return names + "".join(
+        f"label y{k} in bio(X)\nclique y{k}\nforbid y{k}[-1] is O and y{k} is I-X\n" for k in range(n)
+    )
 
 
 def requires(n: int) -> str:
@@ -252,7 +265,10 @@ def a_long_memory(n: int) -> str:
 
 
 def a_long_view(n: int) -> str:
-    return CHAIN + f"view v = A if {_listed(n, 'y is A', ' or ')} else B\nclique v\nforbid {_listed(n, 'v is A', ' or ')}\n"
+    return (
+        CHAIN
+        + f"view v = A if {_listed(n, 'y is A', ' or ')} else B\nclique v\nforbid {_listed(n, 'v is A', ' or ')}\n"
+    )
 
 
 def comments(n: int) -> str:

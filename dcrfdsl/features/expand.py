@@ -190,7 +190,9 @@ class _Expander:
         if group.name in groups:
             raise _error("group-cycle", f"feature group `{group.name}` contains itself")
         if len(groups) >= DEEPEST:
-            raise _error("groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`")
+            raise _error(
+                "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
+            )
         own = ExpandedFeature((), self.min_count(group), group.outside)
         for feature in group.features:
             for expanded in self.feature(feature, shift, (*groups, group.name)):

@@ -81,8 +81,7 @@ def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable |
             raise DcrfError(_unknown_stage(before, by_label, place))
         at = by_label[before]
         if at in chain:
-            way = [stages[n].label for n in [*list(chain)[list(chain).index(at) :], at]]
-            names = " → ".join(shortened(way))
+            names = " → ".join(shortened([stages[n].label for n in [*list(chain)[list(chain).index(at) :], at]]))
             raise DcrfError(Diagnostic("stage-cycle", f"stage `{stages[at].label}` comes after itself: {names}", place))
         chain[at] = None
     return tuple(stages[n] for n in reversed(chain))

@@ -163,9 +163,11 @@ def _variables_of_cliques(context: Context) -> set[str]:
     """Variables that a clique touches, itself or by way of a view, or of memories."""
     spec = context.spec
     found = {site.variable for clique in spec.cliques for site in clique.sites}
+    derived = [(view.name, view.value) for view in spec.views]
+    derived += [(memory.name, memory.value) for memory in spec.memories]
     read = {
-        item.name: {node.name for _, node in value_if_nodes(item.value, ()) if isinstance(node, Reference)}
-        for item in (*spec.views, *spec.memories)
+        name: {node.name for _, node in value_if_nodes(value, ()) if isinstance(node, Reference)}
+        for name, value in derived
     }
     return reached(found, read)
 

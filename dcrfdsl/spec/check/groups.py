@@ -27,7 +27,9 @@ def _tree(context: Context) -> GroupTree:
 
 def _chain(names: Sequence[str]) -> str:
     """`a` → `b` → … → `z`"""
-    middle = shortened(names[:SHOWN]) if len(names) <= SHOWN else [*shortened(names[: SHOWN - 2]), "…", f"`{names[-1]}`"]
+    middle = (
+        shortened(names[:SHOWN]) if len(names) <= SHOWN else [*shortened(names[: SHOWN - 2]), "…", f"`{names[-1]}`"]
+    )
     return " → ".join(middle)
 
 
@@ -50,7 +52,8 @@ def groups_too_deep(context: Context) -> Iterator[Diagnostic]:
         if path[0] != "groups" or max((tree.depth.get(name, 0) for name in held_names(feature)), default=0) != DEEPEST:
             continue
         group = context.spec.groups[int(path[1])].name
-        message = f"feature groups are nested more than {DEEPEST} deep: {_chain([group, *tree.way_down(feature, tree.depth)])}"
+        chain = _chain([group, *tree.way_down(feature, tree.depth)])
+        message = f"feature groups are nested more than {DEEPEST} deep: {chain}"
         remedy = "list the features themselves, or fewer groups inside each other"
         yield context.complaint("groups-too-deep", message, path, f"level {DEEPEST + 1}", help=remedy)
 

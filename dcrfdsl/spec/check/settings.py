@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import DcrfError, Diagnostic
-from ...registry import did_you_mean
 from ..model import Cardinality, Enumerated, Learned, Scheme
 from ..model import Label as LabelSpec
 from ..options import shown
