@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from growth_cases import CASES, CHAIN
 
+from dcrfdsl.cli.console import MOST_PRINTED, print_diagnostics
 from dcrfdsl.errors import DcrfError, render_all
 from dcrfdsl.features.expand import expand
 from dcrfdsl.spec.check import check
@@ -149,8 +150,13 @@ def test_states_may_be_taken_from_a_long_row_of_variables() -> None:
         assert _complaints(CASES[name](2000)) == []
 
 
-def test_every_complaint_is_given() -> None:
-    assert len(_complaints(CASES["names_wrong"](1000))) == 1000
+def test_every_complaint_is_given_and_the_first_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = check(load_text(CASES["names_wrong"](1000)))
+    assert len(found) == 1000
+    print_diagnostics(found)
+    assert capsys.readouterr().err.count("error[unknown-name]") == MOST_PRINTED
+    print_diagnostics(found)
+    assert capsys.readouterr().err.endswith("… and 800 more\n")
 
 
 @pytest.mark.parametrize("criterion", ["memm", "pseudolikelihood", "pwpl", "piecewise", "bidirectional"])

@@ -25,6 +25,7 @@ __all__ = [
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
+MOST_PRINTED = 200  # messages of one command
 _INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
@@ -63,10 +64,18 @@ class Talk:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Messages on stderr, a blank line between them."""
-    text = render_all(diagnostics)
+    """Messages on stderr, a blank line between them; of very many the first, errors before all others."""
+    found = list(diagnostics)
+    if len(found) > MOST_PRINTED:
+        first = sorted(range(len(found)), key=lambda n: found[n].severity != "error")[:MOST_PRINTED]
+        shown = [found[n] for n in sorted(first)]
+    else:
+        shown = found
+    text = render_all(shown)
     if text:
         print(text, file=sys.stderr)
+    if len(shown) < len(found):
+        print(f"\n… and {len(found) - len(shown):,} more", file=sys.stderr)
 
 
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
