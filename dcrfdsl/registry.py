@@ -7,12 +7,13 @@ in such a table, never a chain of comparisons.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Table", "did_you_mean"]
+__all__ = ["Guesses", "Table", "did_you_mean", "shortened"]
 
 Entry = TypeVar("Entry")
+MOST_SHOWN = 40  # names that a message lists
 
 
 def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str | None:
@@ -23,6 +24,26 @@ def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | 
     folded = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
+
+
+class Guesses:
+    """`did_you_mean` for any number of mistakes among any number of names: `left` comparisons, and then no guess.
+
+    A template with ten thousand misspelt names is not one that its author reads to the end.
+    """
+
+    def __init__(self, left: int = 50_000):
+        self.left = left
+
+    def near(self, word: str, known: Collection[str], synonyms: Mapping[str, str] | None = None) -> str | None:
+        self.left -= len(known)
+        return did_you_mean(word, known, synonyms) if self.left >= 0 else None
+
+
+def shortened(names: Sequence[str], most: int = MOST_SHOWN) -> list[str]:
+    """The names, the first of them where they are too many to be read, and a word for how many are left out."""
+    quoted = [f"`{name}`" for name in names[:most]]
+    return quoted if len(names) <= most else [*quoted, f"{len(names) - most:,} more"]
 
 
 class Table(Generic[Entry], Mapping[str, Entry]):

@@ -28,6 +28,7 @@ __all__ = [
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
+MOST_PRINTED = 200  # messages of one command
 _ENDED_BY = 128  # what shells add to the number of the signal that ended a process
 # What a write to stdout fails with where that is no fault of ours.
 _NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -81,10 +82,18 @@ class Ended(KeyboardInterrupt):
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Messages on stderr, a blank line between them."""
-    text = render_all(diagnostics)
+    """Messages on stderr, a blank line between them; of very many the first, errors before all others."""
+    found = list(diagnostics)
+    if len(found) > MOST_PRINTED:
+        first = sorted(range(len(found)), key=lambda n: found[n].severity != "error")[:MOST_PRINTED]
+        shown = [found[n] for n in sorted(first)]
+    else:
+        shown = found
+    text = render_all(shown)
     if text:
         print(text, file=sys.stderr)
+    if len(shown) < len(found):
+        print(f"\n… and {len(found) - len(shown):,} more", file=sys.stderr)
 
 
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:

@@ -39,6 +39,7 @@ from ..spec.expressions import (
     Window,
 )
 from ..spec.functions import FUNCTIONS
+from ..spec.groups import DEEPEST, MOST_FEATURES
 from ..spec.model import CliqueSpec, FeatureGroup, ModelSpec, plain
 from .notation import condition_text
 from .positions import with_offsets
@@ -49,6 +50,7 @@ __all__ = [
 ]  # fmt: skip
 
 BIAS = "bias"
+MOST_STEPS = 10 * MOST_FEATURES  # a feature is one step for each group that it is inside of
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,9 @@ def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple
     """A feature list, flat and without repetitions, and whether `bias` is in it."""
     bias = False
     merged: dict[tuple[Factor, ...], ExpandedFeature] = {}
+    expander = _Expander(spec, itertools.count(1))
     for feature in features:
-        for expanded in _Expander(spec).feature(feature, 0, ()):
+        for expanded in expander.feature(feature, 0, ()):
             if not expanded.factors:
                 bias = True
                 continue
@@ -156,12 +159,18 @@ def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | 
 
 @dataclass(frozen=True)
 class _Expander:
+    """`steps` counts what was given so far: groups that hold each other twice would go on for ever."""
+
     spec: ModelSpec
+    steps: Iterator[int]
 
     def feature(self, feature: Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         """All that one entry of a list stands for, moved by `shift`; `groups` are those that it is inside of."""
         factors = feature.factors if isinstance(feature, Cross) else (feature,)
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
+            if next(self.steps) > MOST_STEPS:
+                chain = " → ".join(f"`{name}`" for name in groups[:8]) or f"`{condition_text(factors[0])}` …"
+                raise _error("too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}")
             yield _crossed(combination)
 
     def factor(self, condition: Condition, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
@@ -180,6 +189,10 @@ class _Expander:
     def group(self, group: FeatureGroup, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
         if group.name in groups:
             raise _error("group-cycle", f"feature group `{group.name}` contains itself")
+        if len(groups) >= DEEPEST:
+            raise _error(
+                "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
+            )
         own = ExpandedFeature((), self.min_count(group), group.outside)
         for feature in group.features:
             for expanded in self.feature(feature, shift, (*groups, group.name)):

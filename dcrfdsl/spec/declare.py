@@ -53,7 +53,11 @@ class Declarer:
         """Typed `with` options; the span of option NAME is noted as field NAME of the declaration."""
         path = (*at, "with")
         settings = self.convert.settings(nodes, path)
-        found, problems = read_options(settings, table, word, path, SpanTable(self.draft.spans))
+        if not settings:
+            return {}
+        noted = ((*path, n, part) for n in range(len(settings)) for part in ("key", "value"))
+        spans = SpanTable({place: self.draft.spans[place] for place in noted})
+        found, problems = read_options(settings, table, word, path, spans)
         self.draft.problems.extend(problems)
         for n, setting in enumerate(settings):
             if setting.key[0] in found:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
 from ..errors import Diagnostic, Label, Span
+from ..registry import MOST_SHOWN
 from . import expressions as ex
 from . import model
-from .spans import Path, SpanTable
+from .spans import Noted, Path
 
 __all__ = ["Draft", "Entry"]
 
@@ -57,7 +58,7 @@ class Draft:
     """
 
     problems: list[Diagnostic] = field(default_factory=list)
-    spans: dict[Path, Span] = field(default_factory=dict)
+    spans: Noted = field(default_factory=Noted)
     directories: dict[str, FilePath] = field(default_factory=dict)
     doc: tuple[str, ...] = ()
     file: tuple[int, ...] = ()
@@ -98,7 +99,7 @@ class Draft:
                 return
             if earlier is not None:
                 self._twice(name, word, name_span, earlier)
-                self._drop(path)
+                self.spans.drop(path)
                 return
             owners[name] = _Owner(word, name_span, self.file, path)
         self._parts[part].append(item)
@@ -119,7 +120,7 @@ class Draft:
             return False
         if earlier is not None:
             self._settle(f"`{field_name}`", span, earlier, f"{field_name} …")
-        self._drop((field_name,))
+        self.spans.drop((field_name,))
         return True
 
     def include(self, spec: model.ModelSpec) -> None:
@@ -166,17 +167,21 @@ class Draft:
 
     def _check_constants(self, spec: model.ModelSpec) -> None:
         """A constant must not be defined by itself, directly or around a corner."""
+        ends: dict[str, bool] = {}  # whether the way from a constant comes to an end
         for n, let in enumerate(spec.lets):
-            seen = [let.name]
+            seen = {let.name: None}
             value = let.value
             while isinstance(value, ex.Reference) and (found := spec.constant(value.name)) is not None:
-                if value.name in seen:
-                    label = SpanTable(self.spans).label("lets", n, "value", text="leads back to itself")
-                    chain = " → ".join(f"`{name}`" for name in [*seen, value.name])
-                    self.problems.append(Diagnostic("let-cycle", f"constant `{let.name}` has no value: {chain}", label))
+                if value.name in seen or value.name in ends:
                     break
-                seen.append(value.name)
+                seen[value.name] = None
                 value = found
+            closes = isinstance(value, ex.Reference) and value.name in seen
+            ends |= dict.fromkeys(seen, not closes and ends.get(getattr(value, "name", ""), True))
+            if not ends[let.name]:
+                here = _label(self.spans.get(("lets", n, "value")), "leads back to itself")
+                message = f"constant `{let.name}` has no value: {_way(spec, let.name)}"
+                self.problems.append(Diagnostic("let-cycle", message, here))
 
     def _settle(self, what: str, span: Span | None, earlier: _Owner, remedy: str) -> None:
         """The includer decides between the files that it uses; until it does, two of them that differ are a clash."""
@@ -189,15 +194,11 @@ class Draft:
 
     def _replace(self, earlier: _Owner, item: model.Let, noted: Path) -> None:
         self.replace(item, earlier.path)
-        moved = {
-            (*earlier.path, *path[len(noted) :]): span
-            for path, span in self.spans.items()
-            if path[: len(noted)] == noted
-        }
-        self._drop(earlier.path)
-        self._drop(noted)
-        self.spans.update(moved)
-        self._owners[item.name] = _Owner(earlier.word, moved.get((*earlier.path, "name")), self.file, earlier.path)
+        self.spans.drop(earlier.path)
+        for path, span in self.spans.drop(noted).items():
+            self.spans[(*earlier.path, *path[len(noted) :])] = span
+        place = self.spans.get((*earlier.path, "name"))
+        self._owners[item.name] = _Owner(earlier.word, place, self.file, earlier.path)
 
     def _twice(self, name: str, word: str, span: Span | None, earlier: _Owner) -> None:
         message = f"`{name}` is declared twice: as a {earlier.word} and as a {word}"
@@ -207,9 +208,16 @@ class Draft:
         here, there = _label(span, "declared again here"), _labels(earlier.span, "first declared here")
         self.problems.append(Diagnostic("declared-twice", message, here, there, remedy))
 
-    def _drop(self, path: Path) -> None:
-        for noted in [noted for noted in self.spans if noted[: len(path)] == path]:
-            del self.spans[noted]
+
+def _way(spec: model.ModelSpec, name: str) -> str:
+    """From a constant to the first one that it comes back to, as far as a message shows it: `a → b → a`"""
+    seen = [name]
+    while len(seen) <= MOST_SHOWN and isinstance(value := spec.constant(seen[-1]), ex.Reference):
+        seen.append(value.name)
+        if value.name in seen[:-1]:
+            break
+    more = [] if seen[-1] in seen[:-1] else ["…"]
+    return " → ".join([*(f"`{name}`" for name in seen), *more])
 
 
 def _label(span: Span | None, text: str) -> Label | None:

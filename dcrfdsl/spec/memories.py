@@ -53,19 +53,19 @@ def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Seque
 
     `states_of`: of the other variables, and of a memory whose states lie in a file. `DcrfError` if nothing says them.
     """
-    passed = [memory.name]
+    passed = {memory.name: None}
     while memory.name not in states_of and isinstance(memory.domain, StatesOf):
         other = memory.domain.variable
         if other in states_of:
             return tuple(states_of[other])
-        found = next((one for one in spec.memories if one.name == other), None)
+        found = spec.memories_by_name.get(other)
         if found is None or other in passed:
             break
-        passed.append(other)
+        passed[other] = None
         memory = found
     states = states_of.get(memory.name) or listed_states(memory.domain)
     if not states:
-        message = f"nothing says the states of memory `{passed[0]}`"
+        message = f"nothing says the states of memory `{next(iter(passed))}`"
         raise DcrfError(Diagnostic("no-states", message, help="list them, as in `in {A, B}`"))
     return tuple(states)
 

@@ -8,8 +8,9 @@ them and is not part of the comparison of two specs. Not here: whether the model
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field
 
@@ -300,26 +301,88 @@ class ModelSpec(Frozen):
 
     def declaration(self, name: str) -> Declaration | None:
         """What `name` was declared as, or None (a column is found by `column`)."""
-        return next((item for declared, item in self.named() if declared == name), None)
+        return self._declarations.get(name)
 
     def column(self, name: str) -> Column | None:
-        columns = self.data.columns if self.data else ()
-        return next((column for column in columns if column.name == name), None)
+        return self._columns.get(name)
 
     def constant(self, name: str) -> Value | None:
         """The value of `let name`, or None."""
-        return next((let.value for let in self.lets if let.name == name), None)
+        return self._constants.get(name)
 
     def settled(self, value: Value) -> Value:
         """`value`, or what it stands for if it names a constant (itself where constants go round in a circle)."""
-        passed: set[str] = set()
+        passed: dict[str, None] = {}
         while isinstance(value, Reference) and value.place.kind == "here" and value.name not in passed:
-            found = self.constant(value.name)
+            found = self._settled.get(value.name, self._constants.get(value.name))
             if found is None:
-                return value
-            passed.add(value.name)
+                break
+            passed[value.name] = None
             value = found
+        # kept, so that a long chain is gone through once; what lies on a circle stands for itself
+        names = list(passed)
+        circle = names.index(value.name) if isinstance(value, Reference) and value.name in passed else len(names)
+        self._settled.update(dict.fromkeys(names[:circle], value))
+        self._settled.update((name, Reference(name=name)) for name in names[circle:])
         return value
+
+    # Kept once they were asked for, so that a look-up does not go through the whole model. No part of it: a copy with
+    # other declarations finds its own.
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copied = super().model_copy(update=update, deep=deep)
+        for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
+            del copied.__dict__[name]
+        return copied
+
+    @cached_property
+    def _declarations(self) -> Mapping[str, Declaration]:
+        return dict(reversed(list(self.named())))  # of two with one name the first
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Column]:
+        return {column.name: column for column in reversed(self.data.columns if self.data else ())}
+
+    @cached_property
+    def _constants(self) -> Mapping[str, Value]:
+        return {let.name: let.value for let in reversed(self.lets)}
+
+    @cached_property
+    def _settled(self) -> dict[str, Value]:
+        """What constants stand for in the end, as far as it was asked."""
+        return {}
+
+    @cached_property
+    def hidden_names(self) -> frozenset[str]:
+        """Labels, latent variables and memories: what has a state at each position."""
+        return frozenset(item.name for part in (self.labels, self.latents, self.memories) for item in part)
+
+    @cached_property
+    def labels_by_name(self) -> Mapping[str, Label]:
+        return {label.name: label for label in reversed(self.labels)}
+
+    @cached_property
+    def memories_by_name(self) -> Mapping[str, Memory]:
+        return {memory.name: memory for memory in reversed(self.memories)}
+
+    @cached_property
+    def stage_numbers(self) -> Mapping[str, int]:
+        return {stage.label: n for n, stage in enumerate(self.stages)}
+
+    @cached_property
+    def clique_names(self) -> tuple[Mapping[str, None], tuple[str, ...]]:
+        """The names of cliques that have one: to look up, and in their order."""
+        names = tuple(clique.name for clique in self.cliques if clique.name)
+        return dict.fromkeys(names), names
+
+    @cached_property
+    def views_by_name(self) -> Mapping[str, View]:
+        return {view.name: view for view in reversed(self.views)}
+
+    @cached_property
+    def label_of_view(self) -> dict[str, str | None]:
+        """The label of each view that was asked for (`reading.view_label`)."""
+        return {}
 
 
 def _site_text(site: Site) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..errors import Diagnostic, Label
-from ..registry import did_you_mean
+from ..registry import Guesses, did_you_mean
 from .expressions import Apply, Number, Range, Reference, Regex, Text, Value
 from .model import ModelSpec, Setting
 from .spans import Path, SpanTable
@@ -146,7 +146,8 @@ def read_options(
 
 def check_constants(spec: ModelSpec, spans: SpanTable) -> list[Diagnostic]:
     """Complaints about options that name a constant which does not exist or is no whole number of at least 1."""
-    problems = []
+    problems, guesses = [], Guesses()
+    names = [let.name for let in spec.lets]
     for part, field in _CONSTANT_COUNTS:
         for n, item in enumerate(getattr(spec, part)):
             given = getattr(item, field)
@@ -155,7 +156,7 @@ def check_constants(spec: ModelSpec, spans: SpanTable) -> list[Diagnostic]:
             value = spec.settled(given)
             label = spans.label(part, n, field, text="expected a whole number, at least 1")
             if spec.constant(given.name) is None:
-                guess = did_you_mean(given.name, (let.name for let in spec.lets))
+                guess = guesses.near(given.name, names)
                 message = f"`{given.name}` is not a constant, and `{field}` needs a whole number"
                 problems.append(
                     Diagnostic("unknown-name", message, label, help=f"did you mean `{guess}`?" if guess else None)

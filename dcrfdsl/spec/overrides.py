@@ -85,9 +85,9 @@ def _set_method(draft: Draft, override: Override, field: str) -> None:
     if call is None:
         _complain(draft, override, f"`{field}` is set to a method, as in `{field}={_EXAMPLES[field]}`")
         return
-    for path in [path for path in draft.spans if path[:1] == (field,)]:
-        del draft.spans[path]
-    draft.spans.update(spans)
+    draft.spans.drop((field,))
+    for path, span in spans.items():
+        draft.spans[path] = span
     draft.set(field, call)
 
 

@@ -39,7 +39,8 @@ def _hidden(spec: ModelSpec) -> tuple[str, ...]:
 
 def _label_of(spec: ModelSpec, name: str) -> str:
     """The label that a site of this name is about: itself, or what a view shows."""
-    return next((view_label(spec, view) or name for view in spec.views if view.name == name), name)
+    view = spec.views_by_name.get(name)
+    return name if view is None else view_label(spec, view) or name
 
 
 def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
@@ -71,17 +72,13 @@ def by_site(spec: ModelSpec) -> tuple[Piece, ...]:
 
 def by_variable(spec: ModelSpec) -> tuple[Piece, ...]:
     """`pseudolikelihood`: a piece a variable, with every instance of a clique that touches it."""
-    out = []
-    for name in _hidden(spec):
-        members = [
-            (clique.label, 0 if clique.positions else -_offset(site))
-            for clique in spec.cliques
-            for site in clique.sites
-            if _label_of(spec, site.variable) == name
-        ]
-        if members:
-            out.append(_over_one(f"only_{name}", name, members))
-    return tuple(out)
+    members: dict[str, list[tuple[str, int]]] = {name: [] for name in _hidden(spec)}
+    for clique in spec.cliques:
+        for site in clique.sites:
+            own = members.get(_label_of(spec, site.variable))
+            if own is not None:
+                own.append((clique.label, 0 if clique.positions else -_offset(site)))
+    return tuple(_over_one(f"only_{name}", name, own) for name, own in members.items() if own)
 
 
 def earlier_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
@@ -95,7 +92,7 @@ def later_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]
 
 
 def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, ...]:
-    hidden = _hidden(spec)
+    hidden = {name: number for number, name in enumerate(_hidden(spec))}
     ending: dict[str, list[tuple[str, int]]] = {name: [] for name in hidden}
     for clique in spec.cliques:
         variable, offset = _last(spec, clique, hidden, direction)
@@ -108,12 +105,12 @@ def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, .
     return tuple(_over_one(f"{word}_{name}", name, own) for name, own in ending.items() if own)
 
 
-def _last(spec: ModelSpec, clique: CliqueSpec, hidden: tuple[str, ...], direction: int) -> tuple[str, int]:
+def _last(spec: ModelSpec, clique: CliqueSpec, hidden: Mapping[str, int], direction: int) -> tuple[str, int]:
     """The variable of a clique that comes last in this direction, and its offset; memories are never last."""
-    sites = [(_offset(site), hidden.index(label)) for site in clique.sites
+    sites = [(_offset(site), hidden[label], label) for site in clique.sites
              if (label := _label_of(spec, site.variable)) in hidden]  # fmt: skip
-    offset, number = max(sites) if direction > 0 else min(sites)
-    return hidden[number], offset
+    offset, _, label = max(sites) if direction > 0 else min(sites)
+    return label, offset
 
 
 def _over_one(name: str, variable: str, members: Iterable[tuple[str, int]]) -> Piece:

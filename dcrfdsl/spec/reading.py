@@ -86,16 +86,21 @@ class HardTable:
 
 def variable_names(spec: ModelSpec) -> frozenset[str]:
     """Labels, latent variables and memories: what has a state at each position."""
-    return frozenset(item.name for part in (spec.labels, spec.latents, spec.memories) for item in part)
+    return spec.hidden_names
 
 
 def view_label(spec: ModelSpec, view: View) -> str | None:
     """The label that a view is of; None if it names none, or several."""
-    labels = {label.name for label in spec.labels}
+    kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
+    if is_declared and view.name in kept:
+        return kept[view.name]
     parts = (view.value.value, view.value.condition, view.value.otherwise)
     terms = (term for part in parts if part is not None for term in condition_terms(part))
-    found = {name for term in terms for name in _names(term) if name in labels}
-    return found.pop() if len(found) == 1 else None
+    found = {name for term in terms for name in _names(term) if name in spec.labels_by_name}
+    label = found.pop() if len(found) == 1 else None
+    if is_declared:
+        kept[view.name] = label
+    return label
 
 
 def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
@@ -103,8 +108,9 @@ def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
     offset = term_offset(term)
     if not isinstance(term, Reference) or offset is None:
         return None
-    label = next((view_label(spec, view) for view in spec.views if view.name == term.name), term.name)
-    return (label, offset) if label in variable_names(spec) else None
+    view = spec.views_by_name.get(term.name)
+    label = term.name if view is None else view_label(spec, view)
+    return (label, offset) if label in spec.hidden_names else None
 
 
 def term_offset(term: Reference | Apply) -> int | None:
@@ -138,8 +144,8 @@ def is_word(spec: ModelSpec, term: Condition) -> bool:
     if not isinstance(term, Reference) or term.place != Here() or spec.column(term.name) is not None:
         return False
     signature = FUNCTIONS.get(term.name)
-    named = variable_names(spec) | {view.name for view in spec.views}
-    return term.name not in named and (signature is None or bool(signature.parameters))
+    named = term.name in spec.hidden_names or term.name in spec.views_by_name
+    return not named and (signature is None or bool(signature.parameters))
 
 
 def compile_regex(regex: Regex) -> Any:
@@ -233,9 +239,10 @@ class ConditionReader:
             case Reference():
                 return self._where(condition, lambda state: state == TRUE_STATE)
             case Is(term=term, state=wanted, negated=negated):
-                return self._where(term, lambda state: (state == wanted) != negated)
+                return self._equals_word(term, wanted, negated)
             case InSet(term=term, states=states, negated=negated):
-                return self._where(term, lambda state: (state in states) != negated)
+                listed = frozenset(states)
+                return self._where(term, lambda state: (state in listed) != negated)
             case Matches(term=term, regex=regex):
                 return self._where(term, compile_regex(regex).fullmatch)
             case Has(term=term, regex=regex):
@@ -271,13 +278,14 @@ class ConditionReader:
         return term.name if settled is None else str(settled)
 
     def _names_variable(self, term: Reference | Apply) -> bool:
-        names = variable_names(self.spec) | {view.name for view in self.spec.views}
-        return any(name in names for name in _names(term))
+        spec = self.spec
+        return any(name in spec.hidden_names or name in spec.views_by_name for name in _names(term))
 
     def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
         """The parts that read the data alone are one observation together."""
-        observed = tuple(part for part in parts if self.is_observed(part))
-        mixed: Iterable[Condition] = (part for part in parts if part not in observed)
+        found = [(part, self.is_observed(part)) for part in parts]
+        observed = tuple(part for part, is_observed in found if is_observed)
+        mixed: Iterable[Condition] = (part for part, is_observed in found if not is_observed)
         together = observed if len(observed) < 2 else (condition.model_copy(update={"parts": observed}),)
         joined, *rest = (self.truth(part) for part in (*together, *mixed))
         for part in rest:
@@ -289,6 +297,14 @@ class ConditionReader:
         if found is None:
             return _FALSE
         return Over(found.axes, np.array([bool(test(text)) for text in found.values], np.bool_))
+
+    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> Over:
+        """`_where` of one state, without a call for each of ten thousand others."""
+        found = self.texts(term)
+        if found is None:
+            return _FALSE
+        equal = np.asarray(found.values == wanted, np.bool_)
+        return Over(found.axes, ~equal if negated else equal)
 
     def _equal(self, condition: Equals) -> Over:
         sides, negated = (condition.left, condition.right), condition.negated

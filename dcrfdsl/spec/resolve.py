@@ -24,6 +24,8 @@ from .spans import SpanTable
 
 __all__ = ["Resolved", "load_template", "load_text", "resolve"]
 
+DEEPEST_USE = 64  # files that use each other in turn; each is read inside the one before it
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -133,6 +135,12 @@ class _Reader:
         if real in opened:
             chain = " → ".join(f"`{file.name}`" for file in (*opened[opened.index(real) :], real))
             self._complain("use-cycle", f"`{real.name}` uses itself: {chain}", statement.path.span, "closes the circle")
+            return
+        if len(opened) > DEEPEST_USE:
+            chain = f"`{opened[0].name}` → … → `{opened[-1].name}` → `{real.name}`"
+            message = f"files use each other more than {DEEPEST_USE} deep: {chain}"
+            remedy = "let one file use the others, side by side"
+            self._complain("use-too-deep", message, statement.path.span, f"level {DEEPEST_USE + 1}", remedy)
             return
         if real in self._done:
             return

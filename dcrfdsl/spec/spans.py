@@ -12,9 +12,28 @@ from typing import TypeAlias
 
 from ..errors import Label, Span
 
-__all__ = ["Path", "SpanTable"]
+__all__ = ["Noted", "Path", "SpanTable"]
 
 Path: TypeAlias = tuple[str | int, ...]
+
+
+class Noted(dict[Path, Span]):
+    """Spans while they are noted. What lies under a path of one or two parts is found without going through all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._under: dict[Path, list[Path]] = {}
+
+    def __setitem__(self, path: Path, span: Span) -> None:
+        if path not in self:
+            self._under.setdefault(path[:1], []).append(path)
+            if len(path) > 1:
+                self._under.setdefault(path[:2], []).append(path)
+        super().__setitem__(path, span)
+
+    def drop(self, path: Path) -> dict[Path, Span]:
+        """Take out everything under `path`, which has one or two parts."""
+        return {noted: self.pop(noted) for noted in self._under.pop(path, ()) if noted in self}
 
 
 class SpanTable(Mapping[Path, Span]):

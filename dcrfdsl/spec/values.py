@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from ..errors import DcrfError, Diagnostic
-from ..registry import Table, did_you_mean
+from ..registry import Guesses, Table, did_you_mean
 from . import expressions as ex
 from .chains import stage_cycle, unknown_stage
 from .convert import as_call
@@ -71,20 +71,21 @@ def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str 
 def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
     """The stages to run for stage `label` (None: the last; `likelihood` where there is none), first one first."""
     stages = spec.stages or (DEFAULT_STAGE,)
-    by_label = {stage.label: n for n, stage in enumerate(stages)}
+    by_label = spec.stage_numbers or {DEFAULT_STAGE.label: 0}
     spans = spans or SpanTable()
     if label is not None and label not in by_label:
         raise DcrfError(unknown_stage(label, by_label, None))
     at = len(stages) - 1 if label is None else by_label[label]
-    chain = [at]
+    chain = {at: None}
     while (before := stages[at].after) is not None:
         place = spans.label("stages", at, "after", text="unknown stage")
         if before not in by_label:
             raise DcrfError(unknown_stage(before, by_label, place))
         at = by_label[before]
         if at in chain:
-            raise DcrfError(stage_cycle(stages, chain[chain.index(at) :], spans))
-        chain.append(at)
+            circle = list(chain)
+            raise DcrfError(stage_cycle(stages, circle[circle.index(at) :], spans))
+        chain[at] = None
     return tuple(stages[n] for n in reversed(chain))
 
 
@@ -94,7 +95,7 @@ def stage_settings(spec: ModelSpec, label: str | None = None, *, spans: SpanTabl
     The own settings of a criterion that this version does not run are not looked at.
     """
     stage = stage_chain(spec, label, spans=spans)[-1]
-    number = next((n for n, other in enumerate(spec.stages) if other.label == stage.label), 0)
+    number = spec.stage_numbers.get(stage.label, 0)
     reader = _Reader(spec, spans or SpanTable())
     return reader.finish(reader.stage(stage.criterion, ("stages", number, "criterion")))
 
@@ -130,6 +131,7 @@ class _Reader:
     spec: ModelSpec
     spans: SpanTable
     problems: list[Diagnostic] = field(default_factory=list)
+    guesses: Guesses = field(default_factory=Guesses)
 
     def finish(self, found: Found | None) -> Found:
         """What was read; `DcrfError` if anything was wrong, and nothing was found only then."""
@@ -214,7 +216,7 @@ class _Reader:
     ) -> dict[str, MethodSettings]:
         """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
         found: dict[str, MethodSettings] = {}
-        names = [clique.name for clique in self.spec.cliques if clique.name]
+        names, in_order = self.spec.clique_names
         if (first,) in given:
             remedy = f"name a clique with `as NAME`, and write `{first}.NAME = …`"
             place = given.pop((first,)).name_path
@@ -222,7 +224,7 @@ class _Reader:
         for key in [key for key in given if key[0] == first and len(key) == 2]:
             item = given.pop(key)
             if key[1] not in names:
-                guess = did_you_mean(key[1], names)
+                guess = self.guesses.near(key[1], in_order)
                 remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
                 message = f"there is no clique `{key[1]}`"
                 self.complain("unknown-name", message, item.name_path, "no such clique", remedy)

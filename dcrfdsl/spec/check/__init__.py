@@ -17,6 +17,7 @@ from . import (
     counting,
     data,
     graph,
+    groups,
     hidden,
     lexicons,
     losses,
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     *graph.RULES,
     *hidden.RULES,
     *places.RULES,
+    *groups.RULES,
     *relations.RULES,
     *views.RULES,
     *constraints.RULES,
@@ -119,14 +121,18 @@ def check_or_raise(
 def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
     """The text of every statement complained about: from a line that begins in column 0 to the next such line."""
     found: dict[tuple[str, int], str] = {}
+    inside: set[tuple[str, int]] = set()  # lines of statements that were gone through
     for place in (place for diagnostic in diagnostics for place in _lost_places(diagnostic)):
         source, first = place.span.source, place.span.line
+        if (source.name, first) in inside:
+            continue
         while first > 1 and (not source.line(first).strip() or source.line(first)[:1].isspace()):
             first -= 1
         last = first + 1
         while last <= len(source.line_starts) and (not source.line(last) or source.line(last)[:1].isspace()):
             last += 1
         found[source.name, first] = "\n".join(source.line(n) for n in range(first, last))
+        inside.update((source.name, n) for n in range(first, last))
     return tuple(found.values())
 
 

@@ -12,24 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import DcrfError, Diagnostic
 from ..constraints import constraint_sites, constraint_table
-from ..expressions import Reference
+from ..expressions import Frozen, Reference
 from ..memories import memory_sites, memory_tables
-from ..model import Scheme
+from ..model import Label, Memory, Scheme
 from ..reading import HardTable, Sites
 from ..schemes import legal_moves
 from ..spans import Path
 from .context import LABEL_KINDS, Context, Rule
+from .held import Before, Truth, placements, spread
 from .tried import constraint_can_be_tried, constraint_nodes, memory_can_be_tried
 
 __all__ = ["RULES"]
 
+MOST_CAUSES = 8  # that a message shows
+MOST_TRIED = 2**26  # entries of the tables of all constraints
 FARTHEST = 8  # positions back; each makes tables of its own, and constraints seldom follow from such a memory
-
-Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,27 @@ def without_label(context: Context) -> Iterator[Diagnostic]:
 
 def satisfiable(context: Context) -> Iterator[Diagnostic]:
     """Each constraint by itself, then on top of the schemes and of the constraints before it."""
-    found = list(_judged(context))
-    yield from (one for one in found if isinstance(one, Diagnostic))
-    before: list[_Judged] = []
-    for one in sorted((one for one in found if isinstance(one, _Judged)), key=lambda one: len(one.sites)):
+    found: list[_Judged] = []
+    tried = 0
+    for one in _judged(context):
+        if isinstance(one, Diagnostic):
+            yield one
+            continue
+        tried += one.allowed.size
+        if tried > MOST_TRIED:
+            message = f"the constraints from here on are not compared with each other: {len(found):,} were"
+            remedy = "join constraints on the same labels by `or`, or give the labels fewer states"
+            at = (*one.path, "condition")
+            yield context.complaint("not-judged", message, at, "not compared", help=remedy, severity="note")
+            break
+        found.append(one)
+    before = Before()
+    for one in sorted(found, key=lambda one: len(one.sites)):
         complaint = _alone(context, one) or _together(context, one, before)
         if complaint is not None:
             yield complaint
-        else:
-            before.append(one)
+        elif not one.table.observed:
+            before.add(one.sites, one.allowed[0], one.path)
 
 
 def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
@@ -131,16 +143,25 @@ def _impossible_reading(one: _Judged) -> str | None:
     return "false" if bool(possible[1]) else "true"
 
 
-def _together(context: Context, one: _Judged, before: Sequence[_Judged]) -> Diagnostic | None:
+def _together(context: Context, one: _Judged, before: Before) -> Diagnostic | None:
     """`one` on top of what holds already on its sites."""
-    causes: list[tuple[Path, str]] = []
     possible = np.ones_like(one.allowed)
-    held = (*_schemes(context, one.sites), *_earlier(before), *_memories(context, one.sites))
-    for path, words, sites, allowed in held:
-        for shifted in _placements(sites, one.sites):
-            possible = possible & _spread(allowed, shifted, one.sites)
-            if (path, words) not in causes:
-                causes.append((path, words))
+    causes: dict[tuple[Path, str], None] = {}
+
+    def hold(held: Iterator[_Held]) -> None:
+        nonlocal possible
+        for path, words, sites, allowed in held:
+            for shifted in placements(sites, one.sites):
+                possible = possible & spread(allowed, shifted, one.sites)
+                causes[path, words] = None
+
+    hold(_schemes(context, one.sites))
+    earlier = set()
+    for placed, allowed, paths in before.within(one.sites):
+        possible = possible & spread(allowed, placed, one.sites)
+        earlier.update(paths)
+    causes |= {(path, "holds already"): None for _, path in sorted(earlier)[:MOST_CAUSES]}
+    hold(_memories(context, one.sites))
     if not causes or not possible.any():
         return None
     if not (possible & one.allowed).any():
@@ -148,9 +169,9 @@ def _together(context: Context, one: _Judged, before: Sequence[_Judged]) -> Diag
             f"no labelling satisfies this `{context.spec.constraints[one.number].action}` beside what holds already"
         )
         words = "contradicts the others"
-        return context.complaint("contradictory", message, one.path, words, others=causes)
+        return context.complaint("contradictory", message, one.path, words, others=list(causes))
     if not (possible & ~one.allowed).any():
-        return _implied(context, one, causes, "what holds already allows nothing else")
+        return _implied(context, one, list(causes), "what holds already allows nothing else")
     return None
 
 
@@ -164,7 +185,8 @@ _Held = tuple[Path, str, Sites, Truth]
 
 def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
     """The legal moves of the labels that a constraint names at neighbouring positions."""
-    for n, label in enumerate(context.spec.labels):
+    for n, label in _among(context, "label", sites):
+        assert isinstance(label, Label)
         states = context.states(label.name)
         here = {offset for name, offset in sites if name == label.name}
         if isinstance(label.domain, Scheme) and label.constrain and states and any(o + 1 in here for o in here):
@@ -173,28 +195,37 @@ def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
             yield ("labels", n, "domain"), words, ((label.name, 0), (label.name, 1)), moves
 
 
-def _earlier(before: Sequence[_Judged]) -> Iterator[_Held]:
-    for one in before:
-        if not one.table.observed:
-            yield one.path, "holds already", one.sites, one.allowed[0]
+def _among(context: Context, kind: str, sites: Sites) -> list[tuple[int, Frozen]]:
+    """The labels, or memories, that have a site, with their numbers, in the order of their declaration."""
+    entries = (context.named(name, kind) for name in dict.fromkeys(name for name, _ in sites))
+    return sorted((int(entry.path[1]), entry.entry) for entry in entries if entry is not None)  # numbers differ
 
 
 def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
     """What follows from the memories among `sites` about those sites, wherever they lie in a sequence."""
-    for n, memory in enumerate(context.spec.memories):
-        read = memory_sites(context.spec, memory)
-        names = {memory.name, *(name for name, _ in read)}
-        known = {name: states for name in names if (states := context.states(name))}
+    for n, memory in _among(context, "memory", sites):
+        assert isinstance(memory, Memory)
+        kept = context.kept.setdefault(_memories, {})
+        if n not in kept:
+            kept[n] = _tables_of(context, memory)
+        tables, known = kept[n]
         decided = {offset for name, offset in sites if name == memory.name}
-        far = any(not -FARTHEST <= offset < 0 for _, offset in read)
-        if not decided or far or len(known) < len(names) or not memory_can_be_tried(context, memory):
-            continue
-        try:
-            tables = memory_tables(context.spec, memory, known)
-        except (DcrfError, KeyError):
-            continue  # said elsewhere; a view's states are not known here
-        for at in decided:
+        for at in decided if tables else ():
             yield ("memories", n, "name"), "decided here", *_decided(tables, at, sites, known)
+
+
+def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], Mapping[str, Sequence[str]]]:
+    """The tables of a memory, none if it cannot be judged, and the states of what it reads."""
+    read = memory_sites(context.spec, memory)
+    names = {memory.name, *(name for name, _ in read)}
+    known = {name: states for name in names if (states := context.states(name))}
+    far = any(not -FARTHEST <= offset < 0 for _, offset in read)
+    if far or len(known) < len(names) or not memory_can_be_tried(context, memory):
+        return (), known
+    try:
+        return memory_tables(context.spec, memory, known), known
+    except (DcrfError, KeyError):
+        return (), known  # said elsewhere; a view's states are not known here
 
 
 def _decided(
@@ -212,26 +243,8 @@ def _decided(
         shown: Truth = np.asarray(
             table.allowed.any(axis=(0, *(n + 1 for n, site in enumerate(own) if site not in inside)))
         )
-        found |= _spread(shown, tuple(site for site in own if site in inside), inside)
+        found |= spread(shown, tuple(site for site in own if site in inside), inside)
     return inside, found
-
-
-def _placements(small: Sites, large: Sites) -> list[Sites]:
-    """Every shift of `small` that lies within `large`."""
-    within = set(large)
-    name, offset = small[0]
-    shifts = [other - offset for variable, other in large if variable == name]
-    moved = [tuple((variable, o + shift) for variable, o in small) for shift in shifts]
-    return [sites for sites in moved if within.issuperset(sites)]
-
-
-def _spread(allowed: Truth, sites: Sites, large: Sites) -> Truth:
-    """`allowed` over `sites`, as an array over `large` that broadcasts."""
-    axes: Mapping[tuple[str, int], int] = {site: axis for axis, site in enumerate(large)}
-    order = sorted(range(len(sites)), key=lambda n: axes[sites[n]])
-    turned = np.transpose(allowed, order)
-    sizes = dict(zip((axes[sites[n]] for n in order), turned.shape, strict=True))
-    return turned.reshape([sizes.get(axis, 1) for axis in range(len(large))])
 
 
 RULES: tuple[Rule, ...] = (without_label, satisfiable)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Diagnostic, Label, Span
-from ...registry import did_you_mean
+from ...registry import Guesses, did_you_mean, shortened
 from ...syntax.vocabulary import KEYWORDS
 from ...syntax.vocabulary import SYNONYMS as WORDS_FOR
 from ..expressions import Frozen
@@ -107,6 +107,9 @@ class Context:
     lost: tuple[str, ...] = ()
     _states: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    guesses: Guesses = field(default_factory=Guesses)
+    kept: dict[Any, Any] = field(default_factory=dict)  # what a rule found out and others ask for again
 
     # complaints -----------------------------------------------------------------------------------------------
 
@@ -124,9 +127,10 @@ class Context:
         """A diagnostic at `path`, with further places and their words; places that were not written are left out."""
         here = Label(path, words) if isinstance(path, Span) else self.spans.label(*path, text=words)
         there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
-        location = self._file() if here is None else None
+        location = self._file if here is None else None
         return Diagnostic(slug, message, here, tuple(there), help, severity, location)
 
+    @cached_property
     def _file(self) -> str | None:
         """The main file, as far as anything in it was noted: used files are read before it."""
         names = [span.source.name for span in self.spans.values()]
@@ -137,15 +141,14 @@ class Context:
     @cached_property
     def declared(self) -> Mapping[str, tuple[Declared, ...]]:
         """Everything that has each name. A column and a label share one."""
-        found: dict[str, tuple[Declared, ...]] = {}
+        found: dict[str, list[Declared]] = {}
         for n, column in enumerate(self.spec.data.columns if self.spec.data else ()):
-            entry = Declared(COLUMN, ("data", "columns", n), column)
-            found[column.name] = (*found.get(column.name, ()), entry)
+            found.setdefault(column.name, []).append(Declared(COLUMN, ("data", "columns", n), column))
         for part, kind in KINDS.items():
             for n, item in enumerate(getattr(self.spec, part)):
                 if item.name is not None:
-                    found[item.name] = (*found.get(item.name, ()), Declared(kind, (part, n, "name"), item))
-        return found
+                    found.setdefault(item.name, []).append(Declared(kind, (part, n, "name"), item))
+        return {name: tuple(entries) for name, entries in found.items()}
 
     def named(self, name: str, *kinds: str) -> Declared | None:
         """What `name` was declared as, if it is of one of `kinds` (any, if none is given), the first kind first."""
@@ -155,14 +158,20 @@ class Context:
         return next((entry for kind in kinds for entry in entries if entry.kind == kind), None)
 
     def names(self, *kinds: str) -> list[str]:
-        return [name for name, entries in self.declared.items() if any(entry.kind in kinds for entry in entries)]
+        """The names of these kinds, in the order of their declaration."""
+        if kinds not in self._known:
+            named = self.declared.items()
+            self._known[kinds] = [name for name, entries in named if any(entry.kind in kinds for entry in entries)]
+        return self._known[kinds]
 
     def near(
         self, name: str, kinds: Iterable[str], more: Iterable[str] = ()
     ) -> tuple[str | None, list[tuple[Path, str]]]:
         """The name that `name` probably stands for, and the label that shows where it is declared."""
-        known = [*self.names(*kinds), *more]
-        guess = did_you_mean(name, known, SYNONYMS)
+        known: list[str] = self.names(*kinds)
+        if more := list(more):
+            known = [*known, *more]
+        guess = self.guesses.near(name, known, SYNONYMS)
         entry = self.named(guess, *kinds) if guess else None
         if entry is None:
             return guess, []
@@ -174,11 +183,11 @@ class Context:
 
     def may_be_lost(self, name: str) -> bool:
         """Whether a statement that could not be read may have declared `name`."""
-        return any(name in _declared_words(text) for text in self.lost)
+        return name in self._lost_declarations
 
     def mentioned_in_lost(self, name: str) -> bool:
         """Whether a statement that could not be read speaks of `name`."""
-        return any(re.search(rf"\b{re.escape(name)}\b", text) for text in self.lost)
+        return name in self._lost_words
 
     def lost_statement(self, keyword: str) -> bool:
         return any(_keyword(text) == keyword for text in self.lost)
@@ -200,14 +209,29 @@ class Context:
                         found.setdefault(site.variable, (part, n, of, s, "variable"))
         return found
 
+    @cached_property
+    def _lost_declarations(self) -> frozenset[str]:
+        return frozenset().union(*map(_declared_words, self.lost))
+
+    @cached_property
+    def _lost_words(self) -> frozenset[str]:
+        return frozenset(word for text in self.lost for word in re.findall(r"\w+", text))
+
     # states ---------------------------------------------------------------------------------------------------
 
     def states(self, name: str) -> tuple[str, ...] | None:
         """The declared states of a variable; None where they are learned or cannot be read."""
-        if name not in self._states:
-            self._states[name] = None  # `states(a)` of b and `states(b)` of a lead nowhere
-            entry = self.named(name, "label", "latent variable", "memory")
-            self._states[name] = self.declared_states(entry.entry) if entry else None
+        passed: list[str] = []
+        lender: str | None = name
+        while lender is not None and lender not in self._states:
+            self._states[lender] = None  # `states(a)` of b and `states(b)` of a lead nowhere
+            passed.append(lender)
+            entry = self.named(lender, "label", "latent variable", "memory")
+            domain = getattr(entry.entry, "domain", None) if entry else None
+            lender = domain.variable if isinstance(domain, StatesOf) else None
+        for borrower in reversed(passed):  # whoever is asked has its lender's states by now
+            entry = self.named(borrower, "label", "latent variable", "memory")
+            self._states[borrower] = self.declared_states(entry.entry) if entry else None
         return self._states[name]
 
     def declared_states(self, variable: Frozen) -> tuple[str, ...] | None:
@@ -259,8 +283,8 @@ def a(words: str) -> str:
 
 
 def listed(names: Iterable[str], joint: str = "and") -> str:
-    """`a`, `b` and `c`"""
-    quoted = [f"`{name}`" for name in names]
+    """`a`, `b` and `c`; of very many the first, and how many more"""
+    quoted = shortened(list(names))
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}" if quoted else "none"
 
 

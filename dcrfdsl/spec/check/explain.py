@@ -199,10 +199,11 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Windows run from left to right: `[-2..2]`.",
     ),
     "too-many-features": (
-        "A cross of windows has every combination of their places, here beyond any use.",
-        "Make the windows narrower.",
+        "A cross of windows has every combination of their places, and a group counts each time it is listed.",
+        "Make the windows narrower, and list a group once.",
     ),
     "group-cycle": ("A feature group contains itself.", "Remove the group from its own list."),
+    "groups-too-deep": ("Too many feature groups hold each other in turn.", "List the features of the inner ones."),
     "place-without-where": (
         "Named positions such as `y[i], y[j]` need a condition that says which ones.",
         "Add `where`, as in `where word[i] = word[j]`; neighbours are written `y[-1], y`.",
@@ -355,6 +356,11 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     # files, constants, overrides
     "use-cycle": ("Templates use each other in a circle.", "Move what they share to a file of its own."),
+    "use-too-deep": ("Too many templates use each other in turn.", "Let one of them use the others, side by side."),
+    "not-judged": (
+        "Together the constraints have too many combinations of states to be compared with each other.",
+        "They hold all the same; only contradictions between them are not looked for.",
+    ),
     "let-cycle": ("A constant is defined by itself.", "Give one of the constants of the circle a value."),
     "bad-override": (
         "`--set` takes `PATH=VALUE`, and the path must lead to a constant, `infer`, `decode` or a stage.",

@@ -6,7 +6,7 @@ inference on the graph costs (a later room adds that as a rule of its own), name
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import Diagnostic
@@ -17,7 +17,7 @@ from .context import Context, Rule, listed
 from .places import place_text
 from .walk import value_if_nodes
 
-__all__ = ["RULES", "site_offset"]
+__all__ = ["RULES", "reached", "site_offset"]
 
 RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "min_gap": 1, "max_gap": None}
 
@@ -144,11 +144,11 @@ def relational_options(context: Context) -> Iterator[Diagnostic]:
 
 def label_without_clique(context: Context) -> Iterator[Diagnostic]:
     spec = context.spec
-    used = _variables_of_cliques(context)
+    used, feature = _variables_of_cliques(context), _some_feature(context)
     for n, label in enumerate(spec.labels):
         if label.name not in used and not context.mentioned_in_lost(label.name):
             message = f"label `{label.name}` is in no clique: nothing predicts it"
-            remedy = f"for example `clique {label.name}: bias, {_some_feature(context)}`"
+            remedy = f"for example `clique {label.name}: bias, {feature}`"
             at = ("labels", n, "name")
             yield context.complaint("label-without-clique", message, at, "in no clique", help=remedy)
 
@@ -163,14 +163,23 @@ def _variables_of_cliques(context: Context) -> set[str]:
     """Variables that a clique touches, itself or by way of a view, or of memories."""
     spec = context.spec
     found = {site.variable for clique in spec.cliques for site in clique.sites}
-    derived = [(view.name, view.value, ("views",)) for view in spec.views]
-    derived += [(memory.name, memory.value, ("memories",)) for memory in spec.memories]
+    derived = [(view.name, view.value) for view in spec.views]
+    derived += [(memory.name, memory.value) for memory in spec.memories]
     read = {
-        name: {node.name for _, node in value_if_nodes(value, path) if isinstance(node, Reference)}
-        for name, value, path in derived
+        name: {node.name for _, node in value_if_nodes(value, ()) if isinstance(node, Reference)}
+        for name, value in derived
     }
-    while grown := [names for name, names in read.items() if name in found and not names <= found]:
-        found = found.union(*grown)
+    return reached(found, read)
+
+
+def reached(start: Iterable[str], leads_to: Mapping[str, Iterable[str]]) -> set[str]:
+    """All names that the names of `start` lead to, themselves among them."""
+    found = set(start)
+    waiting = list(found)
+    while waiting:
+        new = set(leads_to.get(waiting.pop(), ())) - found
+        found |= new
+        waiting.extend(new)
     return found
 
 

@@ -16,12 +16,13 @@ from ..model import Label, Memory, Scheme, StatesOf
 from ..reading import BOOLEAN, is_word, view_label
 from ..spans import Path
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
-from .graph import site_offset
+from .graph import reached, site_offset
 from .tried import memory_can_be_tried
 from .walk import value_if_nodes
 
 __all__ = ["RULES"]
 
+MOST_PLACES = 40  # of a circle that a message shows
 WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but nothing says them before the label's are mapped
 
 
@@ -37,6 +38,7 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
     }
     told: set[str] = set()
     still = {name for circle in _circles(context) for name in circle}  # of which `memory_cycle` says more
+    circles = _borrowing_circles(lenders)
     for name, (path, other) in lenders.items():
         entry = context.named(other)
         if entry is not None and context.named(other, *WITH_STATES) is None:
@@ -45,30 +47,36 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
             there = [(entry.path, f"declared as {a(entry.kind)} here")]
             at = (*path, "domain")
             yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
-        circle = _circle(name, lenders)
-        if circle and told.isdisjoint(circle) and not still.issuperset(circle):
+        circle = circles.get(name, [])
+        if circle and name not in told and not still.issuperset(circle):
             told.update(circle)
             of = listed(circle)
             message = f"the states of {of} are taken from {'each other' if len(circle) > 1 else 'itself'}"
-            others = [((*lenders[one][0], "domain"), "and this") for one in circle[1:]]
-            label = next((one.name for one in context.spec.labels if one.name not in circle), None)
+            others = [((*lenders[one][0], "domain"), "and this") for one in circle[1:MOST_PLACES]]
+            outside = set(circle)
+            label = next((one.name for one in context.spec.labels if one.name not in outside), None)
             taken = f"in states({label})" if label else "in {A, B}"
             remedy = f"say the states of one of them, as in `{circle[0]} {taken}`"
             at = (*path, "domain")
             yield context.complaint("states-cycle", message, at, "goes round in a circle", help=remedy, others=others)
 
 
-def _circle(name: str, lenders: Mapping[str, tuple[Path, str]]) -> list[str]:
-    """The variables from `name` back to it, one taking its states from the next; empty if it does not come back."""
-    passed = [name]
-    while passed[-1] in lenders:
-        following = lenders[passed[-1]][1]
-        if following == name:
-            return passed
-        if following in passed:
-            break
-        passed.append(following)
-    return []
+def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
+    """The first variable of each circle, and those from it back to it, one taking its states from the next."""
+    found: dict[str, list[str]] = {}
+    order = {name: n for n, name in enumerate(lenders)}
+    seen: set[str] = set()
+    for name in lenders:
+        passed: dict[str, int] = {}
+        while name in lenders and name not in seen:
+            seen.add(name)
+            passed[name] = len(passed)
+            name = lenders[name][1]
+        if name in passed:
+            way = list(passed)[passed[name] :]
+            at = way.index(min(way, key=order.__getitem__))
+            found[way[at]] = [*way[at:], *way[:at]]
+    return found
 
 
 def no_states(context: Context) -> Iterator[Diagnostic]:
@@ -125,7 +133,7 @@ def _taken(option: str, mark: str, states: Sequence[str]) -> str | None:
 
 def memory_future(context: Context) -> Iterator[Diagnostic]:
     """A memory is known before the labels at its own position are."""
-    names = context.names(*LABEL_KINDS)
+    names = frozenset(context.names(*LABEL_KINDS))
     told = {name for circle in _circles(context) for name in circle}
     for n, memory in enumerate(context.spec.memories):
         for path, node in value_if_nodes(memory.value, ("memories", n, "value")):
@@ -193,7 +201,7 @@ def _circles(context: Context) -> list[list[str]]:
             group, more = {name}, [name]
             while more:
                 at = more.pop()
-                fresh = [other for other in (*readers[at], *read[at]) if other not in group | moved]
+                fresh = [other for other in (*readers[at], *read[at]) if other not in group and other not in moved]
                 group.update(fresh)
                 more.extend(fresh)
             seen |= group
@@ -246,17 +254,21 @@ def no_initially(context: Context) -> Iterator[Diagnostic]:
 
 def _has_states(context: Context, memory: Memory) -> bool:
     """Whether its states are known or data will teach them; if not, that is what the complaint is about."""
-    passed: list[str] = []
-    name = memory.name
-    while True:
+    known: dict[str, bool] = context.kept.setdefault(_has_states, {})
+    passed: set[str] = set()
+    name: str | None = memory.name
+    found = False
+    while name is not None and name not in passed:
         entry = context.named(name, *WITH_STATES)
-        domain = getattr(entry.entry, "domain", None) if entry else None
-        if entry is None or name in passed:
-            return False
-        if not isinstance(domain, StatesOf):
-            return context.states(name) is not None or entry.kind == "label"
-        passed.append(name)
-        name = domain.variable
+        if entry is None or name in known:
+            found = known.get(name, False)
+            break
+        passed.add(name)
+        domain = getattr(entry.entry, "domain", None)
+        found = not isinstance(domain, StatesOf) and (context.states(name) is not None or entry.kind == "label")
+        name = domain.variable if isinstance(domain, StatesOf) else None
+    known |= dict.fromkeys(passed, found)
+    return found
 
 
 def copied_state(context: Context) -> Iterator[Diagnostic]:
@@ -299,14 +311,17 @@ def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]
 
 def idle_latent(context: Context) -> Iterator[Diagnostic]:
     """A latent variable that nothing ties to a label is summed out to a constant."""
-    tied = {label.name for label in context.spec.labels} | context.meant_as_labels.keys()
     members = [
         *_cliques(context),
         *_constraints(context),
         *({name, *read} for name, read in _memories(context).items()),
     ]
-    while grown := [names for names in members if names & tied and not names <= tied]:
-        tied = tied.union(*grown)
+    # each name leads to the number of every member that holds it, and back
+    leads_to: dict[str, list[str]] = {str(n): sorted(names) for n, names in enumerate(members)}
+    for n, names in enumerate(members):
+        for name in names:
+            leads_to.setdefault(name, []).append(str(n))
+    tied = reached([*(label.name for label in context.spec.labels), *context.meant_as_labels], leads_to)
     for n, latent in enumerate(context.spec.latents):
         if latent.name not in tied and not context.mentioned_in_lost(latent.name):
             message = f"nothing can tell the states of `{latent.name}` apart: no clique ties it to a label"
@@ -317,10 +332,7 @@ def idle_latent(context: Context) -> Iterator[Diagnostic]:
 
 def idle_memory(context: Context) -> Iterator[Diagnostic]:
     """A memory that no clique and no constraint reads, itself or by way of others, changes nothing."""
-    used = set().union(*_cliques(context), *_constraints(context))
-    memories = _memories(context)
-    while grown := [read for name, read in memories.items() if name in used and not read <= used]:
-        used = used.union(*grown)
+    used = reached(set().union(*_cliques(context), *_constraints(context)), _memories(context))
     for n, memory in enumerate(context.spec.memories):
         if memory.name not in used and not context.mentioned_in_lost(memory.name):
             message = f"nothing reads memory `{memory.name}`: it changes no prediction"

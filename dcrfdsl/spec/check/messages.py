@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...errors import Diagnostic
-from ...registry import did_you_mean
 from ..expressions import Apply, Reference
 from ..functions import FUNCTIONS
 from ..spans import Path
@@ -22,7 +21,7 @@ def unknown_state(
     context: Context, state: str, at: Path, states: Sequence[str], variable: str | None = None
 ) -> Diagnostic:
     """`variable`: the one that has `states`; None if it is the statement itself."""
-    guess = did_you_mean(state, states)
+    guess = context.guesses.near(state, states)
     shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
     entry = context.named(variable) if variable else None
     what = f"a state of `{variable}`" if variable else "one of the declared states"
@@ -41,7 +40,7 @@ def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnost
         remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
         yield context.complaint("unknown-function", message, at, "not a function", help=remedy, others=declared)
     elif not context.may_be_lost(name):
-        guess = FUNCTIONS.suggest(name) or did_you_mean(name, [*context.registered, *context.names("lexicon")])
+        guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
         remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
         message = f"`{name}` is not a feature function"
         remedy = f"did you mean `{guess}`?" if guess else remedy

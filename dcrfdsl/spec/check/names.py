@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...errors import Diagnostic
+from ...registry import shortened
 from ..functions import FUNCTIONS
 from ..model import NUMERIC, Column, Member, StatesOf
 from ..spans import Path
@@ -142,13 +143,13 @@ def label_columns(context: Context) -> Iterator[Diagnostic]:
     """Labels are read from the column of their name."""
     if context.spec.data is None:
         return
-    columns = context.names(COLUMN)
+    columns, known = context.names(COLUMN), context.spec.column
     for n, label in enumerate(context.spec.labels):
-        if label.name in columns:
+        if known(label.name) is not None:
             yield from _label_of_numbers(context, label.name, ("labels", n, "name"))
             continue
         guess, there = context.near(label.name, [COLUMN])
-        there = there or [(("data", "format"), f"the columns are {', '.join(f'`{name}`' for name in columns)}")]
+        there = there or [(("data", "format"), f"the columns are {', '.join(shortened(columns))}")]
         yield context.complaint(
             "label-not-a-column",
             f"label `{label.name}` is not a column of the data",

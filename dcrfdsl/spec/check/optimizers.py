@@ -6,6 +6,8 @@ Not here: whether a method is known (`settings`), what only the data tells (`cri
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
 
 from ...errors import DcrfError, Diagnostic
 from ..expressions import Value
@@ -32,7 +34,7 @@ class StageView:
     """A stage that runs: what it says, and where."""
 
     def __init__(self, context: Context, number: int):
-        loose = unchained(context.spec)
+        loose = unchained(context)
         self.context, self.number = context, number
         self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
         self.settings: TrainSettings = stage_settings(loose, self.stage.label)
@@ -48,13 +50,18 @@ class StageView:
 
     def written(self, *key: str) -> Path | None:
         """Where a setting is written; None where it is not."""
+        return self._places.get(key)
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, ...], Path]:
+        """The first place of each setting: in the block, else among the arguments."""
+        found: dict[tuple[str, ...], Path] = {}
         for s, setting in enumerate(self.stage.criterion.settings):
-            if setting.key == key:
-                return (*self.path, "settings", s, "value")
+            found.setdefault(setting.key, (*self.path, "settings", s, "value"))
         for a, argument in enumerate(self.stage.criterion.arguments):
-            if (argument.name,) == key:
-                return (*self.path, "arguments", a, "value")
-        return None
+            if argument.name is not None:
+                found.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
+        return found
 
     def value(self, *key: str) -> Value | None:
         """A setting as written; None where it is not."""
@@ -67,12 +74,13 @@ class StageView:
 
 def stage_views(context: Context) -> Iterator[StageView]:
     """The stages that run and whose settings can be read."""
-    for n in running_stages(context):
-        try:
-            stage = StageView(context, n)
-        except DcrfError:  # which `settings` reports
-            continue
-        yield stage
+    if stage_views not in context.kept:
+        found: list[StageView] = []
+        for n in running_stages(context):
+            with suppress(DcrfError):  # which `settings` reports
+                found.append(StageView(context, n))
+        context.kept[stage_views] = found
+    yield from context.kept[stage_views]
 
 
 def trained_by(context: Context) -> Iterator[Diagnostic]:

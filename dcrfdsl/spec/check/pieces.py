@@ -6,6 +6,7 @@ Not here: whether their names are known (`names`, `training`), sizes, which foll
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from ...errors import Diagnostic
 from ..convert import as_call
@@ -23,7 +24,7 @@ DIRECTED = ("memm", "bidirectional")
 ONE_BY_ONE = (*DIRECTED, "pseudolikelihood", "pwpl")
 PIECEWISE = (*ONE_BY_ONE, "piecewise")
 NO_PIECES = "`local` decodes by the pieces that a model is trained in, and there are none"
-ALL = "all"
+ALL, ANY = "all", "any"
 LATENT = "piece-conditions-on-latent"
 
 
@@ -84,6 +85,7 @@ def members_apart(context: Context) -> Iterator[Diagnostic]:
     cliques = {clique.label: clique for clique in context.spec.cliques}
     for n, piece in _sound(context):
         seen: dict[tuple[str, int], int] = {}
+        over = _places(piece)
         for m, member in enumerate(piece.members):
             if member.clique not in cliques:
                 continue
@@ -99,7 +101,7 @@ def members_apart(context: Context) -> Iterator[Diagnostic]:
             elif isinstance(member.place, At) and any(map(_is_everywhere, piece.over)):
                 message = f"the piece holds `{member.clique}` at every position, and cannot move it"
                 yield context.complaint("piece-member", message, at, "is everywhere", help="remove the index")
-            elif not any(_touches(context, site, clique, shift) for site in piece.over):
+            elif not _touched(context, clique, shift).intersection(over):
                 message = f"`{member.clique}` touches nothing that piece `{piece.name}` is over"
                 remedy = _nearer(context, piece, member.clique, clique)
                 yield context.complaint("piece-member", message, at, "normalised over nothing of it", help=remedy)
@@ -113,17 +115,31 @@ def members_apart(context: Context) -> Iterator[Diagnostic]:
 
 def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
     """The label and the offset of each site; a view is about the label that it shows."""
-    views = {view.name: view_label(context.spec, view) for view in context.spec.views}
-    return [(views.get(site.variable) or site.variable, site_offset(site.place) or 0) for site in clique.sites]
+    found = []
+    for site in clique.sites:
+        view = context.spec.views_by_name.get(site.variable)
+        label = site.variable if view is None else view_label(context.spec, view) or site.variable
+        found.append((label, site_offset(site.place) or 0))
+    return found
 
 
-def _touches(context: Context, site: Site, clique: CliqueSpec, shift: int) -> bool:
-    """Whether a clique, moved so far, has a site of a piece; one that the data joins may have it anywhere."""
-    anywhere = bool(clique.positions) or _is_everywhere(site)
-    return any(
-        name == site.variable and (anywhere or offset + shift == site_offset(site.place))
-        for name, offset in _labelled(context, clique)
-    )
+_Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, "all" for wherever it is, "any" for somewhere
+
+
+def _spots(site: Site) -> tuple[_Spot, _Spot]:
+    """Where a clique that touches a site of a piece lies, and where one does that the data joins."""
+    return (site.variable, ALL if _is_everywhere(site) else site_offset(site.place) or 0), (site.variable, ANY)
+
+
+def _places(piece: Piece) -> set[_Spot]:
+    return {spot for site in piece.over for spot in _spots(site)}
+
+
+def _touched(context: Context, clique: CliqueSpec, shift: int) -> set[_Spot]:
+    """What a clique, moved so far, touches; one that the data joins may lie anywhere."""
+    labelled = _labelled(context, clique)
+    spots: set[_Spot] = {(name, ALL) for name, _ in labelled}
+    return spots | {(name, ANY if clique.positions else offset + shift) for name, offset in labelled}
 
 
 def _nearer(context: Context, piece: Piece, label: str, clique: CliqueSpec) -> str:
@@ -154,7 +170,8 @@ def idle(context: Context) -> Iterator[Diagnostic]:
         held = [(cliques[m.clique], site_offset(m.place)) for m in piece.members if m.clique in cliques]
         if len(held) < len(piece.members):
             continue
-        touched = [any(_touches(context, site, clique, shift or 0) for clique, shift in held) for site in piece.over]
+        spots = set().union(*(_touched(context, clique, shift or 0) for clique, shift in held))
+        touched = [not spots.isdisjoint(_spots(site)) for site in piece.over]
         for s, site in enumerate(piece.over):
             if not touched[s] and any(touched):
                 message = f"no clique of piece `{piece.name}` touches `{_shown(site)}`"
@@ -229,11 +246,15 @@ def _shown(site: Site) -> str:
 def latents_apart(context: Context) -> Iterator[Diagnostic]:
     """What is never known cannot be conditioned on: a piece is over every latent variable that it touches."""
     latents = {latent.name for latent in context.spec.latents}
+    cliques: dict[str, list[CliqueSpec]] = {}
+    for clique in context.spec.cliques:
+        if any(site.variable in latents for site in clique.sites):
+            cliques.setdefault(clique.label, []).append(clique)
     for n, piece in enumerate(context.spec.pieces):
         over = {(site.variable, site_offset(site.place)) for site in piece.over}
         everywhere = {site.variable for site in piece.over if _is_everywhere(site)}
         for m, member in enumerate(piece.members):
-            for clique in (c for c in context.spec.cliques if c.label == member.clique):
+            for clique in cliques.get(member.clique, ()):
                 shift = site_offset(member.place) or 0
                 for site in clique.sites:
                     place = (site.variable, (site_offset(site.place) or 0) + shift)

@@ -1,25 +1,22 @@
-"""Rules on places in brackets: windows the wrong way round, positions that nothing joins, lists that grow too long.
+"""Rules on places in brackets: windows the wrong way round, positions that nothing joins.
 
-Not here: places of a clique's sites (`graph`).
+Not here: places of a clique's sites (`graph`), lists that grow too long (`groups`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import prod
 
 from ...errors import Diagnostic
 from ...registry import did_you_mean
-from ..expressions import Apply, At, Condition, Cross, Feature, Here, Named, Place, Reference, Several, Window
-from ..model import FeatureGroup
+from ..expressions import Apply, At, Here, Named, Place, Reference, Several, Window
 from ..spans import Path
 from .context import Context, Rule, listed
-from .walk import Node, every_feature, every_node, nodes, value_if_nodes
+from .walk import Node, every_node, nodes, value_if_nodes
 
 __all__ = ["RULES", "WIDEST", "place_text"]
 
 WIDEST = 1000  # a window beyond this is a slip of the pen
-MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
 
 
 def place_text(place: Place) -> str:
@@ -110,80 +107,8 @@ def _positions(context: Context, path: Path) -> list[str]:
     return list(dict.fromkeys(place.position for place in places if isinstance(place, Named)))
 
 
-def group_cycle(context: Context) -> Iterator[Diagnostic]:
-    """A feature group inside itself, directly or around a corner; reported at the first group of each circle."""
-    groups = {group.name: (n, group) for n, group in enumerate(context.spec.groups)}
-    reported: set[str] = set()
-    for start in groups:
-        chain = _circle(groups, start)
-        if chain and not reported & set(chain):
-            reported |= set(chain)
-            n, group = groups[start]
-            inner = chain[1]
-            f = next(f for f, feature in enumerate(group.features) if inner in _names(feature))
-            message = f"feature group `{start}` contains itself: {' → '.join(f'`{name}`' for name in chain)}"
-            yield context.complaint("group-cycle", message, ("groups", n, "features", f), "leads back to the group")
-
-
-def _circle(groups: dict[str, tuple[int, FeatureGroup]], start: str) -> list[str] | None:
-    """The shortest way from a group back to itself."""
-    ways, seen = [[start]], set[str]()
-    for way in ways:  # grows while it is read: breadth first
-        for feature in groups[way[-1]][1].features:
-            for name in _names(feature):
-                if name == start:
-                    return [*way, start]
-                if name in groups and name not in seen:
-                    seen.add(name)
-                    ways.append([*way, name])
-    return None
-
-
-def _names(feature: Feature) -> list[str]:
-    factors = feature.factors if isinstance(feature, Cross) else (feature,)
-    return [factor.name for factor in factors if isinstance(factor, Reference)]
-
-
-def too_many_features(context: Context) -> Iterator[Diagnostic]:
-    """Windows multiply in a cross; what they come to is known before any data is read."""
-    groups = {group.name: group for group in context.spec.groups}
-    too_large: set[str] = set()  # groups that were complained about: what holds them is not complained about again
-    for path, feature in every_feature(context.spec):
-        number = _expanded(feature, groups, ())
-        if number <= MOST_FEATURES or not too_large.isdisjoint(_names(feature)):
-            continue
-        too_large |= {group.name for n, group in enumerate(context.spec.groups) if path[:2] == ("groups", n)}
-        message = f"this stands for {number} features at every position, at most {MOST_FEATURES} are allowed"
-        remedy = "a cross of windows has every combination of their places; make them narrower"
-        yield context.complaint("too-many-features", message, path, "too many", help=remedy)
-
-
-def _expanded(feature: Feature, groups: dict[str, FeatureGroup], inside: tuple[str, ...]) -> int:
-    factors = feature.factors if isinstance(feature, Cross) else (feature,)
-    return prod(_factor_size(factor, groups, inside) for factor in factors)
-
-
-def _factor_size(factor: Condition, groups: dict[str, FeatureGroup], inside: tuple[str, ...]) -> int:
-    if isinstance(factor, Reference) and factor.name in groups and factor.name not in inside:
-        within = (*inside, factor.name)
-        own = sum(_expanded(feature, groups, within) for feature in groups[factor.name].features)
-        return own * _width(factor.place)
-    return prod(_width(node.place) for _, node in nodes(factor, ()) if isinstance(node, Reference | Apply))
-
-
-def _width(place: Place) -> int:
-    match place:
-        case Window(first=first, last=last):
-            return max(0, last - first + 1)
-        case Several(offsets=offsets):
-            return len(offsets)
-    return 1
-
-
 RULES: tuple[Rule, ...] = (
     bad_window,
     window_in_condition,
     unknown_position,
-    group_cycle,
-    too_many_features,
 )

@@ -61,16 +61,16 @@ def place_of_each_term(context: Context) -> Iterator[Diagnostic]:
 
 
 def _unplaced(context: Context, clique: CliqueSpec, path: Path, part: Node) -> Iterator[Diagnostic]:
-    named: list[Path] = []  # calls whose place is a named position: `lower(word)[i]`
+    named: set[Path] = set()  # calls whose place is a named position: `lower(word)[i]`
     for at, node in nodes(part, path):
-        inside = any(at[: len(other)] == other for other in named)
+        inside = any(at[:length] in named for length in range(len(path), len(at) + 1))
         if not isinstance(node, Reference | Apply):
             continue
         if isinstance(node.place, Named):
             if inside:
                 message = f"`{place_text(node.place)}` stands inside a call that has a position of its own"
                 yield context.complaint("two-places", message, (*at, "place"), "one of them is enough")
-            named.append(at)
+            named.add(at)
         elif isinstance(node, Reference) and not inside and _is_read(context, node.name):
             first, second = clique.positions
             message = f"`{node.name}{place_text(node.place)}` is read at neither of the joined positions"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import DcrfError, Diagnostic
-from ...registry import did_you_mean
 from ..model import Cardinality, Enumerated, Learned, Scheme
 from ..model import Label as LabelSpec
 from ..options import shown
@@ -31,7 +30,7 @@ def inference(context: Context) -> Iterator[Diagnostic]:
 
 def stages(context: Context) -> Iterator[Diagnostic]:
     """The stages that run; a broken chain (`training`) must not hide what they say."""
-    loose = unchained(context.spec)
+    loose = unchained(context)
     for n in running_stages(context):
         label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
         found = _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
@@ -51,9 +50,10 @@ def domains(context: Context) -> Iterator[Diagnostic]:
         at = (*path, "domain")
         match variable.domain:
             case Enumerated(states=states):
+                first: dict[str, int] = {}
                 for n, state in enumerate(states):
-                    if state in states[:n]:
-                        there = [((*at, "states", states.index(state)), "first here")]
+                    if first.setdefault(state, n) != n:
+                        there = [((*at, "states", first[state]), "first here")]
                         message = f"state `{state}` of `{variable.name}` stands twice"
                         yield context.complaint("state-twice", message, (*at, "states", n), "again here", others=there)
             case Cardinality(count=count) if not 1 <= count <= 10_000:
@@ -65,10 +65,11 @@ def domains(context: Context) -> Iterator[Diagnostic]:
                 message = f"`{scheme}` is not {a(SCHEMES.kind)}"
                 yield context.complaint("unknown-name", message, at, "unknown scheme", help=remedy)
             case Scheme(types=types):
+                first = {}
                 for n, kind in enumerate(types):
-                    if kind in types[:n]:
+                    if first.setdefault(kind, n) != n:
                         message = f"segment type `{kind}` of `{variable.name}` stands twice"
-                        there = [((*at, "types", types.index(kind)), "first here")]
+                        there = [((*at, "types", first[kind]), "first here")]
                         yield context.complaint("state-twice", message, (*at, "types", n), "again here", others=there)
 
 
@@ -79,7 +80,7 @@ def others_state(context: Context) -> Iterator[Diagnostic]:
             continue
         plain: LabelSpec = label.model_copy(update={"others": None})
         declared = context.declared_states(plain)
-        guess = did_you_mean(label.others, declared or ())
+        guess = context.guesses.near(label.others, declared or ())
         if declared and label.others not in declared and guess:
             message = f"`{label.others}` is not a state of `{label.name}`"
             remedy = f"did you mean `{guess}`?"

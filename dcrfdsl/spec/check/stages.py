@@ -13,19 +13,30 @@ __all__ = ["running_stages", "unchained"]
 
 def running_stages(context: Context) -> tuple[int, ...]:
     """Numbers of the stages that run, first one first, as far as their chain leads; (0,) for the default stage."""
+    if running_stages not in context.kept:
+        context.kept[running_stages] = _running(context)
+    found: tuple[int, ...] = context.kept[running_stages]
+    return found
+
+
+def _running(context: Context) -> tuple[int, ...]:
     stages = context.spec.stages
     if not stages:
         return (0,)
-    by_label = {stage.label: n for n, stage in enumerate(stages)}
-    at = by_label.get(context.stage) if context.stage is not None else len(stages) - 1
-    chain: list[int] = []
+    numbers = context.spec.stage_numbers
+    at = numbers.get(context.stage) if context.stage is not None else len(stages) - 1
+    chain: dict[int, None] = {}
     while at is not None and at not in chain:
-        chain.append(at)
+        chain[at] = None
         before = stages[at].after
-        at = by_label.get(before) if before is not None else None
+        at = numbers.get(before) if before is not None else None
     return tuple(reversed(chain))
 
 
-def unchained(spec: ModelSpec) -> ModelSpec:
+def unchained(context: Context) -> ModelSpec:
     """The same stages, none after another: what is wrong with the chain must not hide what a stage says."""
-    return spec.model_copy(update={"stages": tuple(s.model_copy(update={"after": None}) for s in spec.stages)})
+    if unchained not in context.kept:
+        stages = tuple(stage.model_copy(update={"after": None}) for stage in context.spec.stages)
+        context.kept[unchained] = context.spec.model_copy(update={"stages": stages})
+    found: ModelSpec = context.kept[unchained]
+    return found

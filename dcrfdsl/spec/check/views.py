@@ -21,12 +21,11 @@ __all__ = ["RULES"]
 
 def _read(context: Context, number: int, view: View) -> list[tuple[Path, Reference]]:
     """The variables that a view reads, each with its path."""
-    kinds = {label.name for label in context.spec.labels}
-    others = {item.name for part in (context.spec.latents, context.spec.memories, context.spec.views) for item in part}
+    spec = context.spec
     return [
         (path, node)
         for path, node in value_if_nodes(view.value, ("views", number, "value"))
-        if isinstance(node, Reference) and node.name in kinds | others
+        if isinstance(node, Reference) and (node.name in spec.hidden_names or node.name in spec.views_by_name)
     ]
 
 
