@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-__all__ = ["DcrfError", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
+__all__ = ["DcrfError", "DcrfWarning", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
 
 LONGEST_LINE = 160  # characters of a source line that a message shows
 
@@ -104,6 +104,10 @@ class DcrfError(Exception):
         found = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
         self.diagnostics: tuple[Diagnostic, ...] = found
         super().__init__("\n\n".join(render(d) for d in found))
+
+
+class DcrfWarning(UserWarning):
+    """What the checker warns of, to Python programs: the model can be used, and is hardly what was meant."""
 
 
 def data_error(

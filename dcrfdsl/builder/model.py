@@ -1,7 +1,8 @@
 """`Model`: a template written in Python, one method a statement.
 
 The methods return what they declare, ready to be used in the next. Nothing is checked statement by statement:
-`spec()` writes the template and reads it back, so every complaint is the one that the template would get.
+`spec()` writes the template, reads it back and asks the checker, so every complaint is the one that the template would
+get.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import Diagnostic
 from ..spec import expressions as ex
 from ..spec import model as spec_model
 from ..spec.draft import Draft, Entry
 from ..spec.model import ModelSpec
-from ..spec.resolve import Resolved, load_template, load_text
+from ..spec.resolve import Resolved, load_template
 from ..spec.unparse import to_text
+from ..spec.written import written
 from .functions import Feats
 from .nodes import (
     Domain,
@@ -327,7 +328,7 @@ class Model:
     def use(self, path: str | Path) -> None:
         """Include a template file, relative to `directory`; `m["chunk"]` then gives what it declares."""
         resolved = load_template(self.directory / path)
-        resolved.require()
+        resolved.require(unchecked=True)  # a part of a model; the whole is checked
         self._used.append(resolved)
 
     # results ------------------------------------------------------------------------------------------------
@@ -348,27 +349,22 @@ class Model:
             case _:
                 return Term(name)
 
-    def spec(self) -> ModelSpec:
-        """The specification. `DcrfError` if something is declared twice or cannot be said in the language."""
-        return self.resolved().require()
+    def spec(self, *, unchecked: bool = False) -> ModelSpec:
+        """The specification. `DcrfError` with every problem that the checker finds in the template that `text` gives;
+        `unchecked`: only with what cannot be said in the language, or is said twice.
+        """
+        return self.resolved().require(unchecked=unchecked)
 
     def text(self) -> str:
-        """The model as a template; paths of lexicons stand as they were given."""
-        return to_text(self.spec())
+        """The model as a template, whatever the checker says of it; paths of lexicons stand as they were given."""
+        return to_text(self.spec(unchecked=True))
 
     def resolved(self) -> Resolved:
         """The specification with its places in the text of `text()`, as the checker and `fit` take it."""
         spec, draft = self._drafted()
         if draft.problems:
             return Resolved(spec, diagnostics=tuple(draft.problems), directories=draft.directories)
-        read = load_text(to_text(spec), f"<{self.name}>", directory=self.directory)
-        found = read.diagnostics
-        if not found and read.spec != spec:
-            message = (
-                f"model `{self.name}` cannot be written as a template: a name or state holds a mark of the language"
-            )
-            found = (Diagnostic("bad-name", message),)
-        return Resolved(spec, read.spans, found, draft.directories, read.complete)
+        return written(spec, self.name, directory=self.directory, directories=draft.directories)
 
     def _drafted(self) -> tuple[ModelSpec, Draft]:
         draft = Draft(doc=self._doc)

@@ -20,6 +20,7 @@ from .tuning import Plan, Search, SearchSeed, Trials, Tune, check_ranges, refuse
 
 if TYPE_CHECKING:
     from ..data import Corpus
+    from ..errors import Diagnostic
     from ..model import TrainedModel
     from ..report import TrainingProgress
     from ..spec.model import ModelSpec
@@ -99,7 +100,7 @@ def train(
     else:
         progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
         model = _fitted(resolved, corpus, held_out, progress, talk, **how)
-    model.save(output)
+    _noted(model, remarks).save(output)
     if curve is not None:
         from ..curves import write_curve
 
@@ -113,7 +114,15 @@ def _fitted(
     from ..training import fit  # loads the engine
 
     with Interruption(talk) as interruption, progress:
-        return fit(resolved, corpus, dev=dev, on_iteration=progress, should_stop=interruption.requested, **how)
+        stop = interruption.requested
+        return fit(resolved, corpus, dev=dev, on_iteration=progress, should_stop=stop, unchecked=True, **how)
+
+
+def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
+    """The model as it is kept: what the checker has warned of, and was said above, stands in its record."""
+    from ..training import with_remarks
+
+    return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
 
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:

@@ -82,6 +82,7 @@ def tuned(
             on_trial=shown,
             on_iteration=progress,
             should_stop=interruption.requested,
+            unchecked=True,  # the command has asked the checker, and said what it warns of
             **how,
         )
     path = model.record.tuning

@@ -40,10 +40,17 @@ class Resolved:
     directories: Mapping[str, Path] = field(default_factory=dict)
     complete: bool = True
 
-    def require(self) -> ModelSpec:
-        """The specification; `DcrfError` with every problem if there was an error."""
-        if any(diagnostic.severity == "error" for diagnostic in self.diagnostics):
-            raise DcrfError(self.diagnostics)
+    def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
+        """The specification; `DcrfError` with every problem that the checker finds if there is an error.
+
+        `stage`: the training stage that is to run, as in `check`. A function that is not built in may be the user's:
+        whoever is told of those asks again. `unchecked`: only what could not be read or resolved is an error.
+        """
+        from .check import check  # its rules stand on this file's neighbours
+
+        found = self.diagnostics if unchecked else check(self, stage=stage, registered=None)
+        if any(diagnostic.severity == "error" for diagnostic in found):
+            raise DcrfError(found)
         return self.spec
 
     def path_of(self, name: str, path: str) -> Path:

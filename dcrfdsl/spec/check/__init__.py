@@ -74,20 +74,22 @@ def check(
     *,
     stage: str | None = None,
     corpus: Data | None = None,
-    registered: Collection[str] = (),
+    registered: Collection[str] | None = (),
     rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
     """Errors, warnings and notes about a model, with those that resolving it brought, in the order of the text.
 
     `stage`: the training stage that is to run (None: the last); others are not checked. `corpus`: training data to
-    check the template against. `registered`: names of the user's feature functions. `rules`: more rules.
+    check the template against. `registered`: names of the user's feature functions; None: not known yet, and any
+    unknown function may be one. `rules`: more rules.
     """
     context = Context(
         resolved.spec,
         resolved.spans,
         stage=stage,
         data=corpus,
-        registered=registered,
+        registered=registered or (),
+        functions_known=registered is not None,
         directories=resolved.directories,
         lost=_lost_statements(d for d in resolved.diagnostics if not resolved.complete or d.slug in DROPPED),
     )
@@ -102,7 +104,7 @@ def check_or_raise(
     *,
     stage: str | None = None,
     corpus: Data | None = None,
-    registered: Collection[str] = (),
+    registered: Collection[str] | None = (),
     rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
     """`check`; `DcrfError` with all it found if there is an error, else the warnings and notes."""

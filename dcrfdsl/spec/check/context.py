@@ -94,7 +94,10 @@ class Declared:
 
 @dataclass
 class Context:
-    """`registered` are the names of the user's feature functions; `lost` the statements that could not be read."""
+    """`registered` are the names of the user's feature functions; `lost` the statements that could not be read.
+
+    `functions_known` is False where the user's functions are told later: a function may then be one of them.
+    """
 
     spec: ModelSpec
     spans: SpanTable = field(default_factory=SpanTable)
@@ -103,6 +106,7 @@ class Context:
     registered: Collection[str] = ()
     directories: Mapping[str, FilePath] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
+    functions_known: bool = True
     _states: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
 
