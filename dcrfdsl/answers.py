@@ -14,9 +14,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import CORPUS, require_kind
 from .criteria.piecewise import local_pieces
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels
+from .errors import DcrfError, Diagnostic
 from .features.extract import FeatureExtractor
 from .given import gold_of, known_labels
 from .graph import ModelGraph, Parameters
@@ -39,7 +41,7 @@ from .inference.voting import Ballots
 from .kernels.sequences import score_labellings
 from .optimizers import Voters
 from .spec.model import ModelSpec
-from .spec.settings import AutoSettings, ExactSettings, TrpSettings
+from .spec.settings import DECODINGS, AutoSettings, ExactSettings, TrpSettings
 from .spec.values import decoding, inference_settings
 
 __all__ = ["Answers", "Engine", "Labelled"]
@@ -78,6 +80,8 @@ class Engine:
 
     def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Answers:
         """The answers about a corpus. given: labels known beforehand, to which every answer keeps."""
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `given_labels` gives them")
         observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
         rows = (*self.extractor.extract(corpus), *observed)
         relations = self.extractor.relations(corpus)
@@ -153,7 +157,10 @@ class Answers:
         of probabilities, which count where they are summed: over all other labels, or over latent variables.
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
-        mode = decode or decoding(self.engine.spec, stage)
+        mode = decoding(self.engine.spec, stage) if decode is None else decode
+        if mode not in DECODINGS:
+            remedy = f"expected {', '.join(f'`{name}`' for name in DECODINGS)}"
+            raise DcrfError(Diagnostic("unknown-method", f"`{mode}` is no way to decode", help=remedy))
         if mode == "marginal":
             marginals, status = self.marginals(temperature * weights, workers)
             likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]

@@ -6,9 +6,15 @@ Not here: templates and data that are of the right kind and wrong (`errors`).
 from __future__ import annotations
 
 import operator
+import os
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["require_callable", "require_kind", "require_whole"]
+__all__ = ["CORPUS", "DATA", "PATHS", "require_callable", "require_kind", "require_list", "require_whole"]
+
+CORPUS = "a Corpus, as `read_corpus` or `corpus_from_rows` gives it"
+DATA = "what a template says of its data, as in `resolved.require().data`"
+PATHS = (str, os.PathLike)
 
 
 def require_kind(value: object, kinds: type | tuple[type, ...], name: str, words: str) -> None:
@@ -21,6 +27,12 @@ def require_callable(value: object) -> None:
     """TypeError unless `value` is None or can be called."""
     if value is not None and not callable(value):
         raise TypeError(f"a function to call is needed: found {_shown(value)}")
+
+
+def require_list(value: object, name: str, words: str) -> None:
+    """TypeError unless `value` can be gone through, and is no text, which would be one of its letters."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"`{name}` takes a list of {words}: found {_shown(value)}")
 
 
 def require_whole(value: Any, name: str, *, least: int = 1) -> None:

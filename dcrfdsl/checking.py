@@ -9,16 +9,15 @@ Training and tuning come through here too, so that no door lets in what another 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from .arguments import require_callable, require_kind
+from .arguments import CORPUS, require_callable, require_kind
 from .data.corpus import Corpus
 from .data.labels import check_gold, encode_labels, learn_states, variable_states
 from .data.readers import read_corpus
-from .errors import DcrfError, DcrfWarning, Diagnostic
+from .errors import DcrfError, Diagnostic
 from .features.registered import RegisteredFeature
 from .spec.check import check as check_template
 from .spec.check import check_or_raise
@@ -26,9 +25,8 @@ from .spec.model import ModelSpec
 from .spec.resolve import Resolved, load_template
 from .spec.written import written
 
-__all__ = ["CORPUS", "Template", "approved", "as_resolved", "check", "require_arguments", "require_registered", "warn_of", "words_of"]
+__all__ = ["Template", "approved", "as_resolved", "check", "require_arguments", "require_registered"]
 
-CORPUS = "a Corpus, as `read_corpus` or `corpus_from_rows` gives it"
 _TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Model` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
 
@@ -59,7 +57,7 @@ def check(
     """
     require_registered(registered)
     try:
-        resolved = as_resolved(template)
+        resolved = as_resolved(template, "template")
     except DcrfError as error:
         if isinstance(template, str | os.PathLike):
             raise
@@ -112,21 +110,6 @@ def approved(
     """What the checker warns of. DcrfError with all it found if there is an error."""
     found = check_or_raise(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
     return tuple(diagnostic for diagnostic in found if diagnostic.severity == "warning")
-
-
-def warn_of(remarks: Sequence[Diagnostic], depth: int) -> None:
-    """A Python warning for each remark, which points at the caller `depth` calls up."""
-    for words in words_of(remarks):
-        warnings.warn(words, DcrfWarning, stacklevel=depth + 1)
-
-
-def words_of(remarks: Sequence[Diagnostic]) -> tuple[str, ...]:
-    """Each warning in a line: what, where, and its page."""
-    found = []
-    for remark in remarks:
-        place = f" ({remark.primary.span})" if remark.primary is not None else ""
-        found.append(f"{remark.message}{place} [{remark.slug}]")
-    return tuple(found)
 
 
 def require_arguments(

@@ -8,12 +8,16 @@ checker's and the readers' business).
 from __future__ import annotations
 
 import bisect
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-__all__ = ["DcrfError", "DcrfWarning", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
+__all__ = [
+    "DcrfError", "DcrfWarning", "Diagnostic", "Label", "Source", "Span", "data_error", "in_a_line", "render",
+    "render_all", "warn_of",
+]  # fmt: skip
 
 LONGEST_LINE = 160  # characters of a source line that a message shows
 
@@ -127,6 +131,18 @@ def data_error(
 def render_all(diagnostics: Iterable[Diagnostic]) -> str:
     """All messages, a blank line between them."""
     return "\n\n".join(render(d) for d in diagnostics)
+
+
+def in_a_line(diagnostic: Diagnostic) -> str:
+    """What, where and its page: for records and Python's warnings."""
+    place = diagnostic.primary.span if diagnostic.primary is not None else diagnostic.location
+    return f"{diagnostic.message}{f' ({place})' if place is not None else ''} [{diagnostic.slug}]"
+
+
+def warn_of(remarks: Iterable[Diagnostic], depth: int) -> None:
+    """A `DcrfWarning` for each remark, which points at the caller `depth` calls up."""
+    for remark in remarks:
+        warnings.warn(in_a_line(remark), DcrfWarning, stacklevel=depth + 1)
 
 
 def render(diagnostic: Diagnostic) -> str:

@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .assembly import assemble
-from .checking import Template, approved, as_resolved, require_arguments, warn_of, words_of
+from .checking import Template, approved, as_resolved, require_arguments
 from .criteria import CRITERIA, Criterion, Supervision
 from .data.corpus import Corpus
 from .data.labels import raise_if_any
-from .errors import DcrfError, Diagnostic
+from .errors import DcrfError, Diagnostic, in_a_line, warn_of
 from .features.registered import RegisteredFeature
 from .given import no_labelling
 from .induction import Round, induce_round, require_known_labels
 from .inference import Workers
+from .metrics import nothing_measured
 from .model import TrainedModel
 from .notes import idle_patience, notes_on
 from .optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
@@ -73,7 +74,7 @@ def fit(
         raise DcrfError(
             Diagnostic("empty-data", "there is nothing to train on: the data has no token", location=corpus.file)
         )
-    remarks = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)
+    remarks: Sequence[Diagnostic] = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
@@ -91,6 +92,10 @@ def fit(
     trained = TrainedModel(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
+    if dev is not None:
+        idle = nothing_measured(spec, dev, trained.states, trained.known_values.__getitem__)
+        warn_of([] if unchecked else idle, depth=2)
+        remarks = (*remarks, *idle)
     for label, settings in chain:
         curve: list[Iteration] = []
         report = functools.partial(_kept, curve, on_iteration)
@@ -138,7 +143,7 @@ def with_remarks(trained: TrainedModel, remarks: Sequence[Diagnostic]) -> Traine
     """The model with what the checker has warned of among the notes of its record, the first ones."""
     if not remarks:
         return trained
-    record = replace(trained.record, notes=(*words_of(remarks), *trained.record.notes))
+    record = replace(trained.record, notes=(*map(in_a_line, remarks), *trained.record.notes))
     return trained.with_weights(trained.weights, record, trained.voters)
 
 

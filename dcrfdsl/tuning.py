@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import require_kind, require_whole
-from .checking import CORPUS, Template, approved, as_resolved, require_arguments, warn_of
+from .arguments import CORPUS, require_kind, require_whole
+from .checking import Template, approved, as_resolved, require_arguments
 from .data.corpus import Corpus
-from .errors import DcrfError, Diagnostic
+from .errors import DcrfError, Diagnostic, warn_of
 from .features.registered import RegisteredFeature
 from .metrics import goodness
 from .model import TrainedModel
@@ -87,6 +87,7 @@ def tune(
     require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
     require_whole(trials, "trials")
     require_whole(seed, "seed", least=0)
+    require_kind(search, str, "search", "the name of a way to search")
     if search not in SEARCHES:
         raise _unknown(search)
     remarks = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)

@@ -219,9 +219,9 @@ def test_use_merges_and_the_includer_replaces(files: Callable[..., Resolved]) ->
 
 
 def test_what_the_includer_does_not_say_is_the_used_files(files: Callable[..., Resolved]) -> None:
-    spec = files(
-        base="infer exact\ndecode marginal\nevaluate joint_accuracy", main='use "base.dcrf"\nlabel y'
-    ).require(unchecked=True)
+    spec = files(base="infer exact\ndecode marginal\nevaluate joint_accuracy", main='use "base.dcrf"\nlabel y').require(
+        unchecked=True
+    )
     assert (spec.infer.name, spec.decode.name, spec.evaluate[0].name) == ("exact", "marginal", "joint_accuracy")
 
 
@@ -442,7 +442,9 @@ def test_a_bad_setting_points_at_its_place(slug: str, text: str, words: str) -> 
 
 
 def test_settings_of_a_stage_are_all_checked_at_once() -> None:
-    spec = load_text("train likelihood: prior = lasso, optimizer = adam, restarts = 0, seed = -1\n").require(unchecked=True)
+    spec = load_text("train likelihood: prior = lasso, optimizer = adam, restarts = 0, seed = -1\n").require(
+        unchecked=True
+    )
     with pytest.raises(DcrfError) as caught:
         stage_settings(spec)
     assert [d.slug for d in caught.value.diagnostics] == ["unknown-method"] * 2 + ["bad-setting"] * 2

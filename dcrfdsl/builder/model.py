@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ..arguments import PATHS, require_kind, require_list
 from ..spec import expressions as ex
 from ..spec import model as spec_model
 from ..spec.draft import Draft, Entry
@@ -18,6 +19,7 @@ from ..spec.model import ModelSpec
 from ..spec.resolve import Resolved, load_template
 from ..spec.unparse import to_text
 from ..spec.written import written
+from .complaints import plainly_all
 from .functions import Feats
 from .nodes import (
     Domain,
@@ -40,6 +42,7 @@ from .terms import Call, Choice, Clique, Constant, Expression, Lexicon, Member, 
 __all__ = ["Model"]
 
 
+@plainly_all
 class Model:
     """A model in the making. `name` stands in messages; `doc` is the comment at the top of the template.
 
@@ -54,6 +57,7 @@ class Model:
     """
 
     def __init__(self, name: str = "model", *, doc: str = "", directory: str | Path = "."):
+        require_kind(name, str, "name", "a text")
         self.name = name
         self.directory = Path(directory)
         self._doc = as_doc(doc)
@@ -81,6 +85,7 @@ class Model:
 
         >>> word, pos, tag = Model().data("conll", "word", "pos", "chunk", options={"comment": "#"})
         """
+        require_kind(options, (Mapping, type(None)), "options", "a mapping from name to value")
         declared = [as_column(text) for text in columns]
         for name, source in sources.items():
             if isinstance(source, str):
@@ -154,6 +159,7 @@ class Model:
         >>> pos = m.label("pos")
         >>> seen_verb = m.memory("seen_verb", lambda seen: seen[-1] | pos[-1].matches("VB.*"))
         """
+        require_kind(value, (Expression, Choice, str, Callable), "value", "a condition, or a function of the memory")  # type: ignore[arg-type]
         said = value if isinstance(value, Expression | Choice | str) else value(Term(name))
         self._items.append(
             spec_model.Memory(
@@ -250,7 +256,8 @@ class Model:
 
         `m.piece("site", over=chunk, cliques=[chain, chain[1], locked(words)])`
         """
-        sites = (over,) if isinstance(over, Term | str) else tuple(over)
+        sites = (over,) if isinstance(over, Term | str) else over
+        require_list(cliques, "cliques", "cliques")
         members = tuple(map(as_member, cliques))
         self._items.append(spec_model.Piece(name=name, over=as_sites(sites), members=members, doc=as_doc(doc)))
         return Constant(name)
@@ -303,6 +310,8 @@ class Model:
         `m.train("likelihood", prior=gaussian(variance=10), priors={chain: None}, optimizer=lbfgs(memory=7))`
         `m.train("hmsvm", C=10, loss=call("hamming", letter), kernels={image: call("rbf", gamma=0.02)})`
         """
+        for what, given in (("priors", priors), ("kernels", kernels)):
+            require_kind(given, (Mapping, type(None)), what, "a mapping from clique to value")
         by_clique: dict[str, Mapping[Clique | str, Value | None]] = {"prior": priors or {}}
         by_clique["kernel"] = {**(kernels or {})}
         own = tuple(
@@ -327,6 +336,7 @@ class Model:
 
     def use(self, path: str | Path) -> None:
         """Include a template file, relative to `directory`; `m["chunk"]` then gives what it declares."""
+        require_kind(path, PATHS, "path", "the path of a template file")
         resolved = load_template(self.directory / path)
         resolved.require(unchecked=True)  # a part of a model; the whole is checked
         self._used.append(resolved)

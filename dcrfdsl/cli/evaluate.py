@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import render
 from .console import Features, Json, Quiet, Rounds, Talk
 from .inputs import read_features, read_gold
 
@@ -44,7 +45,11 @@ def evaluate(
     trained = TrainedModel.load(model, registered=read_features(features))
     trained = trained if rounds is None else trained.at_round(rounds)
     corpus = read_gold(data, trained.spec, talk)
-    scores = trained.evaluate(corpus, on_status=lambda status: _warn(status, corpus, talk))
+    scores = trained.evaluate(
+        corpus,
+        on_status=lambda status: _warn(status, corpus, talk),
+        on_remark=lambda remark: talk(render(remark)),
+    )
     if as_json:
         print(json.dumps(scores))
         return

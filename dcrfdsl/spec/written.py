@@ -16,11 +16,12 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..errors import DcrfError, Diagnostic
+from .check import check
 from .model import ModelSpec
 from .resolve import Resolved, load_text
 from .unparse import to_text
 
-__all__ = ["require_spec", "written"]
+__all__ = ["approve_stored", "require_spec", "written"]
 
 
 def written(
@@ -64,6 +65,14 @@ def require_spec(spec: ModelSpec) -> ModelSpec:
     except (PydanticSerializationError, AttributeError, TypeError, RecursionError) as error:
         message = f"the specification holds what no template does: {error}"
         raise DcrfError(Diagnostic("bad-specification", message)) from None
+
+
+def approve_stored(spec: ModelSpec, stage: str, file: str) -> None:
+    """DcrfError where the checker refuses the template of a model file. What it names of files need not be there."""
+    found = check(Resolved(spec), stage=stage or None, registered=None)
+    errors = [replace(problem, location=file) for problem in found if problem.severity == "error"]
+    if errors:
+        raise DcrfError(errors)
 
 
 def _misfit(problem: Mapping[str, Any]) -> Diagnostic:

@@ -18,11 +18,13 @@ from . import (
     data,
     graph,
     hidden,
+    idle,
     lexicons,
     losses,
     margins,
     names,
     not_yet,
+    occurrences,
     optimizers,
     pieces,
     places,
@@ -66,6 +68,8 @@ RULES: tuple[Rule, ...] = (
     *counting.RULES,
     *voting.RULES,
     *risks.RULES,
+    *idle.RULES,
+    *occurrences.RULES,
 )
 
 

@@ -126,13 +126,14 @@ class Context:
         """A diagnostic at `path`, with further places and their words; places that were not written are left out."""
         here = Label(path, words) if isinstance(path, Span) else self.spans.label(*path, text=words)
         there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
-        location = self._file() if here is None else None
+        location = self.main_file if here is None else None
         return Diagnostic(slug, message, here, tuple(there), help, severity, location)
 
-    def _file(self) -> str | None:
+    @cached_property
+    def main_file(self) -> str | None:
         """The main file, as far as anything in it was noted: used files are read before it."""
-        names = [span.source.name for span in self.spans.values()]
-        return names[-1] if names else None
+        spans = list(self.spans.values())
+        return spans[-1].source.name if spans else None
 
     # names ----------------------------------------------------------------------------------------------------
 
