@@ -68,7 +68,6 @@ RULES: tuple[Rule, ...] = (
     *counting.RULES,
     *voting.RULES,
     *risks.RULES,
-    *idle.RULES,
     *occurrences.RULES,
 )
 
@@ -100,6 +99,9 @@ def check(
     found = list(resolved.diagnostics)
     for rule in (*RULES, *rules):
         found.extend(rule(context))
+    if not any(diagnostic.severity == "error" for diagnostic in found):
+        for rule in idle.RULES:  # of a model with mistakes nobody knows what is meant to be used
+            found.extend(rule(context))
     return tuple(_in_order(_once(found)))
 
 

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 __all__ = ["IDLE"]
 
 IDLE: Mapping[str, tuple[str, str]] = {
+    "bad-name": (
+        "A model that was made in Python has a name or state that reads as something else in a template.",
+        "Rename it: names are letters, digits and `_`.",
+    ),
     "bad-specification": (
         "A specification that was made in Python has a field that no template could give it, or cannot be written.",
         "Build it with `dcrfdsl.Model`, or read it from a text with `load_text`; `model_copy` looks at nothing.",

@@ -51,7 +51,7 @@ def _used(spec: ModelSpec) -> set[str]:
     reached = {text for field in fields for text in _texts(field)}
     open_ = [name for name in inner if name in reached]
     while open_:
-        found = {text for text in _texts(inner[open_.pop()], but="name")} - reached
+        found = set(_texts(inner[open_.pop()], but="name")) - reached
         reached |= found
         open_ += [name for name in found if name in inner]
     return reached

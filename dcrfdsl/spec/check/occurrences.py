@@ -55,9 +55,8 @@ def _unseen(
     message = f"the {what}{'' if len(absent) == 1 else 's'} {shown} {of}"
     others = label.others
     if others is not None and others not in absent and set(absent) >= set(wanted) - {others}:
-        message = (
-            f"no value of `{label.name}` in `{context.data.file}` is one that it lists: all are read as `{others}`"
-        )
+        where = f"`{context.data.file}`"
+        message = f"no value of `{label.name}` in {where} is one that it lists: all are read as `{others}`"
     strange = {*occurring} - {*wanted, others}
     values = [value for value in occurring if value in strange]
     guess = next((near for one in absent[:SHOWN] if (near := did_you_mean(one, values))), None)
@@ -101,9 +100,8 @@ def _occurring(context: Context, label: Label) -> Sequence[str] | None:
     column = None if context.data is None else context.data.columns.get(label.name)
     if column is None or isinstance(column.values, np.ndarray):
         return None
-    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
     states = frozenset(context.states(label.name) or ())
-    readings = (read_cell(label, column.values[n], states, (label.missing,)) for n in used.tolist())
+    readings = (read_cell(label, value, states, (label.missing,)) for value in column.values)
     return tuple(dict.fromkeys(text for reading in readings for text in reading))
 
 
