@@ -19,6 +19,6 @@ from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, segment_counts,
 
 __all__ = [
     "AMBIGUOUS", "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion",
-    "default_metrics", "encode_gold", "evaluate_predictions", "goodness", "has_segments", "measure", "nothing_measured", "segment_counts",
-    "segments_by_type", "unseen_values",
+    "default_metrics", "encode_gold", "evaluate_predictions", "goodness", "has_segments", "measure",
+    "nothing_measured", "segment_counts", "segments_by_type", "unseen_values",
 ]  # fmt: skip
