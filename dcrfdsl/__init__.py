@@ -7,6 +7,7 @@ Everything public is here and is loaded when it is first asked for, so that `imp
     m = dcrfdsl.Model("chunker")                      # a template written in Python (see `dcrfdsl.builder`)
     resolved = dcrfdsl.load_template("chunker.dcrf")  # or one read from a file
     spec = resolved.require()                         # the specification, or every problem of the file at once
+    problems = dcrfdsl.check(resolved)                # errors, warnings and notes; `fit` asks for them as well
     corpus = dcrfdsl.read_corpus("train.txt", spec.data)
     trained = dcrfdsl.fit(resolved, corpus)           # `m.resolved()` does as well
     trained.save("chunker.model")                     # and `dcrfdsl.load` reads it
@@ -54,8 +55,9 @@ if TYPE_CHECKING:
         states_of,
         suffix,
     )
+    from .checking import check
     from .data import corpus_from_frame, corpus_from_rows, read_corpus
-    from .errors import DcrfError
+    from .errors import DcrfError, DcrfWarning
     from .features.registered import RegisteredFeature, feature
     from .model import TrainedModel
     from .spec.model import ModelSpec
@@ -68,8 +70,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "DcrfError", "Expression", "Model", "ModelSpec", "Position", "Resolved", "Term", "TrainedModel",
-    "__version__", "accuracy", "all_of", "any_of", "apply", "bias", "bio", "bioes", "call", "chars",
+    "DcrfError", "DcrfWarning", "Expression", "Model", "ModelSpec", "Position", "Resolved", "Term", "TrainedModel",
+    "__version__", "accuracy", "all_of", "any_of", "apply", "bias", "bio", "bioes", "call", "chars", "check",
     "corpus_from_frame", "corpus_from_rows", "feats", "feature", "first", "fit", "gaussian", "if_else",
     "index", "last", "lbfgs", "length", "load", "load_template", "load_text", "locked", "lower", "parse",
     "positions", "prefix", "read_corpus", "segments", "shape", "span", "state_file", "states_of", "suffix",
@@ -78,10 +80,12 @@ __all__ = [
 
 # Name → module; what is not listed comes from `builder`.
 _HOMES = {
+    "check": "checking",
     "corpus_from_frame": "data",
     "corpus_from_rows": "data",
     "read_corpus": "data",
     "DcrfError": "errors",
+    "DcrfWarning": "errors",
     "ModelSpec": "spec.model",
     "Resolved": "spec.resolve",
     "TrainedModel": "model",

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import CORPUS, require_kind
 from .criteria.piecewise import local_pieces
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels
@@ -80,6 +81,8 @@ class Engine:
 
     def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Answers:
         """The answers about a corpus. given: labels known beforehand, to which every answer keeps."""
+        require_kind(corpus, Corpus, "corpus", CORPUS)
+        require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `given_labels` gives them")
         observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
         rows = (*self.extractor.extract(corpus), *observed)
         relations = self.extractor.relations(corpus)
@@ -156,7 +159,7 @@ class Answers:
         of probabilities, which count where they are summed: over all other labels, or over latent variables.
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
-        mode = decode or decoding(self.engine.spec, stage)
+        mode = decoding(self.engine.spec, stage) if decode is None else decode
         if mode not in DECODINGS:
             known = ", ".join(f"`{name}`" for name in DECODINGS)
             message = f"`{mode}` is not a way to decode"

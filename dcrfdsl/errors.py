@@ -8,6 +8,7 @@ checker's and the readers' business).
 from __future__ import annotations
 
 import bisect
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,10 @@ from typing import Literal
 
 from .printing import printable
 
-__all__ = ["DcrfError", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
+__all__ = [
+    "DcrfError", "DcrfWarning", "Diagnostic", "Label", "Source", "Span", "data_error", "in_a_line", "render",
+    "render_all", "warn_of",
+]  # fmt: skip
 
 LONGEST_LINE = 160  # characters of a source line that a message shows
 LONGEST_MESSAGE = 4000  # characters of a message, which may quote a word of any length
@@ -109,6 +113,10 @@ class DcrfError(Exception):
         super().__init__("\n\n".join(render(d) for d in found))
 
 
+class DcrfWarning(UserWarning):
+    """What the checker warns of, to Python programs: the model can be used, and is hardly what was meant."""
+
+
 def data_error(
     slug: str,
     message: str,
@@ -126,6 +134,18 @@ def data_error(
 def render_all(diagnostics: Iterable[Diagnostic]) -> str:
     """All messages, a blank line between them."""
     return "\n\n".join(render(d) for d in diagnostics)
+
+
+def in_a_line(diagnostic: Diagnostic) -> str:
+    """What, where and its page: for records and Python's warnings."""
+    place = diagnostic.primary.span if diagnostic.primary is not None else diagnostic.location
+    return f"{diagnostic.message}{f' ({place})' if place is not None else ''} [{diagnostic.slug}]"
+
+
+def warn_of(remarks: Iterable[Diagnostic], depth: int) -> None:
+    """A `DcrfWarning` for each remark, which points at the caller `depth` calls up."""
+    for remark in remarks:
+        warnings.warn(in_a_line(remark), DcrfWarning, stacklevel=depth + 1)
 
 
 def render(diagnostic: Diagnostic) -> str:

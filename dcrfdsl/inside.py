@@ -6,16 +6,18 @@ Not here: how they are printed (`cli.show`), what a feature's text is (`features
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import DcrfError, Diagnostic
 from .features.extract import FeatureExtractor
 from .graph import ModelGraph, Parameters, assignment_states
 from .optimizers import BoostingRound
+from .registry import did_you_mean
 
 __all__ = ["NamedWeights"]
 
@@ -43,11 +45,14 @@ class NamedWeights(NamedTuple):
     def strongest(self, top: int, clique: str | None, feature: str | None) -> list[Row]:
         """The `top` weights of largest magnitude; ties in the model's order.
 
-        clique: only cliques of this name, `*` and `?` match.   feature: only features whose text contains this.
+        clique: only cliques of this name, `*` and `?` match; DcrfError if it is no clique's.   feature: only features
+        whose text contains this.
         """
         text = functools.cache(self._feature_text)
         cliques, features, assignments = self.parameters.origins()
         names = [template.name for template in self.graph.templates[: len(self.parameters.cliques)]]
+        if clique is not None and not any(clique == name or fnmatchcase(name, clique) for name in names):
+            raise _no_clique(clique, names)
         wanted = np.array([clique is None or clique == name or fnmatchcase(name, clique) for name in names], bool)
         chosen = np.flatnonzero(wanted[cliques]) if len(names) else np.zeros(0, np.int64)
         found: list[Row] = []
@@ -77,3 +82,9 @@ class NamedWeights(NamedTuple):
         template = self.graph.templates[clique]
         states = assignment_states(template, assignment, list(self.states.values()))
         return template.name, text, states, float(self.weights[weight])
+
+
+def _no_clique(clique: str, names: Sequence[str]) -> DcrfError:
+    guess = did_you_mean(clique, names)
+    remedy = f"did you mean `{guess}`?" if guess else f"the cliques are {', '.join(f'`{name}`' for name in names)}"
+    return DcrfError(Diagnostic("unknown-clique", f"the model has no clique `{clique}`", help=remedy))

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .answers import Answers, Engine, Labelled
+from .arguments import CORPUS, require_kind, require_whole
 from .calibration import calibration_of
 from .data.corpus import Corpus
 from .data.labels import EncodedLabels, encode_labels, stranger_tokens
-from .errors import data_error
+from .errors import Diagnostic, data_error, warn_of
 from .features.extract import FeatureExtractor
 from .features.registered import RegisteredFeature
 from .features.strings import pack_strings
@@ -28,7 +29,7 @@ from .inference import RunStatus, Workers
 from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
 from .inside import NamedWeights
-from .metrics import evaluate_predictions, goodness
+from .metrics import evaluate_predictions, goodness, nothing_measured
 from .model_file import write_model
 from .optimizers import BoostingRound, Voters
 from .prediction import Prediction, joined_predictions, runs_that_fit
@@ -82,6 +83,9 @@ class TrainedModel:
 
     def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> TrainedModel:
         """The same model with other weights [W]."""
+        weights = np.asarray(weights, np.float64)
+        if weights.shape != self.weights.shape:
+            raise ValueError(f"`weights` takes {self.num_weights:,} numbers: found an array of shape {weights.shape}")
         return TrainedModel(
             self.spec, self.states, self.extractor, self.known_values, self.graph, self.parameters, weights, record,
             voters,
@@ -120,6 +124,7 @@ class TrainedModel:
 
     def at_round(self, rounds: int) -> TrainedModel:
         """The model as boosting had it after so many rounds of its last stage. DcrfError where it has no such round."""
+        require_whole(rounds, "rounds", least=0)
         return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
 
     # tagging ------------------------------------------------------------------------------------------------------
@@ -144,7 +149,7 @@ class TrainedModel:
             parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
             return joined_predictions(parts, [first for first, _ in runs])
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
-        workers, stage, decode = Workers(threads), self.record.stage or None, decode or self.decode
+        workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
         if self.voters is not None and decode == "joint":
             return self._prediction(answers.voted(self.voters, workers, stage))
         return self._prediction(answers.best(self.weights, workers, decode, stage, self.temperature))
@@ -171,6 +176,7 @@ class TrainedModel:
         Latent variables are summed out; where that and the search do not go together exactly, the best of those that
         other methods propose.
         """
+        require_whole(count, "count")
         answers = corpus if isinstance(corpus, Answers) else self.on(corpus, given)
         return answers.nbest(self.weights, Workers(threads), count, self.temperature)
 
@@ -184,6 +190,8 @@ class TrainedModel:
         given: EncodedLabels | None = None,
     ) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
+        require_whole(count, "count")
+        require_whole(seed, "seed", least=0)
         return self._engine.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
@@ -197,6 +205,7 @@ class TrainedModel:
 
     def _log_probabilities_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
         """The terms of `log_likelihood` as a function of weights [W], with everything else done once."""
+        require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
         tokens = np.flatnonzero(stranger_tokens(self.spec, self.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
@@ -220,6 +229,7 @@ class TrainedModel:
 
     def _ranks_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
         """`rank_risk` as a function of weights [W], with everything else done once."""
+        require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
         return rank_risk_of(self._engine.on(corpus), self._engine.on(corpus, gold), gold, workers)
 
@@ -236,15 +246,24 @@ class TrainedModel:
         weights: Floats | None = None,
         decode: str | None = None,
         on_status: Callable[[RunStatus], None] | None = None,
+        on_remark: Callable[[Diagnostic], None] | None = None,
     ) -> dict[str, float | int]:
         """Scores the model on gold data: the template's `evaluate` metrics and counts, by name, rates in 0–1.
 
-        on_status: told how the inference of the labels ended.
+        on_status: told how the inference of the labels ended.   on_remark: told of a metric that has nothing to count
+        in this corpus, which is otherwise a `DcrfWarning`.
         """
+        require_kind(corpus, Corpus, "corpus", CORPUS)
         model = self if weights is None else self.with_weights(weights, self.record)
         found = model.predict(corpus, threads=threads, decode=decode)
         if on_status is not None:
             on_status(found.status)
+        remarks = nothing_measured(self.spec, corpus, self.states, self.known_values.__getitem__)
+        if on_remark is None:
+            warn_of(remarks, depth=2)
+        else:
+            for remark in remarks:
+                on_remark(remark)
         return self._scores(
             corpus,
             found,
@@ -310,6 +329,7 @@ class TrainedModel:
 
         clique: only cliques of this name, `*` and `?` match.   feature: only features whose text contains this.
         """
+        require_whole(top, "top")
         return self._named_weights.strongest(top, clique, feature)
 
     def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
@@ -342,12 +362,19 @@ class TrainedModel:
         write_model(path, arrays, header)
 
     @classmethod
-    def load(cls, path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        registered: Mapping[str, RegisteredFeature] | None = None,
+        unchecked: bool = False,
+    ) -> TrainedModel:
         """Reads a model file. `registered`: the user's feature functions that it was trained with, by name.
 
-        Raises DcrfError if the file is no undamaged model, or needs functions that are not given.
+        Raises DcrfError if the file is no undamaged model, needs functions that are not given, or has a template that
+        the checker refuses. `unchecked`: leave out the checker, for a model that was trained so.
         """
-        found = restored_model(path, registered or {})
+        found = restored_model(path, registered or {}, unchecked=unchecked)
         return cls(
             found.spec, found.states, found.extractor, found.known_values, found.graph, found.parameters, found.weights,
             found.record, found.voters,

@@ -29,6 +29,7 @@ from .optimizers import Voters
 from .record import TrainingRecord
 from .spec.model import Cardinality, Enumerated, Label, Latent, Memory, ModelSpec
 from .spec.retired import without_retired
+from .spec.written import approve_stored
 from .stored import StoredArrays, Unfit, array, check_strings, typed
 
 __all__ = ["RestoredModel", "restored_model"]
@@ -62,15 +63,27 @@ class _Header(BaseModel, extra="forbid"):
     record: dict[str, object]
 
 
-def restored_model(path: str | Path, registered: Mapping[str, RegisteredFeature]) -> RestoredModel:
-    """The parts of the model in a file. DcrfError if it is no sound model, or needs functions that are not given."""
-    header, arrays = read_model(path)
+def restored_model(
+    path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False
+) -> RestoredModel:
+    """The parts of the model in a file. DcrfError if it is no sound model, or needs functions that are not given.
+
+    unchecked: what the checker says of its template does not count.
+    """
+    stored, arrays = read_model(path)
     with _one_message(path):
-        return _restored(typed(_Header, header, "header"), StoredArrays(arrays), registered)
+        header = typed(_Header, stored, "header")
+        spec = without_retired(typed(ModelSpec, header.spec, "spec"))
+    if not unchecked:
+        stage = header.record.get("stage")
+        approve_stored(spec, stage if isinstance(stage, str) else "", str(path))
+    with _one_message(path):
+        return _restored(spec, header, StoredArrays(arrays), registered)
 
 
-def _restored(header: _Header, arrays: StoredArrays, registered: Mapping[str, RegisteredFeature]) -> RestoredModel:
-    spec = without_retired(typed(ModelSpec, header.spec, "spec"))
+def _restored(
+    spec: ModelSpec, header: _Header, arrays: StoredArrays, registered: Mapping[str, RegisteredFeature]
+) -> RestoredModel:
     states = {name: tuple(own) for name, own in header.states.items()}
     _check_states(spec, states)
     extractor = FeatureExtractor.restore(spec, arrays.part("features."), header.features, registered=registered)

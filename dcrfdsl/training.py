@@ -10,21 +10,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .assembly import assemble
+from .checking import Template, approved, as_resolved, require_arguments
 from .criteria import CRITERIA, Criterion, Supervision
 from .criteria.piecewise import settled_decoding
 from .data.corpus import Corpus
 from .data.labels import raise_if_any
-from .errors import DcrfError, Diagnostic
+from .errors import DcrfError, Diagnostic, in_a_line, warn_of
 from .features.registered import RegisteredFeature
 from .given import no_labelling
 from .induction import Round, induce_round, require_known_labels
 from .inference import Workers
+from .metrics import nothing_measured
 from .model import TrainedModel
 from .notes import exact_instead, idle_patience, notes_on
 from .optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
@@ -35,14 +36,14 @@ from .spec.settings import AutoOptimizer, InduceSettings, MethodSettings, TrainS
 from .spec.values import stage_chain, stage_settings
 from .supports import supporting, with_supports
 
-__all__ = ["Iteration", "fit", "with_probabilities"]
+__all__ = ["Iteration", "fit", "with_probabilities", "with_remarks"]
 
 Floats = NDArray[np.float64]
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 
 
 def fit(
-    model: Resolved | ModelSpec,
+    model: Template,
     corpus: Corpus,
     *,
     stage: str | None = None,
@@ -52,27 +53,35 @@ def fit(
     on_iteration: Callable[[Iteration], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     on_stage: Callable[[str], None] | None = None,
+    unchecked: bool = False,
 ) -> TrainedModel:
     """Trains a model on gold data.
 
-    model: a resolved template, or a specification (its file paths are then relative to the working directory).
+    model: a resolved template, its path, a `Model`, or a specification (paths in it are then relative to the working
+    directory).
     stage: the training stage to run with its `after` chain; by default the last one.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
     threads: default `DCRFDSL_THREADS`, else all cores.   on_iteration: called after each iteration.
     should_stop: polled then; True ends training with the weights at hand.   on_stage: told each stage that begins.
 
+    unchecked: leave out the checker, for whoever has asked it already.
+
     Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
-    where the data does not fit the model.
+    with all that the checker finds wrong with the model, or where the data does not fit it. What the checker warns of
+    is a `DcrfWarning` each, and a note in the record.
     """
-    spec = model.require() if isinstance(model, Resolved) else model
-    directories: Mapping[str, Path] = model.directories if isinstance(model, Resolved) else {}
+    resolved = Resolved(model) if unchecked and isinstance(model, ModelSpec) else as_resolved(model)
+    require_arguments(corpus, stage, dev, registered, on_iteration, should_stop)
     if corpus.num_tokens == 0:
         raise DcrfError(
             Diagnostic("empty-data", "there is nothing to train on: the data has no token", location=corpus.file)
         )
+    remarks: Sequence[Diagnostic] = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)
+    warn_of(remarks, depth=2)
+    spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
 
-    problem = assemble(spec, corpus, directories, registered or {})
+    problem = assemble(spec, corpus, resolved.directories, registered or {})
     graph, extractor, gold, off = problem.graph, problem.extractor, problem.gold, corpus.sentence_off
     parameters, counts = problem.learn_parameters()
 
@@ -85,6 +94,10 @@ def fit(
     trained = TrainedModel(
         spec, problem.states, extractor, _known_values(spec, corpus), graph, parameters, weights, TrainingRecord()
     )
+    if dev is not None:
+        idle = nothing_measured(spec, dev, trained.states, trained.known_values.__getitem__)
+        warn_of([] if unchecked else idle, depth=2)
+        remarks = (*remarks, *idle)
     for label, settings in chain:
         settings = settings.model_copy(update={"decode": settled_decoding(spec, graph, label)})
         curve: list[Iteration] = []
@@ -127,7 +140,16 @@ def fit(
         trained = trained.with_weights(outcome.weights, record, outcome.voters)
         if settings.clique_kernels:
             trained = supporting(trained)
+    trained = with_remarks(trained, remarks)
     return trained if dev is None else with_probabilities(trained, dev, threads)
+
+
+def with_remarks(trained: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
+    """The model with what the checker has warned of among the notes of its record, the first ones."""
+    if not remarks:
+        return trained
+    record = replace(trained.record, notes=(*map(in_a_line, remarks), *trained.record.notes))
+    return trained.with_weights(trained.weights, record, trained.voters)
 
 
 def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None = None) -> TrainedModel:

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import CORPUS, require_kind, require_whole
+from .checking import Template, approved, as_resolved, require_arguments
 from .data.corpus import Corpus
-from .errors import DcrfError, Diagnostic
+from .errors import DcrfError, Diagnostic, warn_of
 from .features.registered import RegisteredFeature
 from .metrics import goodness
 from .model import TrainedModel
@@ -27,11 +29,10 @@ from .registry import Table
 from .spec.expressions import Number, Value
 from .spec.model import ModelSpec
 from .spec.ranges import Candidates, Interval, Range
-from .spec.resolve import Resolved
 from .spec.tuned import tuned_ranges, with_constants
 from .spec.unparse import value_text
 from .spec.values import stage_chain, stage_settings
-from .training import fit, with_probabilities
+from .training import fit, with_probabilities, with_remarks
 
 __all__ = ["SEARCHES", "TRIALS", "Trial", "tune"]
 
@@ -57,7 +58,7 @@ class Trial:
 
 
 def tune(
-    model: Resolved | ModelSpec,
+    model: Template,
     corpus: Corpus,
     dev: Corpus,
     *,
@@ -70,6 +71,7 @@ def tune(
     on_trial: Callable[[Trial], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    unchecked: bool = False,
 ) -> TrainedModel:
     """Searches the constants that have a `tune` range; returns the model of the best trial, the first of equal ones.
 
@@ -80,12 +82,20 @@ def tune(
     The template of the model has the chosen values; `record.tuning` has the whole search. Raises DcrfError where there
     is nothing to tune, where a range is none, and where `fit` does.
     """
-    resolved = model if isinstance(model, Resolved) else Resolved(model)
+    resolved = as_resolved(model)
+    require_arguments(corpus, stage, dev, registered, on_trial, on_iteration, should_stop)
+    require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
+    require_whole(trials, "trials")
+    require_whole(seed, "seed", least=0)
+    require_kind(search, str, "search", "the name of a way to search")
     if search not in SEARCHES:
         raise _unknown(search)
+    remarks = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)
+    warn_of(remarks, depth=2)
     ranges = tuned_ranges(resolved, stage=stage, registered=tuple(registered or ()))
-    scored = _needs_dev(resolved.require(), stage)
-    own = {name: resolved.require().settled(resolved.require().constant(name) or Number(value=0)) for name in ranges}
+    spec = resolved.spec
+    scored = _needs_dev(spec, stage)
+    own = {name: spec.settled(spec.constant(name) or Number(value=0)) for name in ranges}
 
     proposals = SEARCHES[search](ranges, own, trials, seed)
     scores: dict[tuple[Value, ...], float] = {}  # by values; what is proposed again is not trained again
@@ -106,6 +116,7 @@ def tune(
                 registered=registered,
                 on_iteration=on_iteration,
                 should_stop=should_stop,
+                unchecked=True,  # `tuned_ranges` has asked about the values, `approved` about the rest
             )
             metric, value = next(iter(found.evaluate(dev, threads=threads).items()))
             score = goodness(metric, value)
@@ -129,7 +140,7 @@ def tune(
         "values": dict(chosen.values),
         "trials": [asdict(trial) for trial in done],
     }
-    kept = with_probabilities(kept, dev, threads)
+    kept = with_probabilities(with_remarks(kept, remarks), dev, threads)
     return kept.with_weights(kept.weights, replace(kept.record, tuning=path), kept.voters)
 
 

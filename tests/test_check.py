@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from dcrfdsl.data import READERS
+from dcrfdsl.data import READERS, read_corpus
 from dcrfdsl.errors import DcrfError, Diagnostic, render, render_all
 from dcrfdsl.metrics import METRICS as COMPUTED
 from dcrfdsl.spec.check import EXPLANATIONS, Context, check, check_or_raise, explain
@@ -63,6 +63,19 @@ def test_bad_examples_give_these_messages(topic: str, golden: Callable[[Path, st
     golden(folder / "expected.txt", transcript(folder))
 
 
+def test_data_that_lacks_what_is_declared_gives_these_messages(golden: Callable[[Path, str], None]) -> None:
+    """The first line of each template names its data, beside it."""
+    folder, parts = LANGUAGE / "bad" / "occurrences", []
+    for path in sorted(folder.glob("*.dcrf")):
+        with contextlib.chdir(folder):
+            resolved = load_template(path.name)
+            assert resolved.spec.data is not None
+            first, _, _ = path.read_text(encoding="utf-8").partition("\n")
+            found = check(resolved, corpus=read_corpus(first.removeprefix("# data: "), resolved.spec.data))
+        parts.append(f"=== {path.name}\n{render_all(found) or 'nothing to complain about'}\n")
+    golden(folder / "expected.txt", "\n".join(parts))
+
+
 @pytest.mark.parametrize("topic", GOOD)
 def test_good_examples_give_no_message(topic: str, golden: Callable[[Path, str], None]) -> None:
     folder = LANGUAGE / "good" / topic
@@ -98,7 +111,8 @@ def test_an_unknown_slug_has_no_page() -> None:
 
 # Slugs without a bad example: what only a data set can show, and what is wrong outside a template.
 SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "piece-without-instance", "bad-override",
-                   "idle-override", "no-text", "nothing-to-tune", "use-too-deep", "not-judged"}  # fmt: skip
+                   "idle-override", "no-text", "nothing-to-tune", "use-too-deep", "not-judged", "unseen-state",
+                   "bad-specification", "bad-name"}  # fmt: skip
 
 
 def test_every_rule_has_a_bad_example() -> None:
@@ -356,7 +370,7 @@ WINDOW = "data conll(word, y)\nlabel y in {A, B}\nclique y[-1], y as c\npiece p 
 
 @pytest.mark.parametrize(("longest", "expected"), [(3, ["piece-without-instance"]), (4, [])])
 def test_a_piece_that_fits_no_sentence_is_pointed_out(longest: int, expected: list[str]) -> None:
-    columns = Columns({"word": WORDS, "y": WORDS}, longest=longest)
+    columns = Columns({"word": WORDS, "y": Texts(["A", "B"])}, longest=longest)
     assert complaints(WINDOW, corpus=columns) == expected
     assert complaints(WINDOW) == []
 

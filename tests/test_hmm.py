@@ -298,11 +298,11 @@ def test_what_is_no_hidden_markov_model_is_refused_by_the_checker_and_by_trainin
     )
     found = [d for d in check(resolved) if d.slug == "cannot-count"]
     assert len(found) == 1 and expected in found[0].message and found[0].help
-    data = resolved.require().data
+    data = resolved.require(unchecked=True).data
     assert data is not None
     rows = [[("a", "D", 1.0, "B"), ("b", "N", 0.5, "I")], [("a", "D", 1.0, "B")]]
     with pytest.raises(DcrfError, match=expected.replace("[", r"\[").replace("]", r"\]")):
-        dcrfdsl.fit(resolved, dcrfdsl.corpus_from_rows(rows, data), threads=1)
+        dcrfdsl.fit(resolved, dcrfdsl.corpus_from_rows(rows, data), threads=1, unchecked=True)
 
 
 ONLY_DATA_TELLS = {

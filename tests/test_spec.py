@@ -134,7 +134,7 @@ READINGS: list[tuple[str, str, Callable[[Any], Any], Any]] = [
 
 @pytest.mark.parametrize("text, part, expected", [case[1:] for case in READINGS], ids=[case[0] for case in READINGS])
 def test_a_statement_means(text: str, part: Callable[[Any], Any], expected: Any) -> None:
-    assert part(load_text(text + "\n").require()) == expected
+    assert part(load_text(text + "\n").require(unchecked=True)) == expected
 
 
 COMPLAINTS: list[tuple[str, str, str]] = [
@@ -172,7 +172,7 @@ def test_a_complaint_points_at_the_mistake(slug: str, text: str, words: str) -> 
     resolved = load_text(plain)
     assert complaint(resolved) == (slug, place)
     with pytest.raises(DcrfError, match=re.escape(words)):
-        resolved.require()
+        resolved.require(unchecked=True)
 
 
 def test_all_problems_are_found_at_once() -> None:
@@ -211,7 +211,7 @@ def test_use_merges_and_the_includer_replaces(files: Callable[..., Resolved]) ->
     spec = files(
         base="data conll(a, y)\nlabel y\nlet v = 1\ninfer exact\ntrain likelihood: prior = gaussian(variance = v)",
         main='use "base.dcrf"\ndata conll(b, y)\nlet v = 2\ninfer trp\nlabel z\ntrain marginal',
-    ).require()
+    ).require(unchecked=True)
     assert [label.name for label in spec.labels] == ["y", "z"]
     assert spec.data is not None and [column.name for column in spec.data.columns] == ["b", "y"]
     assert spec.infer.name == "trp"
@@ -220,9 +220,9 @@ def test_use_merges_and_the_includer_replaces(files: Callable[..., Resolved]) ->
 
 
 def test_what_the_includer_does_not_say_is_the_used_files(files: Callable[..., Resolved]) -> None:
-    spec = files(
-        base="infer exact\ndecode marginal\nevaluate joint_accuracy", main='use "base.dcrf"\nlabel y'
-    ).require()
+    spec = files(base="infer exact\ndecode marginal\nevaluate joint_accuracy", main='use "base.dcrf"\nlabel y').require(
+        unchecked=True
+    )
     assert (spec.infer.name, spec.decode.name, spec.evaluate[0].name) == ("exact", "marginal", "joint_accuracy")
 
 
@@ -239,7 +239,7 @@ def test_a_file_used_twice_is_read_once(files: Callable[..., Resolved]) -> None:
         left='use "base.dcrf"\nlabel a',
         right='use "base.dcrf"\nlabel b',
         base="label y",
-    ).require()
+    ).require(unchecked=True)
     assert [label.name for label in spec.labels] == ["y", "a", "b"]
 
 
@@ -295,7 +295,7 @@ def test_no_file_and_a_directory(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "bom.dcrf"
     path.write_bytes("\ufefflabel y\r\n".encode())
-    assert load_template(path).require().labels[0].name == "y"
+    assert load_template(path).require(unchecked=True).labels[0].name == "y"
 
 
 # --set ----------------------------------------------------------------------------------------------------------
@@ -333,20 +333,20 @@ OVERRIDES: list[tuple[str, Callable[[ModelSpec], Any], Any]] = [
 
 @pytest.mark.parametrize("override, part, expected", OVERRIDES, ids=[f"{n}-{c[0]}" for n, c in enumerate(OVERRIDES)])
 def test_set(override: str, part: Callable[[ModelSpec], Any], expected: Any) -> None:
-    assert part(load_text(STAGED, overrides=[override]).require()) == expected
+    assert part(load_text(STAGED, overrides=[override]).require(unchecked=True)) == expected
 
 
 def test_set_train_means_the_stage_that_runs() -> None:
-    spec = load_text(STAGED, overrides=["train.seed=7"], stage="first").require()
+    spec = load_text(STAGED, overrides=["train.seed=7"], stage="first").require(unchecked=True)
     assert (stage_settings(spec, "first").seed, stage_settings(spec, "second").seed) == (7, 0)
 
 
 def test_set_train_without_a_stage_changes_the_default_one() -> None:
-    assert stage_settings(load_text("label y\n", overrides=["train.seed=7"]).require()).seed == 7
+    assert stage_settings(load_text("label y\n", overrides=["train.seed=7"]).require(unchecked=True)).seed == 7
 
 
 def test_the_last_set_wins() -> None:
-    assert load_text(STAGED, overrides=["v=2", "v=3"]).require().constant("v") == ex.Number(value=3)
+    assert load_text(STAGED, overrides=["v=2", "v=3"]).require(unchecked=True).constant("v") == ex.Number(value=3)
 
 
 BAD_OVERRIDES: list[tuple[str, str]] = [
@@ -366,7 +366,7 @@ def test_bad_set(override: str, words: str) -> None:
     resolved = load_text(STAGED, overrides=[plain])
     assert complaint(resolved) == ("bad-override", place)
     with pytest.raises(DcrfError, match=re.escape(words)):
-        resolved.require()
+        resolved.require(unchecked=True)
 
 
 # A stage that is set, the one that runs (None: the last), and whether that changes nothing.
@@ -395,7 +395,7 @@ def test_setting_a_stage_that_does_not_run_is_pointed_out(override: str, stage: 
 def test_a_set_value_out_of_range_points_into_the_argument() -> None:
     resolved = load_text(STAGED, overrides=["infer.tolerance=5"])
     with pytest.raises(DcrfError) as caught:
-        inference_settings(resolved.require(), spans=resolved.spans)
+        inference_settings(resolved.require(unchecked=True), spans=resolved.spans)
     (label,) = (d.primary for d in caught.value.diagnostics)
     assert label is not None and (label.span.source.text, label.span.text) == ("infer.tolerance=5", "5")
 
@@ -433,7 +433,7 @@ BAD_SETTINGS: list[tuple[str, str, str]] = [
 def test_a_bad_setting_points_at_its_place(slug: str, text: str, words: str) -> None:
     plain, place = marked(text + "\n")
     resolved = load_text(plain)
-    spec = resolved.require()
+    spec = resolved.require(unchecked=True)
     with pytest.raises(DcrfError, match=re.escape(words)) as caught:
         inference_settings(spec, spans=resolved.spans)
         decoding(spec, spans=resolved.spans)
@@ -443,7 +443,9 @@ def test_a_bad_setting_points_at_its_place(slug: str, text: str, words: str) -> 
 
 
 def test_settings_of_a_stage_are_all_checked_at_once() -> None:
-    spec = load_text("train likelihood: prior = lasso, optimizer = adam, restarts = 0, seed = -1\n").require()
+    spec = load_text("train likelihood: prior = lasso, optimizer = adam, restarts = 0, seed = -1\n").require(
+        unchecked=True
+    )
     with pytest.raises(DcrfError) as caught:
         stage_settings(spec)
     assert [d.slug for d in caught.value.diagnostics] == ["unknown-method"] * 2 + ["bad-setting"] * 2
@@ -460,8 +462,8 @@ def test_defaults_of_training() -> None:
 
 
 def test_block_settings_and_arguments_are_one() -> None:
-    block = load_text("infer trp: tolerance = 1e-4, seed = 3\n").require()
-    inside = load_text("infer trp(tolerance = 1e-4, seed = 3)\n").require()
+    block = load_text("infer trp: tolerance = 1e-4, seed = 3\n").require(unchecked=True)
+    inside = load_text("infer trp(tolerance = 1e-4, seed = 3)\n").require(unchecked=True)
     assert inference_settings(block) == inference_settings(inside) == TrpSettings(tolerance=1e-4, seed=3)
 
 
@@ -470,7 +472,7 @@ CHAIN = "train likelihood as a\ntrain likelihood as b after a\ntrain likelihood 
 
 @pytest.mark.parametrize("label, chain", [(None, ["d"]), ("c", ["a", "b", "c"]), ("a", ["a"])])
 def test_stage_chain(label: str | None, chain: list[str]) -> None:
-    assert [stage.label for stage in stage_chain(load_text(CHAIN).require(), label)] == chain
+    assert [stage.label for stage in stage_chain(load_text(CHAIN).require(unchecked=True), label)] == chain
 
 
 @pytest.mark.parametrize(
@@ -483,7 +485,7 @@ def test_stage_chain(label: str | None, chain: list[str]) -> None:
 )
 def test_stages_that_lead_nowhere(text: str, label: str | None, slug: str) -> None:
     with pytest.raises(DcrfError) as caught:
-        stage_chain(load_text(text).require(), label)
+        stage_chain(load_text(text).require(unchecked=True), label)
     assert caught.value.diagnostics[0].slug == slug
 
 
@@ -530,15 +532,15 @@ def test_violations_are_found_by_token() -> None:
 @with_examples
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_survive_the_way_to_text_and_back(name: str) -> None:
-    spec = load_template(EXAMPLES / f"{name}.dcrf").require()
-    assert load_text(to_text(spec)).require() == spec
+    spec = load_template(EXAMPLES / f"{name}.dcrf").require(unchecked=True)
+    assert load_text(to_text(spec)).require(unchecked=True) == spec
 
 
 @with_examples
 @pytest.mark.parametrize("name", NAMES)
 def test_the_canonical_text_is_its_own_canonical_text(name: str) -> None:
-    text = to_text(load_template(EXAMPLES / f"{name}.dcrf").require())
-    assert to_text(load_text(text).require()) == text
+    text = to_text(load_template(EXAMPLES / f"{name}.dcrf").require(unchecked=True))
+    assert to_text(load_text(text).require(unchecked=True)) == text
 
 
 def opaque(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -756,10 +758,10 @@ PARTS: dict[str, st.SearchStrategy[Any]] = {
 @given(st.data())
 def test_any_part_survives_the_way_to_text_and_back(part: str, data: st.DataObject) -> None:
     spec = ModelSpec.model_validate({part: data.draw(PARTS[part])})
-    assert load_text(to_text(spec)).require() == spec
+    assert load_text(to_text(spec)).require(unchecked=True) == spec
 
 
 @settings(max_examples=30, deadline=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
 @given(st.builds(ModelSpec, **PARTS))
 def test_any_specification_survives_the_way_to_text_and_back(spec: ModelSpec) -> None:
-    assert load_text(to_text(spec)).require() == spec
+    assert load_text(to_text(spec)).require(unchecked=True) == spec

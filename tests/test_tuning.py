@@ -203,7 +203,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "no tuned constant": (lambda: tuned(CHAIN), "nothing-to-tune", "no constant"),
     "every constant is set": (lambda: tuned(VARIANCE, "v=1"), "nothing-to-tune", "no constant"),
     "no such search": (lambda: tuned(VARIANCE, search="gird"), "unknown-method", "`gird`"),
-    "no range": (lambda: tuned(VARIANCE.replace("(0.01, 100)", "(100, 0.01)")), "bad-argument", "`v`"),
+    "no range": (lambda: tuned(VARIANCE.replace("(0.01, 100)", "(100, 0.01)")), "bad-argument", "`log(100, 0.01)`"),
     "a value that is none of the setting": (
         lambda: tuned(VARIANCE.replace("log(0.01, 100)", "linear(-1, 1)")), "bad-setting", "`variance`",
     ),

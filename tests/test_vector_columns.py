@@ -223,8 +223,10 @@ def test_a_value_that_is_no_vector_is_named_with_its_sentence(name: str) -> None
 def test_a_corpus_by_hand_is_looked_at(values: Any) -> None:
     own = by_hand()
     bad = Corpus(own.file, own.sentence_off, {**own.columns, "pixels": NumericColumn(values)}, own.token_line)
-    with pytest.raises(DcrfError, match="does not hold vectors of 3 numbers"):
+    with pytest.raises(DcrfError, match="the template declares vectors of 3 numbers"):
         dcrfdsl.fit(template(), bad, threads=1)
+    with pytest.raises(DcrfError, match="does not hold vectors of 3 numbers"):
+        dcrfdsl.fit(template(), bad, threads=1, unchecked=True)
 
 
 # features ------------------------------------------------------------------------------------------------------------

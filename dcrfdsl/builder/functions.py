@@ -7,6 +7,7 @@ from typing import Any
 
 from ..spec import expressions as ex
 from ..spec import model as spec_model
+from .complaints import plainly
 from .nodes import as_value
 from .terms import Call, Clique, Constant, Lexicon, Member, Term, Value, as_term
 
@@ -99,16 +100,19 @@ def _lengths(shortest: int, longest: int | None) -> int | range:
 # domains ----------------------------------------------------------------------------------------------------
 
 
+@plainly
 def bio(*types: str) -> spec_model.Scheme:
     """Segments as B-X, I-X and O: `bio("NP", "VP")`; without types they are learned from the training data."""
     return spec_model.Scheme(name="bio", types=types)
 
 
+@plainly
 def bioes(*types: str) -> spec_model.Scheme:
     """Segments as B-X, I-X, E-X, S-X and O."""
     return spec_model.Scheme(name="bioes", types=types)
 
 
+@plainly
 def states_of(variable: Term | str) -> spec_model.StatesOf:
     """The states of another variable: `m.memory("last_role", …, domain=states_of(role))`."""
     node = as_term(variable).node
@@ -117,6 +121,7 @@ def states_of(variable: Term | str) -> spec_model.StatesOf:
     return spec_model.StatesOf(variable=node.name)
 
 
+@plainly
 def state_file(path: str) -> spec_model.StateFile:
     """The states are the lines of a file."""
     return spec_model.StateFile(path=path)
@@ -132,11 +137,13 @@ class Feats:
     key: str
 
 
+@plainly
 def feats(key: str) -> Feats:
     """One key of CoNLL-U's FEATS as a column: `m.data("conllu", word="form", case=feats("Case"))`."""
     return Feats(key)
 
 
+@plainly
 def call(name: str, *arguments: Value, **named: Value) -> Call:
     """Anything that the language calls by name: `call("trp", tolerance=1e-3)`, `call("piecewise", "next")`."""
     return Call(name, _arguments(arguments, named))

@@ -1,7 +1,8 @@
 """`Model`: a template written in Python, one method a statement.
 
 The methods return what they declare, ready to be used in the next. Nothing is checked statement by statement:
-`spec()` writes the template and reads it back, so every complaint is the one that the template would get.
+`spec()` writes the template, reads it back and asks the checker, so every complaint is the one that the template would
+get.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import Diagnostic
+from ..arguments import PATHS, require_kind, require_list
 from ..spec import expressions as ex
 from ..spec import model as spec_model
 from ..spec.draft import Draft, Entry
 from ..spec.model import ModelSpec
-from ..spec.resolve import Resolved, load_template, load_text
+from ..spec.resolve import Resolved, load_template
 from ..spec.unparse import to_text
+from ..spec.written import written
+from .complaints import plainly_all
 from .functions import Feats
 from .nodes import (
     Domain,
@@ -39,6 +42,7 @@ from .terms import Call, Choice, Clique, Constant, Expression, Lexicon, Member, 
 __all__ = ["Model"]
 
 
+@plainly_all
 class Model:
     """A model in the making. `name` stands in messages; `doc` is the comment at the top of the template.
 
@@ -53,6 +57,7 @@ class Model:
     """
 
     def __init__(self, name: str = "model", *, doc: str = "", directory: str | Path = "."):
+        require_kind(name, str, "name", "a text")
         self.name = name
         self.directory = Path(directory)
         self._doc = as_doc(doc)
@@ -80,6 +85,7 @@ class Model:
 
         >>> word, pos, tag = Model().data("conll", "word", "pos", "chunk", options={"comment": "#"})
         """
+        require_kind(options, (Mapping, type(None)), "options", "a mapping from name to value")
         declared = [as_column(text) for text in columns]
         for name, source in sources.items():
             if isinstance(source, str):
@@ -153,6 +159,7 @@ class Model:
         >>> pos = m.label("pos")
         >>> seen_verb = m.memory("seen_verb", lambda seen: seen[-1] | pos[-1].matches("VB.*"))
         """
+        require_kind(value, (Expression, Choice, str, Callable), "value", "a condition, or a function of the memory")  # type: ignore[arg-type]
         said = value if isinstance(value, Expression | Choice | str) else value(Term(name))
         self._items.append(
             spec_model.Memory(
@@ -249,7 +256,8 @@ class Model:
 
         `m.piece("site", over=chunk, cliques=[chain, chain[1], locked(words)])`
         """
-        sites = (over,) if isinstance(over, Term | str) else tuple(over)
+        sites = (over,) if isinstance(over, Term | str) else over
+        require_list(cliques, "cliques", "cliques")
         members = tuple(map(as_member, cliques))
         self._items.append(spec_model.Piece(name=name, over=as_sites(sites), members=members, doc=as_doc(doc)))
         return Constant(name)
@@ -302,6 +310,8 @@ class Model:
         `m.train("likelihood", prior=gaussian(variance=10), priors={chain: None}, optimizer=lbfgs(memory=7))`
         `m.train("hmsvm", C=10, loss=call("hamming", letter), kernels={image: call("rbf", gamma=0.02)})`
         """
+        for what, given in (("priors", priors), ("kernels", kernels)):
+            require_kind(given, (Mapping, type(None)), what, "a mapping from clique to value")
         by_clique: dict[str, Mapping[Clique | str, Value | None]] = {"prior": priors or {}}
         by_clique["kernel"] = {**(kernels or {})}
         own = tuple(
@@ -326,8 +336,9 @@ class Model:
 
     def use(self, path: str | Path) -> None:
         """Include a template file, relative to `directory`; `m["chunk"]` then gives what it declares."""
+        require_kind(path, PATHS, "path", "the path of a template file")
         resolved = load_template(self.directory / path)
-        resolved.require()
+        resolved.require(unchecked=True)  # a part of a model; the whole is checked
         self._used.append(resolved)
 
     # results ------------------------------------------------------------------------------------------------
@@ -348,27 +359,22 @@ class Model:
             case _:
                 return Term(name)
 
-    def spec(self) -> ModelSpec:
-        """The specification. `DcrfError` if something is declared twice or cannot be said in the language."""
-        return self.resolved().require()
+    def spec(self, *, unchecked: bool = False) -> ModelSpec:
+        """The specification. `DcrfError` with every problem that the checker finds in the template that `text` gives;
+        `unchecked`: only with what cannot be said in the language, or is said twice.
+        """
+        return self.resolved().require(unchecked=unchecked)
 
     def text(self) -> str:
-        """The model as a template; paths of lexicons stand as they were given."""
-        return to_text(self.spec())
+        """The model as a template, whatever the checker says of it; paths of lexicons stand as they were given."""
+        return to_text(self.spec(unchecked=True))
 
     def resolved(self) -> Resolved:
         """The specification with its places in the text of `text()`, as the checker and `fit` take it."""
         spec, draft = self._drafted()
         if draft.problems:
             return Resolved(spec, diagnostics=tuple(draft.problems), directories=draft.directories)
-        read = load_text(to_text(spec), f"<{self.name}>", directory=self.directory)
-        found = read.diagnostics
-        if not found and read.spec != spec:
-            message = (
-                f"model `{self.name}` cannot be written as a template: a name or state holds a mark of the language"
-            )
-            found = (Diagnostic("bad-name", message),)
-        return Resolved(spec, read.spans, found, draft.directories, read.complete)
+        return written(spec, self.name, directory=self.directory, directories=draft.directories)
 
     def _drafted(self) -> tuple[ModelSpec, Draft]:
         draft = Draft(doc=self._doc)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ..arguments import require_kind, require_list
 from ..spec import expressions as ex
 from ..spec import model as spec_model
 from ..spec.unparse import is_plain_name
@@ -103,11 +104,13 @@ def as_settings(settings: Mapping[str, Any]) -> tuple[spec_model.Setting, ...]:
 
 
 def as_doc(text: str) -> tuple[str, ...]:
+    require_kind(text, str, "doc", "a text")
     return tuple(line.strip() for line in text.strip().splitlines())
 
 
 def as_column(text: str) -> spec_model.Column:
     """`"word"`, `"height:float"`, `"pixels:vector(128)"`"""
+    require_kind(text, str, "columns", 'texts such as "word" or "height:float"')
     found = _COLUMN.fullmatch(text)
     if found is None:
         raise ValueError(f'expected a column such as "word", "height:float" or "pixels:vector(128)", found {text!r}')
@@ -134,6 +137,7 @@ def as_domain(domain: Domain) -> spec_model.Domain:
         case str():
             raise TypeError(f"expected a list of states, found {domain!r}; a file of states is state_file({domain!r})")
         case _:
+            require_list(domain, "domain", "states")
             return spec_model.Enumerated(states=tuple(domain))
 
 
@@ -142,10 +146,12 @@ def as_count(value: int | Constant) -> int | ex.Reference:
 
 
 def as_features(features: Sequence[Expression | str]) -> tuple[ex.Feature, ...]:
+    require_list(features, "features", "features")
     return tuple(as_feature(feature).node for feature in features)
 
 
 def as_sites(sites: Sequence[Term | str]) -> tuple[spec_model.Site, ...]:
+    require_list(sites, "over", "variables")
     found = []
     for site in sites:
         node = as_term(site).node

@@ -63,7 +63,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     """What is known before any data is read: the tables over declared states."""
     from ..data.labels import declared_states
 
-    spec = resolved.require()
+    spec = resolved.spec  # checked
     states = declared_states(spec, resolved.directories)
     counts = {name: None if own is None else len(own) for name, own in states.items()}
     rows = [(clique.label, *_table_of(clique, counts), UNKNOWN) for clique in spec.cliques]
@@ -131,7 +131,7 @@ def trained_costs(
     from ..spec.settings import LbfgsSettings
     from ..spec.values import inference_settings, stage_chain, stage_settings
 
-    spec = resolved.require()
+    spec = resolved.spec  # checked
     problem = assemble(spec, corpus, resolved.directories, registered)
     extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
     idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))

@@ -131,7 +131,7 @@ def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, t
     progress = progress_for(as_json=False, quiet=talk.quiet)
     progress.aim(_TOLERANCE, LbfgsSettings().max_iterations)
     with progress:
-        model = fit(spec, corpus, threads=threads, on_iteration=progress)
+        model = fit(spec, corpus, threads=threads, on_iteration=progress, unchecked=True)  # a template of ours
     record = model.record
     for note in record.notes:
         talk(f"warning: {note}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import render
 from ..printing import json_text
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
 from .inputs import read_features, read_gold
@@ -47,7 +48,12 @@ def evaluate(
     trained = TrainedModel.load(model, registered=read_features(features))
     trained = trained if rounds is None else trained.at_round(rounds)
     corpus = read_gold(data, trained.spec, talk)
-    scores = trained.evaluate(corpus, decode=decode, on_status=lambda status: _warn(status, corpus, talk))
+    scores = trained.evaluate(
+        corpus,
+        decode=decode,
+        on_status=lambda status: _warn(status, corpus, talk),
+        on_remark=lambda remark: talk(render(remark)),
+    )
     if as_json:
         print(json_text(scores))
         return

@@ -25,6 +25,7 @@ from .tuning import Plan, Search, SearchSeed, Trials, Tune, check_ranges, refuse
 
 if TYPE_CHECKING:
     from ..data import Corpus
+    from ..errors import Diagnostic
     from ..model import TrainedModel
     from ..optimizers import Iteration
     from ..report import TrainingProgress
@@ -112,7 +113,7 @@ def train(
             progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
             model = _fitted(resolved, corpus, held_out, progress, curve, **how)
         interruption.saving()
-        _save(model, output)
+        _save(_noted(model, remarks), output)
         if curve is not None and tune:
             from ..curves import write_curve
 
@@ -142,7 +143,7 @@ def _fitted(
     with ExitStack() as open_ones:
         open_ones.enter_context(progress)
         if curve is None:
-            return fit(resolved, corpus, dev=dev, on_iteration=progress, **how)
+            return fit(resolved, corpus, dev=dev, on_iteration=progress, unchecked=True, **how)
         from ..curves import CurveWriter
 
         writer = open_ones.enter_context(CurveWriter(curve))
@@ -151,12 +152,19 @@ def _fitted(
             writer.add(step)
             progress(step)
 
-        model = fit(resolved, corpus, dev=dev, on_iteration=seen, on_stage=writer.begin, **how)
+        model = fit(resolved, corpus, dev=dev, on_iteration=seen, on_stage=writer.begin, unchecked=True, **how)
     if writer.failure is not None:
         note = f"the learning curve in `{curve}` ends early: {(writer.failure.strerror or '').lower()}"
         record = replace(model.record, notes=(*model.record.notes, note))
         return model.with_weights(model.weights, record, model.voters)
     return model
+
+
+def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
+    """The model as it is kept: what the checker has warned of, and was said above, stands in its record."""
+    from ..training import with_remarks
+
+    return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
 
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:

@@ -80,6 +80,7 @@ def tuned(
             seed=plan.seed or 0,
             on_trial=shown,
             on_iteration=progress,
+            unchecked=True,  # the command has asked the checker, and said what it warns of
             **how,
         )
     path = model.record.tuning

@@ -1,24 +1,21 @@
-"""What a cell of a label column says: one value, one of several (`ambiguous`), or nothing at all (`missing`).
+"""What the cells of a label column say, each distinct value once.
 
-The mark of a missing value always means "unknown", alone or as a member of a set. A value that is itself a state is
-never split. Not here: the numbers of states (`labels`, `metrics`).
+Not here: how one is read (`spec.cells`), the numbers of states (`labels`, `metrics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import data_error
+from ..spec.cells import Reading, read_cell
 from ..spec.model import Label
 from .corpus import Corpus, InternedColumn
 
 __all__ = ["Reading", "label_column", "places", "read_cells"]
-
-Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if it says nothing
 
 SHOWN_LINES = 5  # places that a message lists before it says how many more there are
 
@@ -45,7 +42,7 @@ def read_cells(
     """
     column = label_column(label, corpus)
     marks = {label.missing, *free}
-    readings = tuple(_read(label, value, states, marks) for value in column.values)
+    readings = tuple(read_cell(label, value, states, marks) for value in column.values)
     torn = np.array([bool(v) and "" in reading for v, reading in zip(column.values, readings, strict=True)], bool)
     where = np.flatnonzero(torn[column.codes]) if torn.any() else np.zeros(0, np.int64)
     if len(where):
@@ -59,15 +56,6 @@ def read_cells(
             help=f"write a set as `A{label.ambiguous}B`; if `{value}` is a state, declare the states of `{label.name}`",
         )
     return readings
-
-
-def _read(label: Label, value: str, states: Collection[str], marks: Collection[str | None]) -> Reading:
-    if value in marks:
-        return ()
-    if value in states or not label.ambiguous or label.ambiguous not in value:
-        return (value,)
-    members = tuple(dict.fromkeys(value.split(label.ambiguous)))
-    return () if any(member in marks for member in members) else members
 
 
 def places(corpus: Corpus, tokens: NDArray[np.int64]) -> str:

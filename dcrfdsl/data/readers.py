@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..arguments import DATA, PATHS, require_kind
 from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import Table
 from ..spec.model import DataSpec
@@ -48,6 +49,8 @@ def read_corpus(
     `optional` columns may be absent, all together; `required` ones may not, even if optional. `DcrfError` if the file
     cannot be read as declared, or holds no token.
     """
+    require_kind(path, PATHS, "path", "the path of a data file")
+    require_kind(data, DataSpec, "data", DATA)
     with open_source(path) as (file, stream):
         reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
         builder = CorpusBuilder(file, data.columns)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..arguments import DATA, require_kind
 from ..errors import DcrfError, data_error
 from ..spec.model import DataSpec
 from .columns import CorpusBuilder
@@ -26,6 +27,7 @@ class _Series(Protocol):
     def tolist(self) -> list[Any]: ...
 
 
+@runtime_checkable
 class DataFrame(Protocol):
     """What is asked of a data frame (pandas' and others'): its column names and their values."""
 
@@ -42,6 +44,8 @@ def corpus_from_rows(
     `required` and `optional` as in `read_corpus`. Lines are numbers of sentences, from 1. A sentence without a token
     is left out.
     """
+    require_kind(data, DataSpec, "data", DATA)
+    require_kind(sentences, Iterable, "sentences", "a list of sentences")
     wanted = Wanted("<rows>", data, frozenset(required), frozenset(optional))
     wanted.check_names()
     records = Records(wanted, key=attrgetter("name"), unit="sentence")
@@ -62,6 +66,8 @@ def corpus_from_frame(
 
     Rows of one sentence share the value of column `sentence` and stand together. Lines are rows, from 1.
     """
+    require_kind(data, DataSpec, "data", DATA)
+    require_kind(frame, DataFrame, "frame", "a data frame")
     wanted = Wanted("<frame>", data, frozenset(required), frozenset(optional))
     wanted.check_names()
     present = {str(name) for name in frame.columns}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+from ..arguments import require_callable
 from ..errors import data_error
 from ..spec.functions import FUNCTIONS
 
@@ -41,6 +42,7 @@ def feature(function: Callable[..., Any]) -> RegisteredFeature: ...
 def feature(*, name: str) -> Callable[[Callable[..., Any]], RegisteredFeature]: ...
 def feature(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Mark a function as a feature function, under its own name or under `name`."""
+    require_callable(function)
     if function is not None:
         return RegisteredFeature(function.__name__, function)
     return lambda marked: RegisteredFeature(name or marked.__name__, marked)

@@ -21,7 +21,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import data_error
+from ..arguments import require_whole
+from ..errors import DcrfError, Diagnostic, data_error
 from ..graph.bank import GraphShape
 from ..graph.cost import exact_cost, exact_pays, sweep_cost, sweep_messages
 from ..graph.elimination import OrderCost
@@ -351,8 +352,10 @@ class Workers:
     """A pool of threads for runs of sequences. The result does not depend on the number of threads."""
 
     def __init__(self, threads: int | None = None):
-        wanted = threads if threads is not None else int(os.environ.get("DCRFDSL_THREADS") or 0)
-        self.threads = wanted if wanted > 0 else (os.cpu_count() or 1)
+        if threads is not None:
+            require_whole(threads, "threads")
+        wanted = threads if threads is not None else _threads_asked_for()
+        self.threads = wanted or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def map(self, task: Callable[[int, int], Result], runs: Sequence[tuple[int, int]]) -> list[Result]:
@@ -360,3 +363,12 @@ class Workers:
         if self._pool is None or len(runs) < 2:
             return [task(first, last) for first, last in runs]
         return list(self._pool.map(lambda run: task(*run), runs))
+
+
+def _threads_asked_for() -> int:
+    """What `DCRFDSL_THREADS` says; 0 where it says nothing."""
+    said = os.environ.get("DCRFDSL_THREADS") or "0"
+    if not said.strip().isdecimal():
+        message = f"`DCRFDSL_THREADS` is `{said}`: expected a number of threads"
+        raise DcrfError(Diagnostic("bad-setting", message))
+    return int(said)

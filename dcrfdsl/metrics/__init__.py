@@ -14,10 +14,11 @@ from .evaluation import (
     measure,
     unseen_values,
 )
+from .nothing import nothing_measured
 from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, segment_counts, segments_by_type
 
 __all__ = [
     "AMBIGUOUS", "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion",
-    "default_metrics", "encode_gold", "evaluate_predictions", "goodness", "has_segments", "measure", "segment_counts",
-    "segments_by_type", "unseen_values",
+    "default_metrics", "encode_gold", "evaluate_predictions", "goodness", "has_segments", "measure",
+    "nothing_measured", "segment_counts", "segments_by_type", "unseen_values",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..arguments import PATHS, require_kind, require_list
 from ..errors import DcrfError, Diagnostic, Label, Span
 from ..files import read_template
 from ..syntax import ast
@@ -42,10 +43,17 @@ class Resolved:
     directories: Mapping[str, Path] = field(default_factory=dict)
     complete: bool = True
 
-    def require(self) -> ModelSpec:
-        """The specification; `DcrfError` with every problem if there was an error."""
-        if any(diagnostic.severity == "error" for diagnostic in self.diagnostics):
-            raise DcrfError(self.diagnostics)
+    def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
+        """The specification; `DcrfError` with every problem that the checker finds if there is an error.
+
+        `stage`: the training stage that is to run, as in `check`. A function that is not built in may be the user's:
+        whoever is told of those asks again. `unchecked`: only what could not be read or resolved is an error.
+        """
+        from .check import check  # its rules stand on this file's neighbours
+
+        found = self.diagnostics if unchecked else check(self, stage=stage, registered=None)
+        if any(diagnostic.severity == "error" for diagnostic in found):
+            raise DcrfError(found)
         return self.spec
 
     def path_of(self, name: str, path: str) -> Path:
@@ -55,6 +63,7 @@ class Resolved:
 
 def load_template(path: str | Path, overrides: Sequence[str] = (), stage: str | None = None) -> Resolved:
     """Read and resolve a template file. `DcrfError` only if the file itself cannot be read."""
+    require_kind(path, PATHS, "path", "the path of a template file")
     text = read_template(path)
     return load_text(text, str(path), overrides, stage, directory=Path(path).parent, path=Path(path))
 
@@ -72,6 +81,7 @@ def load_text(
 
     `path` is the file that it was read from, if any: a file that uses itself is then found out.
     """
+    require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)
     resolved = resolve(template, directory=directory, overrides=overrides, stage=stage, path=path)
     if not problems:
@@ -89,11 +99,13 @@ def resolve(
     path: Path | None = None,
 ) -> Resolved:
     """Resolve a parsed template; `stage` is the stage that `train.KEY` in `overrides` means (None: the last)."""
+    require_list(overrides, "overrides", "texts such as `train.seed=7`")
     draft = Draft(doc=template.doc)
     reader = _Reader(draft)
     main = None if path is None else path.resolve()
     reader.read(template, directory, opened=() if main is None else (main,))
     for text in overrides:
+        require_kind(text, str, "overrides", "texts such as `train.seed=7`")
         override = read_override(text)
         if isinstance(override, Diagnostic):
             draft.problems.append(override)

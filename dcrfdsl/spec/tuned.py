@@ -39,7 +39,7 @@ def tuned_ranges(resolved: Resolved, *, stage: str | None = None, registered: Co
     Errors: DcrfError `nothing-to-tune` without one, `bad-argument` for a range that is none, and what the checker says
     of an end or a value that what uses the constant does not take.
     """
-    lets = [let for let in resolved.require().lets if let.tune is not None]
+    lets = [let for let in resolved.require(unchecked=True).lets if let.tune is not None]
     if not lets:
         remedy = "give a constant its search range: `let variance = 10 tune log(0.1, 1000)`"
         raise DcrfError(Diagnostic("nothing-to-tune", "no constant of the template has a search range", help=remedy))

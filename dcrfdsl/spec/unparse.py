@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..arguments import require_kind
 from ..errors import Source, Span
 from ..syntax import ast
 from ..syntax.expressions import RESERVED
@@ -27,6 +28,7 @@ _INLINE = 3  # features or members that still stand on the statement's line
 
 def to_text(spec: model.ModelSpec) -> str:
     """The canonical text of a specification."""
+    require_kind(spec, model.ModelSpec, "spec", "a ModelSpec")
     return format_template(to_template(spec))
 
 

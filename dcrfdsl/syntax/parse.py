@@ -15,6 +15,7 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, VisitError
 from lark.utils import TextSlice
 
+from ..arguments import require_kind
 from ..errors import DcrfError, Diagnostic, Label, Source, Span
 from . import ast, trivia
 from .blocks import unindented_lines
@@ -38,6 +39,7 @@ MAX_NESTING = 32  # brackets and `not`s around one expression: safe for every re
 
 def parse(text: str, name: str = "<text>") -> ast.Template:
     """The tree of `text`; `name` is the file name in messages. Raises `DcrfError` with all its syntax errors."""
+    require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)
     if problems:
         raise DcrfError(problems)

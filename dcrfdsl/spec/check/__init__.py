@@ -19,11 +19,13 @@ from . import (
     graph,
     groups,
     hidden,
+    idle,
     lexicons,
     losses,
     margins,
     names,
     not_yet,
+    occurrences,
     optimizers,
     pieces,
     places,
@@ -70,6 +72,7 @@ RULES: tuple[Rule, ...] = (
     *counting.RULES,
     *voting.RULES,
     *risks.RULES,
+    *occurrences.RULES,
 )
 
 
@@ -78,13 +81,14 @@ def check(
     *,
     stage: str | None = None,
     corpus: Data | None = None,
-    registered: Collection[str] = (),
+    registered: Collection[str] | None = (),
     rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
     """Errors, warnings and notes about a model, with those that resolving it brought, in the order of the text.
 
     `stage`: the training stage that is to run (None: the last); others are not checked. `corpus`: training data to
-    check the template against. `registered`: names of the user's feature functions. `rules`: more rules.
+    check the template against. `registered`: names of the user's feature functions; None: not known yet, and any
+    unknown function may be one. `rules`: more rules.
     """
     if any(diagnostic.slug in NO_MODEL for diagnostic in resolved.diagnostics):
         return resolved.diagnostics
@@ -93,13 +97,17 @@ def check(
         resolved.spans,
         stage=stage,
         data=corpus,
-        registered=registered,
+        registered=registered or (),
+        functions_known=registered is not None,
         directories=resolved.directories,
         lost=_lost_statements(d for d in resolved.diagnostics if not resolved.complete or d.slug in DROPPED),
     )
     found = list(resolved.diagnostics)
     for rule in (*RULES, *rules):
         found.extend(rule(context))
+    if not any(diagnostic.severity == "error" for diagnostic in found):
+        for rule in idle.RULES:  # of a model with mistakes nobody knows what is meant to be used
+            found.extend(rule(context))
     return tuple(_in_order(_once(found)))
 
 
@@ -108,7 +116,7 @@ def check_or_raise(
     *,
     stage: str | None = None,
     corpus: Data | None = None,
-    registered: Collection[str] = (),
+    registered: Collection[str] | None = (),
     rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
     """`check`; `DcrfError` with all it found if there is an error, else the warnings and notes."""

@@ -96,7 +96,10 @@ class Declared:
 
 @dataclass
 class Context:
-    """`registered` are the names of the user's feature functions; `lost` the statements that could not be read."""
+    """`registered` are the names of the user's feature functions; `lost` the statements that could not be read.
+
+    `functions_known` is False where the user's functions are told later: a function may then be one of them.
+    """
 
     spec: ModelSpec
     spans: SpanTable = field(default_factory=SpanTable)
@@ -105,6 +108,7 @@ class Context:
     registered: Collection[str] = ()
     directories: Mapping[str, FilePath] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
+    functions_known: bool = True
     _states: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
     _known: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
@@ -127,14 +131,14 @@ class Context:
         """A diagnostic at `path`, with further places and their words; places that were not written are left out."""
         here = Label(path, words) if isinstance(path, Span) else self.spans.label(*path, text=words)
         there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
-        location = self._file if here is None else None
+        location = self.main_file if here is None else None
         return Diagnostic(slug, message, here, tuple(there), help, severity, location)
 
     @cached_property
-    def _file(self) -> str | None:
+    def main_file(self) -> str | None:
         """The main file, as far as anything in it was noted: used files are read before it."""
-        names = [span.source.name for span in self.spans.values()]
-        return names[-1] if names else None
+        spans = list(self.spans.values())
+        return spans[-1].source.name if spans else None
 
     # names ----------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...registry import Table
+from .explain_idle import IDLE
 from .explain_syntax import SYNTAX
 
 __all__ = ["EXPLANATIONS", "Explanation", "explain"]
@@ -384,7 +385,7 @@ _MEANING: dict[str, tuple[str, str]] = {
 }
 
 EXPLANATIONS: Table[Explanation] = Table(
-    "kind of message", {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **_MEANING}.items())}
+    "kind of message", {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **IDLE, **_MEANING}.items())}
 )
 
 

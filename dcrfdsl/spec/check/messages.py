@@ -32,14 +32,14 @@ def unknown_state(
 
 
 def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
-    """Nothing, if a statement that could not be read may have declared it."""
+    """Nothing, if a statement that could not be read, or the user, may have declared it."""
     entry = context.named(name)
     if entry is not None:
         message = f"`{name}` is {a(entry.kind)}, not a function"
         declared = [(entry.path, f"declared as {a(entry.kind)} here")]
         remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
         yield context.complaint("unknown-function", message, at, "not a function", help=remedy, others=declared)
-    elif not context.may_be_lost(name):
+    elif context.functions_known and not context.may_be_lost(name):
         guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
         remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
         message = f"`{name}` is not a feature function"

@@ -1,0 +1,58 @@
+"""What a public function says of an argument that is not of the kind it takes, before anything is done with it.
+
+Not here: templates and data that are of the right kind and wrong (`errors`).
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["CORPUS", "DATA", "PATHS", "require_callable", "require_kind", "require_list", "require_whole"]
+
+CORPUS = "a Corpus, as `read_corpus` or `corpus_from_rows` gives it"
+DATA = "what a template says of its data, as in `resolved.require().data`"
+PATHS = (str, os.PathLike)
+
+
+def require_kind(value: object, kinds: type | tuple[type, ...], name: str, words: str) -> None:
+    """TypeError, "`corpus` takes a Corpus, …: found the text 'train.txt'", unless `value` is one of `kinds`."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"`{name}` takes {words}: found {_shown(value)}")
+
+
+def require_callable(value: object) -> None:
+    """TypeError unless `value` is None or can be called."""
+    if value is not None and not callable(value):
+        raise TypeError(f"a function to call is needed: found {_shown(value)}")
+
+
+def require_list(value: object, name: str, words: str) -> None:
+    """TypeError unless `value` can be gone through, and is no text, which would be one of its letters."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise TypeError(f"`{name}` takes a list of {words}: found {_shown(value)}")
+
+
+def require_whole(value: Any, name: str, *, least: int = 1) -> None:
+    """TypeError unless `value` is a whole number, ValueError if it is less than `least`."""
+    words = f"`{name}` takes a whole number, at least {least}: found"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{words} {_shown(value)}") from None
+    if isinstance(value, bool):
+        raise TypeError(f"{words} {value}")
+    if number < least:
+        raise ValueError(f"{words} {number}")
+
+
+def _shown(value: object) -> str:
+    """A value in few words: `None`, the text 'train.txt', a list"""
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    kind = type(value).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"

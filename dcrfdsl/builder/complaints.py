@@ -1,0 +1,41 @@
+"""Complaints about arguments of the builder in plain words: what cannot be a part of a specification, and where.
+
+Not here: what can be one and makes no sense, which the checker says of the whole model.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+__all__ = ["plainly", "plainly_all"]
+
+Built = TypeVar("Built", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
+
+
+def plainly(function: Built) -> Built:
+    """The function, with a TypeError of one line where a part of a specification cannot be made of what it is given."""
+
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in problem["loc"])
+            said = f"{problem['msg'][:1].lower()}{problem['msg'][1:]}"
+            raise TypeError(f"`{function.__name__}`: {place}: {said}, found {problem['input']!r}") from None
+
+    return called  # type: ignore[return-value]
+
+
+def plainly_all(built: Class) -> Class:
+    """The class with `plainly` around its public methods."""
+    for name, method in list(vars(built).items()):
+        if callable(method) and not name.startswith("_"):
+            setattr(built, name, plainly(method))
+    return built

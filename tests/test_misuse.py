@@ -1,0 +1,168 @@
+"""What is no argument at all gets one plain message: never an error from inside, never pages of another library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+import dcrfdsl
+from dcrfdsl import DcrfError, Model, ModelSpec, check, fit, load_text, tune
+from dcrfdsl.data import Corpus, corpus_from_frame, corpus_from_rows, read_corpus
+from dcrfdsl.spec.expressions import Here, Reference
+from dcrfdsl.spec.model import CliqueSpec, FeatureGroup, Latent, Learned, Site
+
+GOOD = (
+    "data conll(word, y)\nlabel y in {X, Y}\nclique y: bias, word\nclique y[-1], y\n"
+    "train likelihood: optimizer = lbfgs(max_iterations = 3)\n"
+)
+ROWS = [[("a", "X"), ("b", "Y"), ("c", "X")], [("b", "Y"), ("a", "X")]]
+
+
+def corpus() -> Corpus:
+    data = load_text(GOOD).spec.data
+    assert data is not None
+    return corpus_from_rows(ROWS, data)
+
+
+@pytest.fixture(scope="module")
+def model() -> dcrfdsl.TrainedModel:
+    return fit(load_text(GOOD), corpus(), threads=1)
+
+
+SPEC = load_text(GOOD).spec
+RESOLVED = load_text(GOOD)
+
+
+def spec(**changes: Any) -> ModelSpec:
+    return SPEC.model_copy(update=changes)
+
+
+def label(**changes: Any) -> ModelSpec:
+    return spec(labels=(SPEC.labels[0].model_copy(update=changes),))
+
+
+def bare(*columns: str) -> Corpus:
+    own = corpus()
+    return Corpus("bare", own.sentence_off, {name: own.columns[name] for name in columns}, own.token_line)
+
+
+odd: Any = None
+SELF = FeatureGroup(name="g", features=(Reference(name="g", place=Here()),))
+
+# Each of a whole model or none of it; `odd` stands where a type checker would complain.
+MISUSES: dict[str, Callable[[dcrfdsl.TrainedModel], object]] = {
+    "fit: a text as a path": lambda m: fit("data conll", corpus()),
+    "fit: no model": lambda m: fit(odd, corpus()),
+    "fit: a number": lambda m: fit(5, corpus()),  # type: ignore[arg-type]
+    "fit: a class": lambda m: fit(Model, corpus()),  # type: ignore[arg-type]
+    "fit: an empty builder": lambda m: fit(Model(), corpus()),
+    "fit: a path as data": lambda m: fit(RESOLVED, "train.txt"),  # type: ignore[arg-type]
+    "fit: no data": lambda m: fit(RESOLVED, odd),
+    "fit: rows as data": lambda m: fit(RESOLVED, ROWS),  # type: ignore[arg-type]
+    "fit: dev is a path": lambda m: fit(RESOLVED, corpus(), dev="dev.txt"),  # type: ignore[arg-type]
+    "fit: dev without labels": lambda m: fit(RESOLVED, corpus(), dev=bare("word")),
+    "fit: stage is a number": lambda m: fit(RESOLVED, corpus(), stage=1),  # type: ignore[arg-type]
+    "fit: no such stage": lambda m: fit(RESOLVED, corpus(), stage="nope"),
+    "fit: threads is a text": lambda m: fit(RESOLVED, corpus(), threads="2"),  # type: ignore[arg-type]
+    "fit: no threads": lambda m: fit(RESOLVED, corpus(), threads=0),
+    "fit: functions in a list": lambda m: fit(RESOLVED, corpus(), registered=[len]),  # type: ignore[arg-type]
+    "fit: unmarked function": lambda m: fit(RESOLVED, corpus(), registered={"f": len}),  # type: ignore[dict-item]
+    "fit: no callback": lambda m: fit(RESOLVED, corpus(), on_iteration=5),  # type: ignore[arg-type]
+    "fit: no columns": lambda m: fit(RESOLVED, bare()),
+    "spec: labels is None": lambda m: fit(spec(labels=None), corpus()),
+    "spec: labels is a text": lambda m: fit(spec(labels="y"), corpus()),
+    "spec: cliques of texts": lambda m: fit(spec(cliques=("y",)), corpus()),
+    "spec: infer is a text": lambda m: fit(spec(infer="exact"), corpus()),
+    "spec: no sites": lambda m: fit(spec(cliques=(CliqueSpec(sites=()),)), corpus()),
+    "spec: a site of nothing": lambda m: fit(
+        spec(cliques=(CliqueSpec(sites=(Site(variable="q", place=Here()),)),)), corpus()
+    ),
+    "spec: a name is a number": lambda m: fit(label(name=3), corpus()),
+    "spec: a name of two words": lambda m: fit(label(name="a b"), corpus()),
+    "spec: a label twice": lambda m: fit(spec(labels=SPEC.labels * 2), corpus()),
+    "spec: empty": lambda m: fit(ModelSpec(), corpus()),
+    "spec: without data": lambda m: fit(spec(data=None), corpus()),
+    "spec: a latent without states": lambda m: fit(spec(latents=(Latent(name="h", domain=Learned()),)), corpus()),
+    "spec: a stage after itself": lambda m: fit(
+        spec(stages=(SPEC.stages[0].model_copy(update={"after": "likelihood"}),)), corpus()
+    ),
+    "spec: a group in itself": lambda m: fit(
+        spec(groups=(SELF,), cliques=(SPEC.cliques[0].model_copy(update={"features": SELF.features}),)), corpus()
+    ),
+    "spec: an object": lambda m: fit(spec(doc=object()), corpus()),
+    "predict: a text": lambda m: m.predict("a"),  # type: ignore[arg-type]
+    "predict: nothing": lambda m: m.predict(odd),
+    "predict: no columns": lambda m: m.predict(bare()),
+    "predict: no such way": lambda m: m.predict(corpus(), decode="viterbi"),
+    "predict: given is a name": lambda m: m.predict(corpus(), given="y"),  # type: ignore[arg-type]
+    "predict: threads below zero": lambda m: m.predict(corpus(), threads=-1),
+    "evaluate: a text": lambda m: m.evaluate("test.txt"),  # type: ignore[arg-type]
+    "evaluate: no labels": lambda m: m.evaluate(bare("word")),
+    "evaluate: too few weights": lambda m: m.evaluate(corpus(), weights=np.zeros(1)),
+    "evaluate: weights in words": lambda m: m.evaluate(corpus(), weights="w"),  # type: ignore[arg-type]
+    "marginals: nothing": lambda m: m.marginals(odd),
+    "nbest: a text": lambda m: m.nbest(corpus(), "5"),  # type: ignore[arg-type]
+    "nbest: none": lambda m: m.nbest(corpus(), 0),
+    "sample: less than none": lambda m: m.sample(corpus(), -1),
+    "log_likelihood: a text": lambda m: m.log_likelihood("x"),  # type: ignore[arg-type]
+    "rank_risk: nothing": lambda m: m.rank_risk(odd),
+    "calibrated: a text": lambda m: m.calibrated("dev"),  # type: ignore[arg-type]
+    "at_round: a text": lambda m: m.at_round("x"),  # type: ignore[arg-type]
+    "strongest_weights: a text": lambda m: m.strongest_weights("a"),  # type: ignore[arg-type]
+    "load: nothing": lambda m: dcrfdsl.load(odd),
+    "load_template: nothing": lambda m: dcrfdsl.load_template(odd),
+    "load_text: bytes": lambda m: load_text(b"data"),  # type: ignore[arg-type]
+    "load_text: one override": lambda m: load_text(GOOD, overrides="train.seed=3"),
+    "load_text: a number": lambda m: load_text(GOOD, overrides=[3]),  # type: ignore[list-item]
+    "parse: nothing": lambda m: dcrfdsl.parse(odd),
+    "to_text: nothing": lambda m: dcrfdsl.to_text(odd),
+    "tune: no dev": lambda m: tune(RESOLVED, corpus(), odd),
+    "tune: trials in words": lambda m: tune(RESOLVED, corpus(), corpus(), trials="a"),  # type: ignore[arg-type]
+    "tune: no search": lambda m: tune(RESOLVED, corpus(), corpus(), search=odd),
+    "check: nothing": lambda m: check(odd),
+    "check: data is a number": lambda m: check(RESOLVED, 5),  # type: ignore[arg-type]
+    "read_corpus: nothing": lambda m: read_corpus(odd, odd),
+    "corpus_from_rows: nothing": lambda m: corpus_from_rows(odd, odd),
+    "corpus_from_frame: nothing": lambda m: corpus_from_frame(odd, SPEC.data),  # type: ignore[arg-type]
+    "feature: a number": lambda m: dcrfdsl.feature(5),  # type: ignore[call-overload]
+    "Model: a number": lambda m: Model(5),  # type: ignore[arg-type]
+    "Model: a doc in numbers": lambda m: Model(doc=5),  # type: ignore[arg-type]
+    "data: no format": lambda m: Model().data(odd),
+    "data: a number": lambda m: Model().data("conll", 5),  # type: ignore[arg-type]
+    "data: options of a number": lambda m: Model().data("conll", "w", options=3),  # type: ignore[arg-type]
+    "label: no name": lambda m: Model().label(odd),
+    "label: half a state": lambda m: Model().label("y", 1.5),  # type: ignore[arg-type]
+    "label: states in numbers": lambda m: Model().label("y", [1, 2]),  # type: ignore[list-item]
+    "clique: a number": lambda m: Model().clique(5),  # type: ignore[arg-type]
+    "clique: features in a text": lambda m: Model().clique("y", features="word"),
+    "clique: no such states": lambda m: Model().clique("y", states="foo"),  # type: ignore[arg-type]
+    "clique: a gap in words": lambda m: Model().clique("y", min_gap="a"),  # type: ignore[arg-type]
+    "features: nothing": lambda m: Model().features("f", odd),
+    "lexicon: no path": lambda m: Model().lexicon("l", odd),
+    "memory: a number": lambda m: Model().memory("m", 5),  # type: ignore[arg-type]
+    "view: nothing": lambda m: Model().view("v", odd),
+    "piece: over a number": lambda m: Model().piece("p", over=5, cliques=[]),  # type: ignore[arg-type]
+    "piece: cliques of a number": lambda m: Model().piece("p", over="y", cliques=5),  # type: ignore[arg-type]
+    "require: a number": lambda m: Model().require(5),  # type: ignore[arg-type]
+    "infer: a number": lambda m: Model().infer(5),  # type: ignore[arg-type]
+    "train: nothing": lambda m: Model().train(odd),
+    "train: priors of a number": lambda m: Model().train("likelihood", priors=5),  # type: ignore[arg-type]
+    "evaluate: a number": lambda m: Model().evaluate(5),  # type: ignore[arg-type]
+    "let: nothing": lambda m: Model().let("v", odd),
+    "use: nothing": lambda m: Model().use(odd),
+    "bio: a number": lambda m: dcrfdsl.bio(5),  # type: ignore[arg-type]
+    "state_file: nothing": lambda m: dcrfdsl.state_file(odd),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_misuse_is_one_plain_message(name: str, model: dcrfdsl.TrainedModel) -> None:
+    with pytest.raises((DcrfError, TypeError, ValueError)) as caught:
+        MISUSES[name](model)
+    assert not isinstance(caught.value, ValidationError)
+    if not isinstance(caught.value, DcrfError):
+        assert len(str(caught.value).splitlines()) == 1 and len(str(caught.value)) < 250
