@@ -12,9 +12,6 @@ __all__ = ["KINDS", "fuzzer_of"]
 
 KINDS = {
     "templates": ("templates", "Templates"),
-    "settings": ("settings", "OddSettings"),
-    "data": ("data_files", "DataFiles"),
-    "models": ("model_files", "ModelFiles"),
 }
 
 
