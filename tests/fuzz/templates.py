@@ -95,6 +95,7 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
     found = check(resolved)
     _messages(found)
     if any(d.severity == "error" for d in found):
+        _shown(found)
         return "refused"
     _reads_back(resolved, room)
     if rng.random() < COSTED:
@@ -110,11 +111,15 @@ def _messages(found: tuple[Diagnostic, ...]) -> None:
             raise Wrong(f"no page for {diagnostic.slug}", diagnostic.message)
         if diagnostic.primary is None and diagnostic.location is None and diagnostic.slug not in PLACELESS:
             raise Wrong(f"no place for {diagnostic.slug}", diagnostic.message)
+
+
+def _shown(found: tuple[Diagnostic, ...]) -> None:
+    """What a terminal gets has no control characters."""
     text = render_all(found)
     shown = CONTROL.search(text)
     if shown:
         line = next(line for line in text.split("\n") if CONTROL.search(line))
-        raise Wrong(f"control character in {found[0].slug if len(found) == 1 else 'a message'}", repr(line))
+        raise Wrong("control character in a message", repr(line))
 
 
 def _formats(text: str, room: Path) -> None:
