@@ -12,6 +12,7 @@ __all__ = ["KINDS", "fuzzer_of"]
 
 KINDS = {
     "templates": ("templates", "Templates"),
+    "settings": ("settings", "OddSettings"),
 }
 
 

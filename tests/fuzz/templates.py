@@ -27,13 +27,13 @@ from .material import Material, statements_of
 from .mutations import Mutator
 from .tiny import is_small, try_training, warm_up
 
-__all__ = ["PLACELESS", "Templates", "judged"]
+__all__ = ["PLACELESS", "Templates", "judged", "messages", "shown"]
 
 FORMATTED = 0.3  # share of the templates that parse for which `fmt` is looked at
 TRAINED = 0.12  # share of the clean ones that are trained
 COSTED = 0.2
-# What a template lacks has no place in it, and neither has a file as a whole.
-PLACELESS = frozenset(("no-data", "no-label", "file-too-large", "no-statement"))
+# What a template lacks has no place in it, nor has what was asked for outside of it.
+PLACELESS = frozenset(("no-data", "no-label", "unknown-stage"))
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
@@ -93,9 +93,9 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
         found = (*problems, *resolved.diagnostics)
         resolved = Resolved(resolved.spec, resolved.spans, found, resolved.directories, complete=False)
     found = check(resolved)
-    _messages(found)
+    messages(found)
     if any(d.severity == "error" for d in found):
-        _shown(found)
+        shown(found)
         return "refused"
     _reads_back(resolved, room)
     if rng.random() < COSTED:
@@ -105,7 +105,7 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
     return "clean"
 
 
-def _messages(found: tuple[Diagnostic, ...]) -> None:
+def messages(found: tuple[Diagnostic, ...]) -> None:
     for diagnostic in found:
         if diagnostic.slug not in EXPLANATIONS:
             raise Wrong(f"no page for {diagnostic.slug}", diagnostic.message)
@@ -113,11 +113,10 @@ def _messages(found: tuple[Diagnostic, ...]) -> None:
             raise Wrong(f"no place for {diagnostic.slug}", diagnostic.message)
 
 
-def _shown(found: tuple[Diagnostic, ...]) -> None:
+def shown(found: tuple[Diagnostic, ...]) -> None:
     """What a terminal gets has no control characters."""
     text = render_all(found)
-    shown = CONTROL.search(text)
-    if shown:
+    if CONTROL.search(text):
         line = next(line for line in text.split("\n") if CONTROL.search(line))
         raise Wrong("control character in a message", repr(line))
 

@@ -12,15 +12,20 @@ from typing import Any
 import numpy as np
 
 from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import declared_states
 from dcrfdsl.errors import DcrfError
+from dcrfdsl.model import TrainedModel
 from dcrfdsl.spec.model import Column, DataSpec, Scheme
 from dcrfdsl.spec.resolve import Resolved, load_text
+from dcrfdsl.spec.values import inference_settings, stage_chain, stage_settings
 from dcrfdsl.training import fit
 
-__all__ = ["ITERATIONS", "is_small", "rows_of", "try_training", "warm_up"]
+__all__ = ["ITERATIONS", "is_quick", "is_small", "rows_of", "trained_model", "try_training", "warm_up"]
 
 ITERATIONS = 2
+UNSTOPPABLE = ("samples", "burn_in", "thin", "sweeps", "max_iterations", "candidates", "iterations")
+MOST_WORK = 100_000
 MOST_STATES = 40
 MOST_ENTRIES = 20_000  # of a clique's table
 LENGTHS = (1, 2, 3, 4)
@@ -51,12 +56,35 @@ def is_small(resolved: Resolved) -> bool:
     return max(entries, default=0) <= MOST_ENTRIES
 
 
-def try_training(resolved: Resolved, rng: np.random.Generator, stage: str | None = None) -> str:
-    """A few iterations, then an answer of each kind that the model can give; `DcrfError` where it refuses."""
-    spec = resolved.require()
-    if spec.data is None:
+def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
+    """Whether nothing was asked for that takes its time by itself, whatever the data, and cannot be stopped on the way.
+
+    Where the settings cannot be told, training is to say so.
+    """
+    try:
+        own = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
+        methods = [inference_settings(resolved.spec), *(m for s in own for m in (s.criterion, s.optimizer, s.infer) if m)]
+    except DcrfError:
+        return True
+    return all(getattr(method, name, 0) <= MOST_WORK for method in methods for name in UNSTOPPABLE)
+
+
+def try_training(resolved: Resolved, rng: np.random.Generator) -> str:
+    """A few iterations, then an answer; `DcrfError` where it refuses."""
+    if not is_quick(resolved):
         return "clean"
-    corpus = corpus_from_rows(rows_of(resolved, rng), spec.data)
+    model, corpus = trained_model(resolved, rng)
+    model.predict(corpus)
+    return "trained"
+
+
+def trained_model(
+    resolved: Resolved, rng: np.random.Generator, stage: str | None = None
+) -> tuple[TrainedModel, Corpus]:
+    """A model after a few iterations, and the data that it was trained on."""
+    data = resolved.require().data
+    assert data is not None
+    corpus = corpus_from_rows(rows_of(resolved, rng), data)
     steps = 0
 
     def enough() -> bool:
@@ -65,9 +93,7 @@ def try_training(resolved: Resolved, rng: np.random.Generator, stage: str | None
         return steps >= ITERATIONS
 
     with np.errstate(all="ignore"):
-        model = fit(resolved, corpus, stage=stage, threads=1, should_stop=enough)
-        model.predict(corpus)
-    return "trained"
+        return fit(resolved, corpus, stage=stage, threads=1, should_stop=enough), corpus
 
 
 def rows_of(resolved: Resolved, rng: np.random.Generator) -> list[list[tuple[Any, ...]]]:
