@@ -184,20 +184,19 @@ def structures() -> Iterator[tuple[tuple[str, str], Structure]]:
         y, end = f"label y in {domain}", "infer exact\n"
         one = f"data conll(word, y)\n{y}\n"
         yield ("chain", kind), Structure(one + CHAIN + end, sentences(kind), {"y": states}, ("y",), chain)
-        text = f"data conll(word, y, z)\n{y}\nlabel z in {{R, S}}\n{CHAIN}{CHAIN.replace('y', 'z')}clique y, z as both: bias, word\n"
-        yield ("factorial", kind), Structure(
-            text + end, sentences(kind, SECOND), {"y": states, "z": ("R", "S")}, ("y", "z"), factorial
+        text = f"data conll(word, y, z)\n{y}\nlabel z in {{R, S}}\n{CHAIN}{CHAIN.replace('y', 'z')}"
+        text += "clique y, z as both: bias, word\n"
+        yield (
+            ("factorial", kind),
+            Structure(text + end, sentences(kind, SECOND), {"y": states, "z": ("R", "S")}, ("y", "z"), factorial),
         )
         text = f"{one}{CHAIN}clique y[i], y[j] where word[i] = word[j] as again with min_gap = 2\n"
         yield ("skip", kind), Structure(text + end, sentences(kind), {"y": states}, ("y",), skip)
-        text = f"{one}latent h in 2\nclique y[-1], y as y_moves\nclique y, h as sense: bias, word\nclique h[-1], h as h_moves\n"
-        yield ("latent", kind), Structure(
-            text + end, sentences(kind), {"y": states, "h": ("0", "1")}, ("y",), latent
-        )
+        text = f"{one}latent h in 2\nclique y[-1], y as y_moves\nclique h[-1], h as h_moves\n"
+        text += "clique y, h as sense: bias, word\n"
+        yield ("latent", kind), Structure(text + end, sentences(kind), {"y": states, "h": ("0", "1")}, ("y",), latent)
         text = f'data conll(word, y)\n{y} with missing = "{MISSING}"\n{CHAIN}'
-        yield ("missing", kind), Structure(
-            text + end, sentences(kind, unknown=True), {"y": states}, ("y",), chain
-        )
+        yield ("missing", kind), Structure(text + end, sentences(kind, unknown=True), {"y": states}, ("y",), chain)
 
 
 STRUCTURES: Mapping[tuple[str, str], Structure] = dict(structures())

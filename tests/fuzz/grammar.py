@@ -6,6 +6,7 @@ here: changes that make a template unsound (`mutations`), the values at and beyo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -18,12 +19,15 @@ __all__ = ["FEATURE_TEXTS", "Draw", "settings_text"]
 T = TypeVar("T")
 
 FEATURE_TEXTS = (
-    "word", "word[-1]", "word[-1..1]", "word[-2, 0, 1]", "lower(word)", "lower(word)[-1..0]", "prefix(word, 2)", "(word)",
+    "word", "word[-1]", "word[-1..1]", "word[-2, 0, 1]", "lower(word)", "lower(word)[-1..0]", "prefix(word, 2)",
+    "(word)",
     "prefix(word, 1..3)", "suffix(word, 1..2)[-1]", "chars(word, 2)", "shape(word)", "shape(word, short = yes)", "bias",
     "length(word)", "first", "last", "index", "word has /[0-9]/", "word matches /a+/i", "word is a", "word is not a",
-    "word in {a, b}", "word not in {a, c}", "not word is a", "word & word[-1]", "word[-1] & word[0] & word[1]", "bias & word",
+    "word in {a, b}", "word not in {a, c}", "not word is a", "word & word[-1]", "word[-1] & word[0] & word[1]",
+    "bias & word",
     "(word is a or word is b)", "(word is a and first)", "not (first or last)", "word = word[-1]", "word != word[1]",
-    "lower(word) = word", "word[-1] is a & word", "lower(lower(word))", "word[-9..9]", "word[5]", "suffix(lower(word), 1)",
+    "lower(word) = word", "word[-1] is a & word", "lower(lower(word))", "word[-9..9]", "word[5]",
+    "suffix(lower(word), 1)",
 )  # fmt: skip
 SEQUENCES = ("chain", "second", "pair", "skip", "long", "padded", "apart")
 
@@ -83,7 +87,11 @@ class Draw:
             head = f"label {name} in {{{', '.join(self.labels[name])}}}"
         options = [
             text
-            for text, p in (('missing = "_"', 0.15), ('ambiguous = "|"', 0.1), (f"others = {self.labels[name][-1]}", 0.1))
+            for text, p in (
+                ('missing = "_"', 0.15),
+                ('ambiguous = "|"', 0.1),
+                (f"others = {self.labels[name][-1]}", 0.1),
+            )
             if self.chance(p) and not (kind == 0 and "others" in text)
         ]
         return head + (f" with {', '.join(options)}" if options else "")
@@ -127,7 +135,7 @@ class Draw:
             own.append(f"clique {name}: bias, {self.features()}{more}")
             if self.chance(0.8):
                 own.append(self.sequence(name))
-        for first, second in zip(names, names[1:], strict=False):
+        for first, second in itertools.pairwise(names):
             if self.chance(0.7):
                 own.append(f"clique {first}, {second}")
         if self.chance(0.2):

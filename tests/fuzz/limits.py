@@ -115,7 +115,15 @@ def _whole(limits: Mapping[str, float], sound: bool) -> list[str]:
     inside = [str(low), str(low + 1), str(low + 2), *([] if high is None else [str(int(high))])]
     if sound:
         return inside
-    return [*inside, str(low - 1), *([] if high is None else [str(int(high) + 1)]), "9" * 19, "1" + "0" * 30, f"{low}.0", f"{low}.5"]
+    return [
+        *inside,
+        str(low - 1),
+        *([] if high is None else [str(int(high) + 1)]),
+        "9" * 19,
+        "1" + "0" * 30,
+        f"{low}.0",
+        f"{low}.5",
+    ]
 
 
 def _numbers(limits: Mapping[str, float], sound: bool) -> list[str]:
@@ -128,5 +136,21 @@ def _numbers(limits: Mapping[str, float], sound: bool) -> list[str]:
         inside.append(repr(math.nextafter(value, near)) if key in ("gt", "lt") else repr(float(value)))
     if sound:
         return inside
-    wild = ["1e308", "1e-308", "5e-324", "1e309", "-1", "0", "0.0", "-0.0", "1e16", "inf", "nan", "-inf", "1e-16", "1e100", "1e-100"]
+    wild = [
+        "1e308",
+        "1e-308",
+        "5e-324",
+        "1e309",
+        "-1",
+        "0",
+        "0.0",
+        "-0.0",
+        "1e16",
+        "inf",
+        "nan",
+        "-inf",
+        "1e-16",
+        "1e100",
+        "1e-100",
+    ]
     return [*inside, *wild, *(repr(float(value)) for value in limits.values())]

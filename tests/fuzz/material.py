@@ -21,16 +21,21 @@ TOKEN = re.compile(
 )
 
 NUMBERS = (
-    "0", "1", "-1", "2", "3", "7", "-2", "+3", "00", "007", "1.0", "0.5", ".5", "-.5", "1e-3", "1e3", "1E+2", "0.0", "-0.0",
+    "0", "1", "-1", "2", "3", "7", "-2", "+3", "00", "007", "1.0", "0.5", ".5", "-.5", "1e-3", "1e3", "1E+2", "0.0",
+    "-0.0",
     "1e308", "1e309", "-1e309", "1e-320", "5e-324", "1e999", "0.1e-999", "100", "1000", "1001", "65536", "2147483647",
     "2147483648", "-2147483649", "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551616",
-    "1" + "0" * 30, "9" * 400, "9" * 5000, "0." + "0" * 400 + "1", "1." + "3" * 400, "16777216", "16777217", "33", "1e5", "1_000",
+    "1" + "0" * 30, "9" * 400, "9" * 5000, "0." + "0" * 400 + "1", "1." + "3" * 400, "16777216", "16777217", "33",
+    "1e5", "1_000",
     "0x10", "1e", "١٢", "²",
 )  # fmt: skip
 CHARACTERS = (
-    "\t", "\0", "\r", "\r\n", "\n", "\n\n", "\ufeff", "\u2028", "\u2029", "\u0085", "\v", "\f", "\x1b[31m", "\x7f", "\x9b",
-    "\u202e", "\u200b", "\u0301", "é", "İ", "ı", "ß", "ﬁ", "Σ", "ς", "字", "😀", "\U0010ffff", "\ud7ff", " ", "  ", "    ", "\u00a0",
-    "\u3000", "'", '"', "`", "\\", "/", "//", "#", "##", ";", "$", "@", "!", "?", "*", "%", "^", "&", "|", "~", "<", ">", "=",
+    "\t", "\0", "\r", "\r\n", "\n", "\n\n", "\ufeff", "\u2028", "\u2029", "\u0085", "\v", "\f", "\x1b[31m", "\x7f",
+    "\x9b",
+    "\u202e", "\u200b", "\u0301", "é", "İ", "ı", "ß", "ﬁ", "Σ", "ς", "字", "😀", "\U0010ffff", "\ud7ff", " ", "  ",
+    "    ", "\u00a0",
+    "\u3000", "'", '"', "`", "\\", "/", "//", "#", "##", ";", "$", "@", "!", "?", "*", "%", "^", "&", "|", "~", "<",
+    ">", "=",
     "+", "-", "_", ".", "..", "...", ",", ":", "(", ")", "[", "]", "{", "}", "x", "0",
 )  # fmt: skip
 PATHS = (
@@ -38,10 +43,14 @@ PATHS = (
     "../" * 40 + "etc", "self.dcrf", "used.dcrf", "\\\\", "\\u0000", "con", "-", "*", "%s", "{}", "days.txt ",
 )  # fmt: skip
 WORDS = (
-    "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid", "require",
-    "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else", "with", "as", "after", "over",
-    "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all", "yes", "no",
-    "none", "START", "STOP", "bio", "bioes", "states", "feats", "conll", "conllu", "jsonl", "vector", "float", "int", "bag",
+    "data", "label", "latent", "memory", "view", "lexicon", "let", "use", "features", "clique", "piece", "forbid",
+    "require",
+    "infer", "decode", "train", "evaluate", "dcrf", "in", "is", "not", "and", "or", "if", "else", "with", "as",
+    "after", "over",
+    "where", "when", "tune", "matches", "has", "locked", "initially", "bias", "first", "last", "index", "all",
+    "yes", "no",
+    "none", "START", "STOP", "bio", "bioes", "states", "feats", "conll", "conllu", "jsonl", "vector", "float",
+    "int", "bag",
     "str", "t", "i", "j", "y", "O", "inf", "nan", "true", "_", "__", "self", "None", "train", "gaussian", "exact",
 )  # fmt: skip
 
@@ -61,7 +70,7 @@ def statements_of(text: str) -> list[str]:
 
 @dataclass
 class Material:
-    """templates: whole ones.   statements: by their first word.   names, pieces: words and short expressions in them."""
+    """templates: whole ones.   statements: by their first word.   expressions, tokens: parts of them."""
 
     templates: list[str] = field(default_factory=list)
     statements: dict[str, list[str]] = field(default_factory=dict)

@@ -6,7 +6,6 @@ Not here: what a case is, and the limits on processor time and memory (`worker`)
 from __future__ import annotations
 
 import multiprocessing
-import signal
 import threading
 import time
 from collections import Counter
@@ -14,10 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from .cases import Name
-from .worker import Answer, Request, work
+from .worker import Answer, Request, died, work
 
 __all__ = ["Finding", "Report", "Worker", "minimised", "run"]
 
@@ -53,17 +51,13 @@ class Worker:
             if connection.poll(PATIENT_CLOCK if request.patient else CLOCK):
                 answer: Answer = connection.recv()
                 return answer
-            died = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
+            found = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
         except (EOFError, ConnectionResetError):
             self._process.join()
-            code = self._process.exitcode or 0
-            what = signal.Signals(-code).name if code < 0 else f"exit {code}"
-            died = Answer("died", what, "", f"the worker died: {what}", time.monotonic() - begun)
+            found = replace(died(self._process.exitcode or 0), seconds=time.monotonic() - begun)
         self.end()
         self._begin()
-        if not request.is_given:  # what it died of is made anew by the next one
-            died = replace(died, case=None)
-        return died
+        return found
 
     def end(self) -> None:
         self._connection.close()
@@ -155,21 +149,14 @@ def _again(worker: Worker, name: Name, first: Answer) -> Answer:
 
 def minimised(worker: Worker, name: Name, answer: Answer) -> str:
     """The case made smaller for as long as the same comes of it."""
-    request = Request(name, answer.case, is_given=answer.case is not None, with_case=True, with_smaller=True)
-    if answer.word == "died":
-        return _shown_of_the_dead(worker, name)
-    shown, until = answer.shown, time.monotonic() + SHRINKING
-    candidates = list(worker.ask(request).smaller)
+    request = Request(name, with_case=True, with_smaller=True, apart=answer.word == "died")
+    first = worker.ask(request)
+    shown, candidates, until = first.shown, list(first.smaller), time.monotonic() + SHRINKING
     while candidates and time.monotonic() < until:
-        candidate = candidates.pop(0)
-        found = worker.ask(replace(request, case=candidate, is_given=True))
+        found = worker.ask(replace(request, case=candidates.pop(0), is_given=True))
         if found.cause == answer.cause:
             shown, candidates = found.shown, list(found.smaller)
     return shown
-
-
-def _shown_of_the_dead(worker: Worker, name: Name) -> str:
-    return f"(a worker dies of it: python tests/fuzz --show {name})"
 
 
 def described(finding: Finding) -> str:

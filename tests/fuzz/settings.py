@@ -1,7 +1,7 @@
-"""Settings at and beyond their limits: sound templates with `--set` and stages out of every table, trained if clean.
+"""Settings at and beyond their limits: sound templates with `--set` and stages of every table, trained if clean.
 
-A clean one is trained for a few iterations, saved, loaded and asked for answers, so that criteria, inference, optimizers
-and priors meet in every pairing that the checker lets through. Not here: which values there are (`limits`).
+A clean one is trained for a few iterations, saved, loaded and asked for answers, so that criteria, inference,
+optimizers and priors meet in every pairing that the checker lets through. Not here: which values there are (`limits`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,20 @@ from .tiny import is_quick, is_small, rows_of, trained_model, warm_up
 
 __all__ = ["OddSettings", "SettingsCase"]
 
-PATHS = ("train", "only", "one", "two", "infer", "decode", "nothing", "train.train", "", "train.", "a.b.c", "infer.method")
+PATHS = (
+    "train",
+    "only",
+    "one",
+    "two",
+    "infer",
+    "decode",
+    "nothing",
+    "train.train",
+    "",
+    "train.",
+    "a.b.c",
+    "infer.method",
+)
 
 
 @dataclass(frozen=True)

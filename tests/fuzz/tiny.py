@@ -63,7 +63,10 @@ def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
     """
     try:
         own = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
-        methods = [inference_settings(resolved.spec), *(m for s in own for m in (s.criterion, s.optimizer, s.infer) if m)]
+        methods = [
+            inference_settings(resolved.spec),
+            *(m for s in own for m in (s.criterion, s.optimizer, s.infer) if m),
+        ]
     except DcrfError:
         return True
     return all(getattr(method, name, 0) <= MOST_WORK for method in methods for name in UNSTOPPABLE)

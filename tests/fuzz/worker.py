@@ -7,7 +7,9 @@ Not here: what is tried, and what is done about an answer.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import pickle
 import resource
 import signal
 import sys
@@ -25,7 +27,7 @@ from typing import Any
 from .cases import Name, Wrong
 from .kinds import fuzzer_of
 
-__all__ = ["MEMORY", "PATIENT", "SECONDS", "Answer", "Request", "work"]
+__all__ = ["MEMORY", "PATIENT", "SECONDS", "Answer", "Request", "died", "work"]
 
 SECONDS = 5.0  # of processor time
 PATIENT = 120.0  # the same where a kernel may have to be compiled
@@ -37,7 +39,9 @@ YOUNG_OBJECTS = 50_000  # as the command has it
 
 @dataclass(frozen=True)
 class Request:
-    """Try a case. case: in place of the one that the name makes.   wanted: what to send back of it."""
+    """Try a case. case: in place of the one that the name makes.   with_…: what to send back of it.   patient: a kernel
+    may have to be compiled.   apart: in a process of its own, since it may die.
+    """
 
     name: Name
     case: Any = None
@@ -45,6 +49,7 @@ class Request:
     with_case: bool = False
     with_smaller: bool = False
     patient: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,12 +98,13 @@ def work(connection: Connection, kind: str) -> None:
 def _answer(fuzzer: Any, request: Request) -> Answer:
     makes, tries = request.name.generators()
     case = request.case if request.is_given else fuzzer.make(makes)
-    answer = _tried(fuzzer, case, tries, PATIENT if request.patient else SECONDS)
+    trial = _tried_apart if request.apart else _tried
+    answer = trial(fuzzer, case, tries, PATIENT if request.patient else SECONDS)
     extra: dict[str, Any] = {}
     if request.with_case or answer.kind:
         extra = {"case": case, "shown": fuzzer.show(case)}
     if request.with_smaller:
-        extra["smaller"] = tuple(candidate for _, candidate in zip(range(MOST_CANDIDATES), fuzzer.smaller(case)))
+        extra["smaller"] = tuple(itertools.islice(fuzzer.smaller(case), MOST_CANDIDATES))
     return Answer(**{**vars(answer), **extra})
 
 
@@ -121,6 +127,28 @@ def _tried(fuzzer: Any, case: Any, rng: Any, limit: float) -> Answer:
             return Answer("refused", seconds=time.process_time() - begun)
         return Answer("crash", type(error).__name__, _place(error), _trace(error), time.process_time() - begun)
     return Answer(word, seconds=time.process_time() - begun)
+
+
+def _tried_apart(fuzzer: Any, case: Any, rng: Any, limit: float) -> Answer:
+    """In a copy of this process, whose death is an answer like another."""
+    theirs, ours = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(ours, pickle.dumps(_tried(fuzzer, case, rng, limit)))
+        finally:
+            os._exit(0)
+    os.close(ours)
+    with os.fdopen(theirs, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return pickle.loads(said) if said else died(os.waitstatus_to_exitcode(status))
+
+
+def died(code: int) -> Answer:
+    """What an exit code says of a process that should have lived."""
+    what = signal.Signals(-code).name if code < 0 else f"exit {code}"
+    return Answer("died", what, "", f"the process died: {what}")
 
 
 @contextmanager
