@@ -102,17 +102,16 @@ def boosted(weight: float | None) -> Value:
 
 
 def least_bound(
-    problem: Problem, weight: float | None, max_step: float
+    problem: Problem, weights: Floats, weight: float | None, max_step: float
 ) -> tuple[Floats, Callable[[int, float], float]]:
-    """Of each weight the least that its step can promise of the risk at 0, and the promise of any step.
+    """Of each weight the least risk that a step of it can promise, and what any step promises.
 
     In each sequence F_k(y) − F_k(y*) lies between −F_k(y*) and the number of places where k's feature fires less
     F_k(y*) (Altun 2003 eq. 16, bounds per sequence); where it cannot fire the risk stays. The sum of the two-point
-    bounds is looked at on a fine grid of steps.
+    bounds is convex in the step; where all speak for one side, the step is `max_step`.
     """
-    keys = problem.keys
-    parts: list[list[tuple[float, float, float, float]]] = [[] for _ in keys]  # L, U, mass at L, mass at U
-    still = np.zeros(len(keys))
+    parts: list[list[tuple[float, float, float, float]]] = [[] for _ in problem.keys]  # L, U, risk at L, risk at U
+    still = np.zeros(len(problem.keys))
     for own, share in zip(problem.sentences, shares(problem, weight), strict=True):
         fires: dict[tuple[str, str], int] = {}
         for instance in own.instances:
@@ -120,21 +119,30 @@ def least_bound(
                 fires[instance.clique, feature] = fires.get((instance.clique, feature), 0) + 1
         gold = own.counts[own.agrees][0]
         u = own.counts[~own.agrees] - gold
-        for key, k in keys.items():
+        risk = share * np.exp(u @ weights)
+        for key, k in problem.keys.items():
             low, high = -gold[k], fires.get(key[:2], 0) - gold[k]
-            mass = share * len(u)
             if high > low:
-                at_low = share * float((high - u[:, k]).sum()) / (high - low)
-                parts[k].append((low, high, at_low, mass - at_low))
+                at_low = float(risk @ (high - u[:, k])) / (high - low)
+                parts[k].append((low, high, at_low, float(risk.sum()) - at_low))
             else:
-                still[k] += mass
+                still[k] += float(risk.sum())
 
     def promise(k: int, step: float) -> float:
         return still[k] + sum(a * math.exp(step * low) + b * math.exp(step * high) for low, high, a, b in parts[k])
 
-    grid = np.linspace(-max_step, max_step, 4001)
-    least = np.array([min(promise(k, step) for step in grid) for k in range(len(keys))])
-    return least, promise
+    def least(k: int) -> float:
+        is_open = any(low < 0 for low, *_ in parts[k]) and any(high > 0 for _, high, *_ in parts[k])
+        low, high = (-20.0, 20.0) if is_open else (-max_step, max_step)
+        for _ in range(80):
+            third = (high - low) / 3
+            if promise(k, low + third) < promise(k, high - third):
+                high -= third
+            else:
+                low += third
+        return promise(k, (low + high) / 2)
+
+    return np.array([least(k) for k in problem.keys.values()]), promise
 
 
 # the best labellings --------------------------------------------------------------------------------------------------
