@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .errors import DcrfError, Diagnostic
 from .files import ensure_writable, write_whole
 from .optimizers import Iteration
+from .printing import json_text
 from .record import TrainingRecord
 from .registry import Table
 
@@ -36,7 +36,7 @@ def _csv(rows: Iterator[Row]) -> str:
 
 
 def _jsonl(rows: Iterator[Row]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
+    return "".join(json_text(row) + "\n" for row in rows)
 
 
 FORMATS: Table[Callable[[Iterator[Row]], str]] = Table("format of a learning curve", {".csv": _csv, ".jsonl": _jsonl})

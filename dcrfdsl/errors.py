@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from .printing import printable
+
 __all__ = ["DcrfError", "Diagnostic", "Label", "Source", "Span", "data_error", "render", "render_all"]
 
 LONGEST_LINE = 160  # characters of a source line that a message shows
+LONGEST_MESSAGE = 4000  # characters of a message, which may quote a word of any length
 
 
 @dataclass(frozen=True)
@@ -127,17 +130,24 @@ def render_all(diagnostics: Iterable[Diagnostic]) -> str:
 
 def render(diagnostic: Diagnostic) -> str:
     """One message as plain text, in the form that compilers use: header, place, source lines, carets, help."""
-    lines = [f"{diagnostic.severity}[{diagnostic.slug}]: {diagnostic.message}"]
+    lines = [f"{diagnostic.severity}[{diagnostic.slug}]: {_bounded(diagnostic.message)}"]
     if diagnostic.primary is not None:
         lines.extend(_render_places(diagnostic.primary, diagnostic.secondary))
     elif diagnostic.location is not None:
-        lines.append(f"  --> {diagnostic.location}")
+        lines.append(f"  --> {printable(diagnostic.location)}")
     if diagnostic.help:
         gutter = _gutter(diagnostic)
-        first, *rest = diagnostic.help.splitlines()
+        first, *rest = map(_bounded, diagnostic.help.split("\n"))
         lines.append(f"{gutter}= help: {first}")
         lines.extend(f"{gutter}        {more}" for more in rest)
     return "\n".join(lines)
+
+
+def _bounded(text: str) -> str:
+    """On one line, without its middle if it is as long as only data can make it."""
+    if len(text) > LONGEST_MESSAGE:
+        text = f"{text[: LONGEST_MESSAGE // 2]} … {text[-LONGEST_MESSAGE // 4 :]}"
+    return printable(text)
 
 
 def _gutter(diagnostic: Diagnostic) -> str:
@@ -153,10 +163,10 @@ def _render_places(primary: Label, secondary: Sequence[Label]) -> list[str]:
     here = [primary, *(label for label in secondary if label.span.source == source)]
     elsewhere = [label for label in secondary if label.span.source != source]
     width = 1 + max(len(str(label.span.line)) for label in [*here, *elsewhere])
-    out = [f"{' ' * width}--> {primary.span}"]
+    out = [f"{' ' * width}--> {printable(str(primary.span))}"]
     out.extend(_render_source(here, primary, width))
     for label in elsewhere:
-        out.append(f"{' ' * width}::: {label.span}")
+        out.append(f"{' ' * width}::: {printable(str(label.span))}")
         out.extend(_render_source([label], primary, width))
     return out
 
@@ -173,15 +183,18 @@ def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[
         text = labels[0].span.source.line(number)
         # a mark that lies too far from the primary one is left out
         first, last = _window(len(text), primary if primary in marks else marks[-1])
-        shown = ("…" if first else "") + text[first:last].expandtabs(1) + ("…" if last < len(text) else "")
+        text = text.replace("\t", " ")
+        shown = ("…" if first else "") + printable(text[first:last]) + ("…" if last < len(text) else "")
         out.append(f"{number:>{width}} | {shown}".rstrip())
         for label in marks:
             start = label.span.column - 1
             if not first <= start <= last:
                 continue
-            length = max(1, min(label.span.end - label.span.start, last - start))
+            # an escape is wider than what it stands for
+            before = len(printable(text[first:start])) + bool(first)
+            length = max(1, len(printable(text[start : min(last, start + label.span.end - label.span.start)])))
             mark = "^" if label is primary else "-"
-            out.append(f"{empty} | {' ' * (start - first + bool(first))}{mark * length} {label.text}".rstrip())
+            out.append(f"{empty} | {' ' * before}{mark * length} {printable(label.text)}".rstrip())
     return out
 
 

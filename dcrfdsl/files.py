@@ -16,7 +16,12 @@ from pathlib import Path
 
 from .errors import DcrfError, data_error
 
-__all__ = ["READING", "WRITING", "clear_os_errors", "ensure_writable", "read_template", "write_whole"]
+__all__ = [
+    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "read_at_most", "read_template",
+    "template_text", "write_whole",
+]  # fmt: skip
+
+LONGEST_TEMPLATE = 1 << 24  # bytes
 
 Bytes = bytes | memoryview
 
@@ -94,11 +99,17 @@ def _sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
+def read_at_most(path: str | Path, most: int) -> bytes:
+    """The first `most` bytes of a file, which may be one without an end. OSError, ValueError if it cannot be read."""
+    with open(path, "rb") as stream:
+        return stream.read(most)
+
+
 def read_template(path: str | Path) -> str:
     """The text of a template file, without a byte order mark; `DcrfError` if it is missing, no file or no text."""
     name = str(path)
     try:
-        data = Path(path).read_bytes()
+        data = read_at_most(path, LONGEST_TEMPLATE + 1)
     except FileNotFoundError:
         raise data_error("no-file", f"there is no file `{name}`", file=name) from None
     except IsADirectoryError:
@@ -106,8 +117,16 @@ def read_template(path: str | Path) -> str:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise data_error("no-file", f"cannot read `{name}`: {reason.lower()}", file=name) from None
+    return template_text(data, name)
+
+
+def template_text(data: bytes, name: str) -> str:
+    """The bytes of a template, or their first ones, as text; `DcrfError` if they are none."""
     if b"\0" in data:
         raise data_error("no-text", f"`{name}` is a binary file, expected a template in UTF-8", file=name)
+    if len(data) > LONGEST_TEMPLATE:
+        message = f"`{name}` has more than {LONGEST_TEMPLATE >> 20} MiB, and is no template"
+        raise data_error("no-text", message, file=name, help="lists of words are lexicons, in files of their own")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

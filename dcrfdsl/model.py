@@ -22,18 +22,19 @@ from .data.labels import EncodedLabels, encode_labels, stranger_tokens
 from .errors import data_error
 from .features.extract import FeatureExtractor
 from .features.registered import RegisteredFeature
-from .features.strings import pack_strings, unpack_strings
+from .features.strings import pack_strings
 from .graph import ModelGraph, Parameters
 from .inference import RunStatus, Workers
 from .inference.cliques import CliqueMarginal
 from .inference.decoding import NBest, Samples
 from .inside import NamedWeights
 from .metrics import evaluate_predictions, goodness
-from .model_file import read_model, write_model
+from .model_file import write_model
 from .optimizers import BoostingRound, Voters
 from .prediction import Prediction, joined_predictions, runs_that_fit
 from .ranks import RankRisk, rank_risk_of
 from .record import TrainingRecord
+from .restoring import restored_model
 from .rounds import cut_at_round
 from .spec.model import ModelSpec
 from .spec.unparse import to_text
@@ -340,26 +341,8 @@ class TrainedModel:
 
         Raises DcrfError if the file is no undamaged model, or needs functions that are not given.
         """
-        header, arrays = read_model(path)
-
-        def part(prefix: str) -> dict[str, NDArray[Any]]:
-            return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-
-        try:
-            spec = ModelSpec.model_validate(header["spec"])
-            states = {label: tuple(names) for label, names in header["states"].items()}
-            extractor = FeatureExtractor.restore(spec, part("features."), header["features"], registered=registered)
-            known = {
-                column: frozenset(unpack_strings(arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"]))
-                for column in header["known"]
-            }
-            graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-            parameters = Parameters.restore(arrays, len(spec.cliques))
-            record = TrainingRecord.restore(header["record"])
-            weights = arrays["weights"]
-            voters = Voters.restore(found) if (found := part("voters.")) else None
-        except (KeyError, TypeError, ValueError) as error:
-            raise data_error(
-                "corrupt-model", f"`{path}` lacks a part of a model: {error}", file=str(path), help="train it again"
-            ) from None
-        return cls(spec, states, extractor, known, graph, parameters, weights, record, voters)
+        found = restored_model(path, registered or {})
+        return cls(
+            found.spec, found.states, found.extractor, found.known_values, found.graph, found.parameters, found.weights,
+            found.record, found.voters,
+        )  # fmt: skip

@@ -9,6 +9,7 @@ is covered, and a sum over 20 MB takes 3 ms, which keeps the load of 500,000 wei
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import zlib
@@ -98,11 +99,11 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
     try:
         layout = json.loads(bytes(view[_LENGTH_BYTES:header_end]))
         record = json.loads(layout.pop("__metadata__")[_KEY])
-        expected = header_end + max((tensor["data_offsets"][1] for tensor in layout.values()), default=0)
         version, header = record["version"], record["header"]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise _damaged(path, "its header cannot be read") from None
-    if isinstance(expected, int) and len(view) < expected:
+    expected = header_end + _data_bytes(path, layout)
+    if len(view) < expected:
         raise _error(path, "truncated-model", f"`{path}` ends after {len(view):,} of {expected:,} bytes", _AGAIN)
     stored, found = bytes(view[_SUM_AT:_HEADER_AT]).decode("ascii", "replace"), f"{_checksum(view):08x}"
     if stored != found:
@@ -117,6 +118,33 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise _damaged(path, "its header is not an object")
     return dict(record)
+
+
+def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
+    """The length of what follows the header, told by the header.
+
+    `corrupt-model` unless the arrays lie one after the other, and each is as long as its dtype and shape say: then none
+    takes more memory than the file.
+    """
+    end = 0
+    try:
+        for name, tensor in sorted(layout.items(), key=lambda item: item[1]["data_offsets"]):
+            begin, stop = tensor["data_offsets"]
+            shape, size = tensor["shape"], _DTYPES[tensor["dtype"]]
+            counts = [begin, stop, *shape]
+            if not all(type(count) is int and 0 <= count < _MOST for count in counts) or len(shape) > _MOST_DIMS:
+                raise _damaged(path, f"the shape of its array `{name}` cannot be")
+            if begin != end or stop - begin != size * math.prod(shape):
+                raise _damaged(path, f"its array `{name}` is not as long as its shape says")
+            end = stop
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        raise _damaged(path, "its header cannot be read") from None
+    return end
+
+
+_DTYPES = {"F64": 8, "I64": 8, "I32": 4, "U8": 1}  # bytes of a number; a model has arrays of no others
+_MOST = 1 << 48  # bytes, and numbers along a dimension: what an address can be
+_MOST_DIMS = 8
 
 
 def _check_magic(path: str | Path, start: bytes) -> None:

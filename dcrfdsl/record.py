@@ -14,6 +14,7 @@ from .data.corpus import Corpus, InternedColumn
 from .induction import Round
 from .optimizers import BoostingRound, Iteration, Outcome
 from .spec.settings import TrainSettings
+from .stored import Unfit, typed
 
 __all__ = ["Calibration", "TrainingRecord"]
 
@@ -67,15 +68,12 @@ class TrainingRecord:
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
-        """From the header of a model file, in which tuples are lists."""
-        lists = {name: tuple(stored[name]) for name in ("notes", "before")}
-        curve = tuple(Iteration(*step) for step in stored.get("curve", ()))
-        rounds = tuple(Round(**done) for done in stored.get("rounds", ()))
-        path = tuple(BoostingRound(*done) for done in stored.get("path", ()))
-        fitted = stored.get("calibration")
-        calibration = None if fitted is None else Calibration(**fitted)
-        found = {"curve": curve, "rounds": rounds, "path": path, "calibration": calibration}
-        return cls(**{**stored, **lists, **found})
+        """From the header of a model file, in which tuples are lists. `Unfit` where a part is of another type."""
+        record: TrainingRecord = typed(TrainingRecord, stored, "record")
+        method = record.settings.get("criterion", {})
+        if record.stage and not (isinstance(method, dict) and isinstance(method.get("method"), str)):
+            raise Unfit("`record.settings` does not say which criterion it was")
+        return record
 
     @classmethod
     def of(

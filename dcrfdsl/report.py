@@ -6,7 +6,6 @@ stdout. Not here: computing any of it; deciding where a command's data goes.
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -19,6 +18,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from .printing import json_text, printable
 
 __all__ = [
     "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "duration",
@@ -246,7 +247,7 @@ class JsonLines(TrainingProgress):
     """A JSON object a line, on stdout."""
 
     def show(self, step: Iteration) -> None:
-        print(json.dumps(iteration_json(step)), flush=True)
+        print(json_text(iteration_json(step)), flush=True)
 
 
 def progress_for(*, as_json: bool, quiet: bool) -> TrainingProgress:
@@ -277,7 +278,7 @@ def scores_table(scores: Mapping[str, float]) -> Table:
     for part in used:
         table.add_column("%" if part == "value" else part, justify="right")
     for stem, row in rows.items():
-        table.add_row(Text(stem), *(f"{100 * row[part]:.2f}" if part in row else "" for part in used))
+        table.add_row(_text(stem), *(f"{100 * row[part]:.2f}" if part in row else "" for part in used))
     return table
 
 
@@ -309,8 +310,13 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
     for heading in ("clique", "states", "feature"):
         table.add_column(heading, overflow="fold")
     for clique, feature, states, weight in rows:
-        table.add_row(f"{weight:+.4f}", Text(clique), Text(" ".join(states)), Text(feature))
+        table.add_row(f"{weight:+.4f}", *map(_text, (clique, " ".join(states), feature)))
     return table
+
+
+def _text(words: str) -> Text:
+    """A cell, whatever is in the names of states and features."""
+    return Text(printable(words))
 
 
 def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
@@ -322,7 +328,7 @@ def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
         table.add_column(heading, overflow="fold")
     for own in rounds:
         numbers = f"{own['round']}", f"{own['risk']:.3e}", f"{own['bound']:.4f}", f"{own['step']:+.4f}"
-        table.add_row(*numbers, Text(own["clique"]), Text(" ".join(own["states"])), Text(own["feature"]))
+        table.add_row(*numbers, *map(_text, (own["clique"], " ".join(own["states"]), own["feature"])))
     return table
 
 

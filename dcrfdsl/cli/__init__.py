@@ -84,7 +84,8 @@ def main() -> None:
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
+            # half of a surrogate pair, as a file name may have, is no text: its escape is (also in JSON)
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = run(sys.argv[1:])
     gc.freeze()
     sys.exit(code)

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 import typer
 
 from ..errors import DcrfError, Diagnostic, render, render_all
+from ..printing import printable, printable_lines
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName", "Talk", "Threads",
@@ -59,7 +60,7 @@ class Talk:
 
     def __call__(self, text: str = "") -> None:
         if not self.quiet:
-            print(text, file=sys.stderr)
+            print(printable_lines(text), file=sys.stderr)
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
@@ -136,7 +137,7 @@ def _apologise(error: Exception) -> int:
     except OSError:
         place = "Set DCRFDSL_TRACEBACK=1 to see the traceback. "
     print(
-        f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {error}\n"
+        f"dcrfdsl has failed, and it is not your fault: {type(error).__name__}: {printable(str(error))}\n"
         f"{place}Please report it with what you did.",
         file=sys.stderr,
     )

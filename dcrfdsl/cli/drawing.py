@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from ..printing import printable, printable_lines
+
 __all__ = ["FORMATS", "FactorMark", "GraphDrawing", "PieceMark", "VariableMark", "dot", "svg", "text"]
 
 
@@ -93,7 +95,7 @@ def text(graph: GraphDrawing) -> str:
                 for f in piece.factors]  # fmt: skip
         given = f" given {' '.join(names[v] for v in piece.given)}" if piece.given else ""
         lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{given}: {', '.join(held)}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 # dot --------------------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def dot(graph: GraphDrawing) -> str:
 
 
 def _quoted(label: str) -> str:
-    return '"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + printable(label).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _pinned(at: Point) -> str:
@@ -229,7 +231,8 @@ def _dashed(piece: PieceMark, box: tuple[float, float, float, float], colour: st
     left, top, right, bottom = box
     return (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="8" fill="none" '
-        f'stroke="{colour}" stroke-width="1.3" stroke-dasharray="6 4"><title>piece {escape(piece.piece)}</title></rect>'
+        f'stroke="{colour}" stroke-width="1.3" stroke-dasharray="6 4">'
+        f"<title>piece {_escaped(piece.piece)}</title></rect>"
     )
 
 
@@ -274,6 +277,11 @@ def svg(graph: GraphDrawing) -> str:
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
+def _escaped(text: str) -> str:
+    """For XML, which has no place for control characters, not even escaped."""
+    return escape(printable_lines(text))
+
+
 def _sideways(points: Sequence[Point]) -> Point:
     """A unit vector at right angles to the line through the outer points; upwards, or to the right of a column."""
     (x0, y0), (x1, y1) = min(points), max(points)
@@ -313,7 +321,7 @@ def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
 def _circle(centre: Point, variable: VariableMark) -> str:
     x, y = centre
     return (
-        f"<g><title>{escape(str(variable))}: {variable.states} states</title>"
+        f"<g><title>{_escaped(str(variable))}: {variable.states} states</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="white" stroke="#222222" stroke-width="1.4"/>'
         f"{_label((x, y + 4), str(variable.states), 11, colour='#444444')}</g>"
     )
@@ -324,7 +332,7 @@ def _square(at: Point, colour: str, title: str, features: Sequence[str]) -> str:
     corner = (at[0] - _SQUARE / 2, at[1] - _SQUARE / 2)
     return (
         f'<rect x="{corner[0]:.1f}" y="{corner[1]:.1f}" width="{_SQUARE}" height="{_SQUARE}" fill="{colour}">'
-        f"<title>{escape(shown)}</title></rect>"
+        f"<title>{_escaped(shown)}</title></rect>"
     )
 
 
@@ -333,7 +341,7 @@ def _label(
 ) -> str:
     return (
         f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" font-size="{size}" text-anchor="{anchor}" '
-        f'font-weight="{weight}" fill="{colour}">{escape(words)}</text>'
+        f'font-weight="{weight}" fill="{colour}">{_escaped(words)}</text>'
     )
 
 

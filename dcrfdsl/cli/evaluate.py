@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..printing import json_text
 from .console import Features, Json, Quiet, Rounds, Talk
 from .inputs import read_features, read_gold
 
@@ -46,7 +46,7 @@ def evaluate(
     corpus = read_gold(data, trained.spec, talk)
     scores = trained.evaluate(corpus, on_status=lambda status: _warn(status, corpus, talk))
     if as_json:
-        print(json.dumps(scores))
+        print(json_text(scores))
         return
     shares = {name: value for name, value in scores.items() if isinstance(value, float) and not _is_no_share(name)}
     print_table(scores_table(shares))

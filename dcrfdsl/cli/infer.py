@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..printing import json_text
 from .console import Json, Quiet, Talk, refuse
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def infer(
             f"warning: `{method}` did not converge: what it computes still moves by {status.residual:.1e} "
             f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"
         )
-    print(json.dumps(_as_json(task, method, result)) if as_json else _as_text(result))
+    print(json_text(_as_json(task, method, result)) if as_json else _as_text(result))
 
 
 def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import data_error
-from ..files import read_template
+from ..files import LONGEST_TEMPLATE, read_template, template_text
 from .console import Talk, refuse
 
 if TYPE_CHECKING:
@@ -26,12 +25,7 @@ def read_text(path: str) -> str:
     """The text of a template file, or of stdin."""
     if path != STDIN:
         return read_template(path)
-    content = sys.stdin.buffer.read()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise data_error("no-text", "the template is not UTF-8", file="<stdin>", line=line) from None
+    return template_text(sys.stdin.buffer.read(LONGEST_TEMPLATE + 1), "<stdin>")
 
 
 def resolved_template(path: str, overrides: Sequence[str] | None, stage: str | None) -> Resolved:

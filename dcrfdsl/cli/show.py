@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import data_error
+from ..printing import json_text
 from .console import Json, Quiet, Talk
 from .probabilities import training_notes
 
@@ -57,7 +57,7 @@ def show(
     rows = trained.strongest_weights(top, clique, feature)
     if as_json:
         for name, text, states, weight in rows:
-            print(json.dumps({"clique": name, "feature": text, "states": list(states), "weight": weight}))
+            print(json_text({"clique": name, "feature": text, "states": list(states), "weight": weight}))
         return
     _describe(trained, Talk(quiet))
     print_table(weights_table(rows))
@@ -77,7 +77,7 @@ def _path(trained: TrainedModel, as_json: bool) -> None:
         print_table(path_table(rounds))
         return
     for own in rounds:
-        print(json.dumps(own))
+        print(json_text(own))
 
 
 def _describe(trained: TrainedModel, talk: Talk) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from ..printing import json_text
 from .console import Features, Json, Quiet, Rounds, Talk, Threads, refuse
 from .inputs import STDIN, data_statement, read_features
 from .probabilities import probability_notes
@@ -378,7 +378,7 @@ class _Tagger:
                     "labels": {label: texts[at : at + length] for label, texts in columns.items()},
                     **more,
                 }
-                print(json.dumps(record, ensure_ascii=False))
+                print(json_text(record, ensure_ascii=False))
                 at, copy = at + length, copy + 1
         self.sentences += len(copies)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shlex
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..printing import json_text
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
@@ -172,7 +172,7 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
             summary["temperature"] = record.calibration.temperature
         if record.tuning:
             summary["tuned"] = record.tuning["values"]
-        print(json.dumps(summary), flush=True)
+        print(json_text(summary), flush=True)
     for note in record.notes:
         talk(f"warning: {note}")
     if record.rounds:

@@ -5,12 +5,12 @@ Not here: the search (`tuning`), which model is written where (`train`).
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ..printing import json_text
 from .console import Talk, refuse
 from .interrupts import Interruption
 
@@ -94,7 +94,7 @@ def tuned(
 
 def _as_json(trial: Trial) -> None:
     line = {"trial": trial.number, "values": trial.values, "dev": trial.dev, "seconds": trial.seconds}
-    print(json.dumps(line | ({} if trial.complete else {"stopped": True})), flush=True)
+    print(json_text(line | ({} if trial.complete else {"stopped": True})), flush=True)
 
 
 def _said(talk: Talk) -> Callable[[Trial], None]:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import data_error
+from ..errors import DcrfError, data_error
 from ..files import READING, clear_os_errors
 
 __all__ = ["Block", "TextSource", "blocks", "open_source"]
@@ -26,6 +26,7 @@ TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard 
 _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _NEWLINE = 10
+_LONGEST = 1 << 27  # bytes without the end of a sentence: more is no text that anybody labels
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
 
@@ -67,6 +68,10 @@ def blocks(stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, fi
         if fresh:
             bom, more = _split_bom(more, file)
             fresh = False
+        if b"\0" in more:  # before a sentence end is looked for, which `/dev/zero` does not have
+            raise _binary(Block(rest + more, line), len(rest) + more.find(b"\0"), file)
+        if len(rest) > _LONGEST:
+            raise _endless(line, file)
         text = rest + more
         end = cut(text)
         if end:
@@ -115,6 +120,11 @@ def _checked(block: Block, file: str) -> Block:
             help=f"convert the file from its encoding: iconv -f ISO-8859-1 -t UTF-8 {file} > converted.txt",
         ) from None
     return block
+
+
+def _endless(line: int, file: str) -> DcrfError:
+    message = f"no sentence ends within {_LONGEST >> 20} MiB from line {line} on"
+    return data_error("no-sentence-end", message, file=file, line=line, help="a blank line ends a sentence")
 
 
 def _binary(block: Block, at: int, file: str) -> Exception:

@@ -15,6 +15,7 @@ from .blocks import Block
 from .columns import Parsed
 from .formats import Wanted, no_options
 from .records import Records
+from .vectors import shown
 
 __all__ = ["JsonlReader"]
 
@@ -44,13 +45,31 @@ class JsonlReader:
     def _decoded(self, line: str, number: int) -> Any:
         remedy = "one sentence a line, as a JSON object of lists or a JSON list of objects"
         try:
-            return json.loads(line)
+            return _DECODER.decode(line)
         except json.JSONDecodeError as error:
             message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
             raise data_error(
                 "bad-json", message, file=self._file, line=number, column=error.colno, help=remedy
             ) from None
+        except _Refused as error:
+            raise data_error("bad-json", str(error), file=self._file, line=number, help=remedy) from None
         except ValueError:  # the one other thing that Python's decoder refuses
             raise data_error("bad-json", "a number of thousands of digits", file=self._file, line=number) from None
         except RecursionError:
             raise data_error("bad-json", "JSON nested too deeply", file=self._file, line=number, help=remedy) from None
+
+
+class _Refused(Exception):
+    """What Python's decoder would take, and which means two things."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for n, key in enumerate(keys) if key in keys[:n])
+        raise _Refused(f"the key {shown(twice)} comes twice in one object")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)

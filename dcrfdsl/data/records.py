@@ -8,6 +8,7 @@ interning; only vectors stay arrays. Not here: where the values come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -180,7 +181,14 @@ def _number(value: Any) -> str | None:
         return str(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return None
-    return format(int(value), "d") if isinstance(value, Integral) and abs(int(value)) < 2**63 else repr(float(value))
+    try:
+        if isinstance(value, Integral) and abs(int(value)) < 2**63:
+            return format(int(value), "d")
+        return repr(float(value))
+    except OverflowError:  # the message about a number that is too large shows it as it stands
+        with suppress(ValueError):
+            return str(value)
+        return None
 
 
 def _bag(value: Any) -> str | None:
@@ -212,4 +220,4 @@ def _listed(keys: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return shown(repr(value))
+    return shown(value if not isinstance(value, str) else repr(value))

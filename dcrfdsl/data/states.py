@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import DcrfError, Diagnostic, data_error
+from ..files import read_at_most
 from ..spec.memories import BOOLEAN
 from ..spec.model import (
     Cardinality,
@@ -32,6 +33,9 @@ from ..spec.model import (
 from ..spec.schemes import learn_types, scheme_states
 from .corpus import Corpus
 from .partial import label_column, places, read_cells
+from .vectors import shown
+
+MOST_BYTES = 1 << 24  # of a file of states
 
 __all__ = ["declared_states", "learn_states", "variable_states"]
 
@@ -167,11 +171,15 @@ def _state_file(resolver: _Resolver, variable: _Variable, domain: Domain) -> _St
     assert isinstance(domain, StateFile)
     path = resolver.directories.get(variable.name, Path()) / domain.path
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_at_most(path, MOST_BYTES + 1).decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"cannot read the states of `{variable.name}`: {reason}"
         raise data_error("state-file", message, file=str(path)) from None
+    for number, line in enumerate(lines, 1):
+        if "\r" in line or "\0" in line or len(line) > MOST_BYTES // 2:
+            message = f"the states of `{variable.name}` are no lines of text: {shown(line)}"
+            raise data_error("state-file", message, file=str(path), line=number, help="write a state a line")
     return [line.strip() for line in lines if line.strip()]
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..printing import shortened
+
 __all__ = ["number_of_text", "shown", "vector_of_text", "vectors_of_values"]
 
 Floats = NDArray[np.float64]
@@ -35,7 +37,7 @@ def vector_of_text(text: str, size: int) -> Floats:
         vector = np.array(parts, np.float64)
     except ValueError:
         vector = np.full(size, np.nan)
-    if np.isfinite(vector).all():
+    if np.isfinite(vector).all() and _is_plain(text):
         return vector
     return np.array([_member(part, place, number_of_text) for place, part in enumerate(parts, 1)])
 
@@ -66,9 +68,9 @@ def _vector_of_value(value: Any, size: int) -> Floats:
     if isinstance(value, str):
         return vector_of_text(value, size)
     if not isinstance(value, list | tuple | np.ndarray) or np.ndim(value) != 1:
-        raise ValueError(f"found {shown(repr(value))}, expected a list of numbers")
+        raise ValueError(f"found {shown(value)}, expected a list of numbers")
     if len(value) != size:
-        raise ValueError(f"found {_counted(len(value))} in {shown(repr(value))}, expected {size}")
+        raise ValueError(f"found {_counted(len(value))} in {shown(value)}, expected {size}")
     if isinstance(value, np.ndarray) and value.dtype.kind == "b":
         return value.astype(np.float64)
     return np.array([_member(part, place, _number_of_value) for place, part in enumerate(value, 1)])
@@ -78,8 +80,11 @@ def _number_of_value(value: Any) -> float:
     if isinstance(value, str):
         return number_of_text(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise ValueError(f"found {shown(repr(value))}, expected a number")
-    return _finite(float(value), repr(value))
+        raise ValueError(f"found {shown(value)}, expected a number")
+    try:
+        return _finite(float(value), shown(value))
+    except OverflowError:
+        raise ValueError(f"found {shown(value)}, which is larger than any number here") from None
 
 
 def number_of_text(text: str) -> float:
@@ -88,12 +93,19 @@ def number_of_text(text: str) -> float:
         number = float(text)
     except ValueError:
         raise ValueError(f"found {shown(text)}, expected a number") from None
-    return _finite(number, text)
+    if not _is_plain(text):
+        raise ValueError(f"found {shown(text)}, expected a number of the digits 0 to 9 alone")
+    return _finite(number, shown(text))
 
 
-def _finite(number: float, text: str) -> float:
+def _is_plain(text: str) -> bool:
+    """Whether numbers are written as every program reads them: Python takes `1_000` and the digits of any script."""
+    return text.isascii() and "_" not in text
+
+
+def _finite(number: float, written: str) -> float:
     if not math.isfinite(number):
-        raise ValueError(f"found {shown(text)}, expected a finite number")
+        raise ValueError(f"found {written}, expected a finite number")
     return number
 
 
@@ -108,6 +120,6 @@ def _counted(numbers: int) -> str:
     return "1 number" if numbers == 1 else f"{numbers} numbers"
 
 
-def shown(text: str) -> str:
-    """A text in a message, cut if it is long."""
-    return f"`{text}`" if len(text) <= 40 else f"`{text[:37]}...`"
+def shown(value: object) -> str:
+    """A value in a message, cut if it is long."""
+    return f"`{shortened(value)}`"

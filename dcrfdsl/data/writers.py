@@ -13,12 +13,15 @@ Not here: what is predicted.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import data_error
+from ..printing import json_text, shortened
 from ..registry import Table
 from .conll import conll_options
 from .conllu import MISC
@@ -125,8 +128,28 @@ def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
         predicted = {name: values[start:end] for name, values in columns.items()}
         # a line without a token is no sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
-        lines[n] = json.dumps(_with_predicted(json.loads(line), predicted, said), ensure_ascii=False) + _ending(line)
+        try:
+            written = json_text(_with_predicted(_DECODER.decode(line), predicted, said), ensure_ascii=False)
+        except (_NoNumber, RecursionError) as error:
+            message = str(error) if isinstance(error, _NoNumber) else "JSON nested too deeply"
+            at = n + chunk.block.first_line
+            raise data_error("bad-json", message, file=chunk.corpus.file, line=at) from None
+        lines[n] = written + _ending(line)
     return "\n".join(lines).encode()
+
+
+class _NoNumber(Exception):
+    """A number in no column that Python reads, and JSON cannot hold."""
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _NoNumber(f"`{shortened(text)}` cannot be written again: it is no number of JSON, or too large for one")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_number)
 
 
 def _with_predicted(

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..errors import DcrfError, Diagnostic
+from ..stored import Unfit, array
 from .rows import FeatureRows
 
 __all__ = ["Conjunctions", "conjoined", "conjunction_arrays", "restored_conjunctions"]
@@ -43,10 +43,13 @@ class Conjunctions:
 
     def atoms(self, feature: int) -> frozenset[int]:
         """The features of the alphabet that a feature is the conjunction of."""
-        if feature < self.first:
-            return frozenset([feature])
-        left, right = self.members[feature - self.first].tolist()
-        return self.atoms(left) | self.atoms(right)
+        met, left = {feature}, [feature]
+        while left:  # each member once, however often and deep it is one
+            if (at := left.pop() - self.first) >= 0:
+                new = set(self.members[at].tolist()) - met
+                met |= new
+                left += new
+        return frozenset(one for one in met if one < self.first)
 
     def partners(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
         """Of each feature those that it makes a conjunction with: offsets, the other one, the conjunction."""
@@ -113,14 +116,15 @@ def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, NDArray[np.int
 
 
 def restored_conjunctions(num_features: Sequence[int], arrays: Mapping[str, NDArray]) -> list[Conjunctions]:
-    """From stored arrays. DcrfError `bad-model` where a member is no earlier feature; kernels do not check bounds."""
+    """From stored arrays. `Unfit` where a member is no earlier feature; kernels do not check bounds."""
     found = []
     for n, first in enumerate(num_features):
         own = Conjunctions.none(first)
-        if (members := arrays.get(f"conjunctions.{n}")) is not None:
+        if (name := f"conjunctions.{n}") in arrays:
+            members = array(arrays, name, np.int32, 2)
             known = np.arange(len(members))[:, None] + first
-            if members.ndim != 2 or members.shape[1] != 2 or (members < 0).any() or (members >= known).any():
-                raise DcrfError(Diagnostic("bad-model", "the stored conjunctions do not fit the alphabet"))
-            own = Conjunctions(first, np.ascontiguousarray(members, np.int32))
+            if members.shape[1] != 2 or (members < 0).any() or (members >= known).any():
+                raise Unfit("the stored conjunctions do not fit the alphabet")
+            own = Conjunctions(first, np.ascontiguousarray(members))
         found.append(own)
     return found

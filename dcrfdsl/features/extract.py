@@ -21,6 +21,7 @@ from ..data.corpus import Corpus
 from ..errors import DcrfError, Diagnostic
 from ..spec.constraints import Observed
 from ..spec.model import ModelSpec
+from ..stored import Unfit, typed
 from ._join import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
 from .alphabet import Alphabet, TemplateCounter, lock
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
@@ -34,7 +35,7 @@ from .observed import observed_codes
 from .registered import RegisteredFeature
 from .relations import Pairs, pair_block, relate
 from .rows import FeatureRows
-from .storage import Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
+from .storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .values import CorpusValues
 
 __all__ = ["FeatureExtractor", "FeatureSetInfo"]
@@ -259,25 +260,33 @@ class FeatureExtractor:
         """The extractor whose `arrays` and `metadata` these are.
 
         Errors: DcrfError `missing-feature-function` if the model needs a registered function that is not given,
-        `bad-model` if arrays, metadata and template do not fit together.
+        `Unfit` if arrays, metadata and template do not fit together.
         """
-        missing = ", ".join(f"`{name}`" for name in metadata["registered"] if name not in (registered or {}))
+        stored: FeaturesRecord = typed(FeaturesRecord, metadata, "features")
+        missing = ", ".join(f"`{name}`" for name in stored.registered if name not in (registered or {}))
         if missing:
             message = f"the model was trained with feature functions that are not loaded: {missing}"
             remedy = "load the file that defines them: `--features FILE.py`"
             raise DcrfError(Diagnostic("missing-feature-function", message, help=remedy))
         expansion = expand(spec)
-        alphabets = restored_alphabets(expansion.sets, arrays, metadata)
+        alphabets = restored_alphabets(
+            spec, expansion.sets, arrays, stored.tables, stored.sets, stored.vocabularies, stored.registered
+        )
+        lexicons = Lexicons.restore(arrays, stored.lexicons)
+        if sorted(lexicons.by_name) != sorted(lexicon.name for lexicon in spec.lexicons):
+            raise Unfit("the stored lexicons are not those of the template")
+        conjunctions = restored_conjunctions([own.num_features for own in alphabets], arrays)
+        counts = [own.num_features for own in conjunctions]
         return cls(
             spec,
             expansion,
             alphabets=alphabets,
-            vocabularies=Vocabularies.restore(arrays, metadata["vocabularies"]),
-            lexicons=Lexicons.restore(arrays, metadata["lexicons"]),
+            vocabularies=Vocabularies.restore(arrays, stored.vocabularies),
+            lexicons=lexicons,
             registered=registered or {},
-            kinds=metadata["registered"],
-            conjunctions=restored_conjunctions([own.num_features for own in alphabets], arrays),
-            likenesses=restored_likenesses(arrays, metadata.get("likenesses", [])),
+            kinds=stored.registered,
+            conjunctions=conjunctions,
+            likenesses=restored_likenesses(arrays, stored.likenesses, expansion.set_of_clique, counts),
         )
 
 

@@ -7,19 +7,23 @@ comment, an entry that comes again with the same value counts once. Not here: wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from ..errors import data_error
+from ..files import read_at_most
+from ..printing import shortened
 from ..spec.model import ModelSpec
+from ..stored import Count, Unfit, array, check_strings, typed
 from .strings import pack_strings, unpack_strings
 
-__all__ = ["MAX_BYTES", "Lexicon", "Lexicons", "load_lexicons", "read_lexicon"]
+__all__ = ["MAX_BYTES", "Lexicon", "LexiconRecord", "Lexicons", "load_lexicons", "read_lexicon"]
 
 MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and all of it goes into the model
 
@@ -37,6 +41,15 @@ class Lexicon:
     def __post_init__(self) -> None:
         values = self.values if self.values is not None else ("",) * len(self.entries)
         object.__setattr__(self, "index", dict(zip(self.entries, values, strict=True)))
+
+
+class LexiconRecord(BaseModel, strict=True, extra="forbid"):
+    """What a model file says of a lexicon beside its texts."""
+
+    name: str
+    entries: Count
+    map: bool
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -62,17 +75,25 @@ class Lexicons:
         ]
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: list[dict[str, Any]]) -> Lexicons:
-        strings = tuple(unpack_strings(arrays["lexicon_bytes"], np.asarray(arrays["lexicon_off"])))
-        by_name, start = {}, 0
-        for one in metadata:
-            end = start + one["entries"]
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
+        """From `arrays()` and `metadata()`; `Unfit` where they do not go together."""
+        records: list[LexiconRecord] = typed(list[LexiconRecord], metadata, "lexicons")
+        data, off = array(arrays, "lexicon_bytes", np.uint8), array(arrays, "lexicon_off", np.int64)
+        check_strings(data, off, "lexicon_off")
+        expected = sum(one.entries * (1 + one.map) for one in records)
+        if expected != len(off) - 1:
+            raise Unfit(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
+        strings = tuple(unpack_strings(data, off))
+        by_name: dict[str, Lexicon] = {}
+        start = 0
+        for one in records:
+            end = start + one.entries
             entries, values = strings[start:end], None
-            if one["map"]:
-                start, end = end, end + one["entries"]
+            if one.map:
+                start, end = end, end + one.entries
                 values = strings[start:end]
             start = end
-            by_name[one["name"]] = Lexicon(one["name"], entries, values, one["sha256"])
+            by_name[one.name] = Lexicon(one.name, entries, values, one.sha256)
         return cls(by_name)
 
 
@@ -90,11 +111,10 @@ def read_lexicon(name: str, path: Path) -> Lexicon:
     """
     file = str(path)
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = f"cannot read lexicon `{name}`: {error.strerror or error}"
-        raise data_error("missing-lexicon", reason, file=file) from None
+        raw = read_at_most(path, MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise data_error("missing-lexicon", f"cannot read lexicon `{name}`: {why}", file=file) from None
     if len(raw) > MAX_BYTES:
         raise data_error("lexicon-too-large", f"lexicon `{name}` has more than {MAX_BYTES >> 20} MiB", file=file)
     try:
@@ -103,9 +123,19 @@ def read_lexicon(name: str, path: Path) -> Lexicon:
         line = raw.count(b"\n", 0, error.start) + 1
         reason = f"lexicon `{name}` is not UTF-8: byte 0x{raw[error.start]:02x}"
         raise data_error("not-utf-8", reason, file=file, line=line) from None
+    for char, words in _NO_TEXT.items():
+        if char in text.replace("\r\n", "\n"):
+            line = text.count("\n", 0, text.index(char)) + 1
+            raise data_error("bad-lexicon", f"lexicon `{name}` {words}", file=file, line=line)
     pairs = _pairs(name, text, file)
     values = tuple(value for value in pairs.values() if value is not None)
     return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest())
+
+
+_NO_TEXT = {
+    "\0": "is a binary file, expected UTF-8 text",
+    "\r": "has lines that end with a carriage return alone, expected line feeds",
+}
 
 
 def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
@@ -121,11 +151,16 @@ def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
         is_map = found is not None if is_map is None else is_map
         if (found is not None) != is_map:
             expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
-            raise data_error("bad-lexicon", f"`{line}`: the lines before have {expected}", file=file, line=number)
+            raise data_error(
+                "bad-lexicon", f"`{shortened(line)}`: the lines before have {expected}", file=file, line=number
+            )
         if not entry or found == "" or "\t" in (found or ""):
-            raise data_error("bad-lexicon", f"`{line}`: expected an entry, a TAB and its value", file=file, line=number)
+            raise data_error(
+                "bad-lexicon", f"`{shortened(line)}`: expected an entry, a TAB and its value", file=file, line=number
+            )
         if pairs.get(entry, found) != found:
-            reason = f"`{entry}` has the value `{pairs[entry]}` above and `{found}` here"
+            before, here = shortened(pairs[entry]), shortened(found)
+            reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"
             raise data_error("bad-lexicon", reason, file=file, line=number)
         pairs[entry] = found
     if not pairs:

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from ..spec.margins import KERNELS, LinearKernel, PolyKernel, RbfKernel
 from ..spec.settings import MethodSettings
+from ..stored import Count, Unfit, array, check_finite, check_offsets, check_within, typed
 from .rows import FeatureRows
 
-__all__ = ["Likeness", "likeness_arrays", "likeness_metadata", "restored_likenesses"]
+__all__ = ["Likeness", "LikenessRecord", "likeness_arrays", "likeness_metadata", "restored_likenesses"]
 
 Floats = NDArray[np.float64]
 DENSE = 2048  # features up to which products of dense rows are faster
@@ -123,17 +125,48 @@ def likeness_metadata(likenesses: Sequence[Likeness]) -> list[dict[str, Any]]:
     ]
 
 
+class LikenessRecord(BaseModel, strict=True, extra="forbid"):
+    """What a model file says of a likeness beside its arrays."""
+
+    clique: Count
+    feature_set: Count
+    num_features: Count
+    kernel: str
+    settings: dict[str, Any]
+
+
 def restored_likenesses(
-    arrays: Mapping[str, NDArray[Any]], metadata: Sequence[Mapping[str, Any]]
+    arrays: Mapping[str, NDArray[Any]],
+    records: Sequence[LikenessRecord],
+    set_of_clique: Sequence[int],
+    num_features: Sequence[int],
 ) -> tuple[Likeness, ...]:
-    """From a model file; KeyError where a part is missing."""
-    return tuple(
-        Likeness(
-            own["clique"],
-            own["feature_set"],
-            own["num_features"],
-            KERNELS[own["kernel"]].model_validate(own["settings"]),
-            FeatureRows(arrays[f"support.{n}.row_off"], arrays[f"support.{n}.feature"], arrays[f"support.{n}.value"]),
+    """From a model file. set_of_clique: without likenesses.   num_features: of each feature set.
+
+    `Unfit` where clique, features or support vectors are not those of the template.
+    """
+    found: list[Likeness] = []
+    for n, own in enumerate(records):
+        clique, source = own.clique, own.feature_set
+        fits = (
+            clique < len(set_of_clique) and source == set_of_clique[clique] and all(clique != o.clique for o in found)
         )
-        for n, own in enumerate(metadata)
-    )
+        if not fits or own.num_features != num_features[source]:
+            raise Unfit(f"a kernel compares features that clique {clique} does not have")
+        if own.kernel not in KERNELS:
+            raise Unfit(f"`{own.kernel}` is not a kernel")
+        kernel = typed(KERNELS[own.kernel], own.settings, f"kernel of clique {clique}")
+        found.append(Likeness(clique, source, own.num_features, kernel, _support(arrays, n, own.num_features)))
+    return tuple(found)
+
+
+def _support(arrays: Mapping[str, NDArray[Any]], number: int, num_features: int) -> FeatureRows:
+    name = f"support.{number}"
+    row_off, feature = array(arrays, f"{name}.row_off", np.int64), array(arrays, f"{name}.feature", np.int32)
+    value = array(arrays, f"{name}.value", np.float64)
+    check_offsets(row_off, len(feature), f"{name}.row_off")
+    check_within(feature, 0, num_features, f"{name}.feature")
+    check_finite(value, f"{name}.value")
+    if len(value) not in (0, len(feature)):
+        raise Unfit(f"`{name}.value` has {len(value):,} numbers, expected {len(feature):,}")
+    return FeatureRows(row_off, feature, value)

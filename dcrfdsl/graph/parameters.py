@@ -19,6 +19,7 @@ from ..features.rows import FeatureRows
 from ..kernels.pairs import count_pairs
 from ..kernels.wiring import Bindings
 from ..spec.model import CliqueSpec
+from ..stored import Unfit, array, check_offsets, check_within
 from .gold import Gold, instances_of, known_assignments, possible_assignments
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
@@ -150,14 +151,14 @@ class Parameters:
         }
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray], num_cliques: int) -> Parameters:
-        """From the arrays of a model file; KeyError if one is missing."""
-        return cls(
-            tuple(
-                CliqueWeights(*(arrays[f"parameters.{c}.{name}"] for name in ("bias", "run_off", "entry")))
-                for c in range(num_cliques)
-            )
-        )
+    def restore(
+        cls, arrays: Mapping[str, NDArray], templates: Sequence[CliqueTemplate], num_features: Sequence[int]
+    ) -> Parameters:
+        """From the arrays of a model file. templates: of the cliques.   num_features: of each feature set.
+
+        `Unfit` where they are not weights of these: offsets that fall, assignments that a clique does not have.
+        """
+        return cls(tuple(_restored(arrays, c, template, num_features) for c, template in enumerate(templates)))
 
     def walk(self) -> Iterator[tuple[int, int, int, int]]:
         """(weight, clique, feature or -1 for the bias, assignment) of every weight, in order."""
@@ -173,6 +174,26 @@ class Parameters:
         feature = np.concatenate([np.full(self.num_bias, -1), *features])
         assignments = [*(own.bias for own in self.cliques), *(own.entry for own in self.cliques)]
         return clique, feature, np.concatenate([np.zeros(0, np.int64), *assignments])
+
+
+def _restored(
+    arrays: Mapping[str, NDArray], number: int, template: CliqueTemplate, num_features: Sequence[int]
+) -> CliqueWeights:
+    """The weights of one clique, of which each run ascends."""
+    name, size = f"parameters.{number}", template.num_assignments
+    bias, entry = array(arrays, f"{name}.bias", np.int32), array(arrays, f"{name}.entry", np.int32)
+    run_off = array(arrays, f"{name}.run_off", np.int64)
+    check_within(bias, 0, size, f"{name}.bias")
+    check_within(entry, 0, size, f"{name}.entry")
+    features = num_features[template.feature_set] if template.feature_set >= 0 else 0
+    if len(run_off) != features + 1:
+        raise Unfit(f"clique `{template.name}` has weights of {len(run_off) - 1:,} features, expected {features:,}")
+    check_offsets(run_off, len(entry), f"{name}.run_off")
+    falls = np.append(entry[1:] <= entry[:-1], False)  # from entry e to the next one
+    falls[run_off[run_off > 0] - 1] = False  # the last of its run
+    if (bias[1:] <= bias[:-1]).any() or falls.any() or (len(bias) and not template.has_bias):
+        raise Unfit(f"the weights of clique `{template.name}` are not in order")
+    return CliqueWeights(bias, run_off, entry)
 
 
 def _code_weights(template: CliqueTemplate) -> CliqueWeights:

@@ -191,7 +191,8 @@ def ordered_labellings(
     for s, rank in enumerate(found.tolist()):
         order = np.argsort(-score[s, :rank], kind="stable")  # messages find them out of order
         own = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
-        probability = np.exp(score[s, order] - log_z[s])
+        with np.errstate(invalid="ignore"):  # of scores beyond all numbers there is no probability
+            probability = np.exp(score[s, order] - log_z[s])
         codes = {name: np.ascontiguousarray(own[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
         yield Labellings(codes, score[s, order], probability, exact)
 

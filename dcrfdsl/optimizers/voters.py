@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..stored import Unfit, array, check_finite, check_offsets, check_within
+
 __all__ = ["Voters"]
 
 Floats = NDArray[np.float64]
@@ -75,9 +77,14 @@ class Voters:
         return {"votes": self.votes, "off": self.off, "weight": self.weight, "change": self.change}
 
     @classmethod
-    def restore(cls, arrays: Mapping[str, NDArray]) -> Voters:
-        """From `arrays()`. KeyError where one is missing, ValueError where they do not go together."""
-        found = cls(arrays["votes"], arrays["off"], arrays["weight"], arrays["change"])
-        if len(found.off) != len(found) + 1 or not len(found.weight) == len(found.change) == found.off[-1]:
-            raise ValueError("the voters have arrays of different lengths")
-        return found
+    def restore(cls, arrays: Mapping[str, NDArray], num_weights: int) -> Voters:
+        """From `arrays()`. `Unfit` where they do not go together, or with so many weights."""
+        votes, off = array(arrays, "votes", np.int64), array(arrays, "off", np.int64)
+        weight, change = array(arrays, "weight", np.int32), array(arrays, "change", np.float64)
+        check_within(votes, 1, 1 << 62, "votes")
+        check_offsets(off, len(weight), "voters.off")
+        check_within(weight, 0, num_weights, "voters.weight")
+        check_finite(change, "voters.change")
+        if len(off) != len(votes) + 1 or len(votes) == 0 or len(weight) != len(change):
+            raise Unfit("the voters have arrays of different lengths")
+        return cls(votes, off, weight, change)
