@@ -52,9 +52,7 @@ def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
             name=f"piece_{number}",
             over=tuple(
                 dict.fromkeys(
-                    Site(
-                        variable=_label_of(spec, site.variable), place=_EVERYWHERE if clique.positions else site.place
-                    )
+                    Site(variable=_label_of(spec, site.variable), place=_EVERYWHERE if clique.positions else site.place)
                     for site in clique.sites
                 )
             ),

@@ -13,6 +13,8 @@ __all__ = ["KINDS", "fuzzer_of"]
 KINDS = {
     "templates": ("templates", "Templates"),
     "settings": ("settings", "OddSettings"),
+    "data": ("data_files", "DataFiles"),
+    "models": ("model_files", "ModelFiles"),
 }
 
 
