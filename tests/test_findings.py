@@ -7,7 +7,8 @@ from dcrfdsl.spec.check import check
 from dcrfdsl.spec.pieces import expanded
 from dcrfdsl.spec.resolve import load_text
 
-PAIRS = "data conll(word, y)\nlabel y in {P, Q}\nclique y: word\nclique y[i], y[j] where word[i] = word[j] as again\n"
+PAIRS = "data conll(word, y)\nlabel y in {P, Q}\nclique y as words: word\n"
+PAIRS += "clique y[i], y[j] where word[i] = word[j] as again\n"
 
 
 def test_restarts_are_drawn_one_by_one() -> None:

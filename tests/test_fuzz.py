@@ -1,4 +1,4 @@
-"""Fuzzing itself: cases are made again by their names, what is wrong is found and made smaller, workers are replaced."""
+"""Fuzzing itself: cases are made again by name, what is wrong is found and made smaller, workers are replaced."""
 
 from __future__ import annotations
 
