@@ -8,7 +8,7 @@ Not here: any of the steps. This file says in which order they come.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -163,8 +163,8 @@ def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None =
         return trained.with_weights(trained.weights, replace(trained.record, notes=notes), trained.voters)
 
 
-def _starts(trained: TrainedModel, settings: TrainSettings) -> list[Floats]:
-    """The weights that a stage begins with, one a restart.
+def _starts(trained: TrainedModel, settings: TrainSettings) -> tuple[int, Iterator[Floats]]:
+    """How often a stage begins, and the weights that it begins with, one a restart, drawn as they are asked for.
 
     Those at hand, but where a latent variable is in the model and nothing has been trained yet: at zero its states
     cannot be told apart and the gradient keeps them equal, so the weights that touch it are drawn from N(0, 0.01²).
@@ -176,20 +176,22 @@ def _starts(trained: TrainedModel, settings: TrainSettings) -> list[Floats]:
         if not set(template.variables).isdisjoint(graph.latents)
     ]
     if not touching or trained.record.stage:
-        return [trained.weights]
-    drawn = np.concatenate(touching)
+        return 1, iter([trained.weights])
+    return settings.restarts, _drawn(trained.weights, np.concatenate(touching), settings)
+
+
+def _drawn(weights: Floats, some: NDArray[np.int64], settings: TrainSettings) -> Iterator[Floats]:
+    """The weights with `some` of them drawn, as often as there are restarts."""
     generator = np.random.default_rng(settings.seed)
-    starts = []
     for _ in range(settings.restarts):
-        start = trained.weights.copy()
-        start[drawn] = generator.normal(0.0, LATENT_DEVIATION, len(drawn))
-        starts.append(start)
-    return starts
+        start = weights.copy()
+        start[some] = generator.normal(0.0, LATENT_DEVIATION, len(some))
+        yield start
 
 
 def _best_of_starts(
     trained: TrainedModel,
-    starts: Sequence[Floats],
+    starts: tuple[int, Iterator[Floats]],
     stage: str,
     settings: TrainSettings,
     objective: Criterion,
@@ -201,9 +203,10 @@ def _best_of_starts(
 ) -> Outcome:
     """The outcome with the best training objective; what was begun after `should_stop` said so does not run."""
     best: Outcome | None = None
-    for number, start in enumerate(starts, 1):
+    count, each = starts
+    for number, start in enumerate(each, 1):
         report = on_iteration
-        if on_iteration is not None and len(starts) > 1:
+        if on_iteration is not None and count > 1:
             report = functools.partial(_numbered, on_iteration, number)
         outcome = _run_stage(trained, start, stage, settings, objective, dev, workers, report, should_stop, before)
         if best is None or outcome.objective < best.objective:

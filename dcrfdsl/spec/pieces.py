@@ -32,6 +32,9 @@ def _place(offset: int) -> Place:
     return At(offset=offset) if offset else Here()
 
 
+_EVERYWHERE = Named(position="all", shift=0)
+
+
 def _hidden(spec: ModelSpec) -> tuple[str, ...]:
     """The variables that a piece can be normalised over, in the order of their declaration."""
     return tuple(item.name for part in (spec.labels, spec.latents) for item in part)
@@ -44,12 +47,15 @@ def _label_of(spec: ModelSpec, name: str) -> str:
 
 
 def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
-    """`piecewise`: a piece a clique, over all its variables."""
+    """`piecewise`: a piece a clique, over all its variables; where the data joins them, over every position."""
     return tuple(
         Piece(
             name=f"piece_{number}",
             over=tuple(
-                dict.fromkeys(Site(variable=_label_of(spec, site.variable), place=site.place) for site in clique.sites)
+                dict.fromkeys(
+                    Site(variable=_label_of(spec, site.variable), place=_EVERYWHERE if clique.positions else site.place)
+                    for site in clique.sites
+                )
             ),
             members=(Member(clique=clique.label, place=Here()),),
         )

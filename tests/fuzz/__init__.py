@@ -7,9 +7,9 @@
 A case is made by a seeded generator out of its name alone (kind, seed of the run, number), so that it can be made again
 alone. Worker processes try it: they stay alive from case to case, and one that dies is replaced and its case recorded.
 What counts as a finding, for every kind: an exception that is no `DcrfError`, a signal, more than 5 s of processor time
-(or 30 s by the clock), more than 1 GB of memory beyond what the worker had at the start, and whatever a kind itself finds
-wrong (`Wrong`). Findings of one cause (kind of finding, exception, the project's innermost function) are counted, and
-the first is made smaller before it is printed.
+(or 30 s by the clock), more than 1 GB of memory beyond what the worker had at the start, and whatever a kind itself
+finds wrong (`Wrong`). Findings of one cause (kind of finding, exception, the project's innermost function) are counted,
+and the first is made smaller before it is printed.
 
 **To add a kind**: a module here with one class that derives from `cases.Fuzzer`, and a line in `KINDS` of `kinds.py`.
 
@@ -22,7 +22,7 @@ the first is made smaller before it is printed.
         def smaller(self, case: bytes) -> Iterator[bytes]: ...        # candidates, the boldest first
         def show(self, case: bytes) -> str: ...                       # text for a person; what is printed
 
-`attempt` returns a word for what became of the case (`clean`, `refused`, `trained`; the run prints how often each came).
+`attempt` returns a word for what became of the case (`clean`, `refused`, `trained`; a run prints how often each came).
 It lets a `DcrfError` pass or returns `refused`; it raises `Wrong(kind, words)` for what it finds wrong itself, and lets
 every other exception pass: the worker catches it. `rng` there is another generator of the same case, for choices of
 what to try. Nothing may depend on the clock, on the order of cases, or on files outside the repository; `__init__`

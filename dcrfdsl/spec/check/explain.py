@@ -67,7 +67,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Train by `memm` or `piecewise`, or write `decode joint`.",
     ),
     "no-order": (
-        "A model that is normalised from one variable to the next needs an order, which joined positions do not have.",
+        "A model that is normalised variable by variable needs fixed places, which positions that data joins have not.",
         "Train by `pseudolikelihood`, `piecewise` or `likelihood`.",
     ),
     "unknown-stage": (

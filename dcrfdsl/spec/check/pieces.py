@@ -280,6 +280,12 @@ def shorthands(context: Context) -> Iterator[Diagnostic]:
                 message = f"`{name}` needs an order of the variables, and the data decides which `{joined[0]}` joins"
                 remedy = "take `pseudolikelihood` or `piecewise`, which need none"
                 yield context.complaint("no-order", message, at, "needs an order", help=remedy)
+            if name == "pwpl" and joined:
+                message = (
+                    f"`pwpl` takes the variables of a clique one by one, and no position of `{joined[0]}` is fixed"
+                )
+                remedy = "take `pseudolikelihood` or `piecewise`"
+                yield context.complaint("no-order", message, at, "the data joins them", help=remedy)
             several = [c for c in context.spec.cliques if len(c.sites) > 1 and latents & {s.variable for s in c.sites}]
             if name in ONE_BY_ONE and several:
                 hidden = next(site.variable for site in several[0].sites if site.variable in latents)

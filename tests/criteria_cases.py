@@ -1,0 +1,202 @@
+"""Five small models, written by hand twice: as a template for the engine, and as a list of what fires where.
+
+chain, factorial, skip, latent, and a chain with labels that are missing; each with plain states and with those of
+segments. Nothing here reads a template: the instances of cliques and their features are spelled out sentence by
+sentence, and labellings are all of them. Not here: what criteria make of it (`criteria_twin`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MISSING", "STRUCTURES", "Enumerated", "Instance", "Structure", "segments_of"]
+
+Floats = NDArray[np.float64]
+Row = tuple[str, ...]  # the cells of a token: the word, then a label each
+Key = tuple[str, str, tuple[str, ...]]  # of a weight: clique, feature, states of the sites
+Labelling = Mapping[str, Sequence[str]]
+MISSING = "_"
+BIO = ("B-X", "I-X", "O")
+
+
+class Instance(NamedTuple):
+    """A clique where it lies: the variable and position of each site, and the features that fire there."""
+
+    clique: str
+    sites: tuple[tuple[str, int], ...]
+    features: tuple[str, ...]
+
+    def keys(self, labelling: Labelling) -> list[Key]:
+        states = tuple(labelling[name][t] for name, t in self.sites)
+        return [(self.clique, feature, states) for feature in self.features]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A model. states: of every variable, labels first.   instances: of the cliques in a sentence of these words."""
+
+    text: str
+    sentences: list[list[Row]]
+    states: Mapping[str, tuple[str, ...]]
+    labels: tuple[str, ...]
+    instances: Callable[[Sequence[str]], Iterator[Instance]]
+
+    def known(self, sentence: Sequence[Row]) -> dict[str, list[str | None]]:
+        """What is known of each label."""
+        return {
+            name: [None if row[1 + m] == MISSING else row[1 + m] for row in sentence]
+            for m, name in enumerate(self.labels)
+        }
+
+    def labellings(self, length: int) -> Iterator[dict[str, list[str]]]:
+        """All of the variables, but those that break the scheme of segments."""
+        every = itertools.product(*(own for _ in range(length) for own in self.states.values()))
+        for flat in every:
+            found = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
+            if all(is_legal(own) for own in found.values()):
+                yield found
+
+
+def is_legal(states: Sequence[str]) -> bool:
+    """No I without a B or an I before it."""
+    return all(state != "I-X" or (t > 0 and states[t - 1] in ("B-X", "I-X")) for t, state in enumerate(states))
+
+
+def segments_of(states: Sequence[str]) -> set[tuple[int, int]]:
+    """First and last position of each segment."""
+    found = set()
+    for t, state in enumerate(states):
+        if state == "B-X":
+            end = t
+            while end + 1 < len(states) and states[end + 1] == "I-X":
+                end += 1
+            found.add((t, end))
+    return found
+
+
+class Enumerated:
+    """Every labelling of a sentence. counts [labellings, weights].   agrees: with all that is known."""
+
+    def __init__(self, structure: Structure, sentence: Sequence[Row], keys: Mapping[Key, int]):
+        self.words = [row[0] for row in sentence]
+        self.known = structure.known(sentence)
+        self.instances = list(structure.instances(self.words))
+        self.labellings = list(structure.labellings(len(sentence)))
+        self.counts = np.zeros((len(self.labellings), len(keys)))
+        for row, labelling in zip(self.counts, self.labellings, strict=True):
+            for instance in self.instances:
+                for key in instance.keys(labelling):
+                    if key in keys:  # a pair that training does not show has no weight
+                        row[keys[key]] += 1.0
+        self.agrees = self.where(
+            lambda own: all(
+                gold is None or own[name][t] == gold
+                for name, cells in self.known.items()
+                for t, gold in enumerate(cells)
+            )
+        )
+
+    def where(self, test: Callable[[Labelling], bool]) -> NDArray[np.bool_]:
+        return np.array([test(own) for own in self.labellings])
+
+    @property
+    def num_labels(self) -> int:
+        return sum(map(len, self.known.values()))
+
+    def by_labels(self, scores: Floats) -> dict[tuple[tuple[str, ...], ...], list[float]]:
+        """Scores by what the labels are, whatever else there is."""
+        found: dict[tuple[tuple[str, ...], ...], list[float]] = {}
+        for labelling, score in zip(self.labellings, scores.tolist(), strict=True):
+            found.setdefault(tuple(tuple(labelling[name]) for name in self.known), []).append(score)
+        return found
+
+
+# the models -----------------------------------------------------------------------------------------------------------
+
+
+def words_of(name: str, words: Sequence[str]) -> Iterator[Instance]:
+    for t, word in enumerate(words):
+        yield Instance(f"{name}_words", ((name, t),), ("bias", f"word={word}"))
+
+
+def moves_of(name: str, words: Sequence[str]) -> Iterator[Instance]:
+    for t in range(1, len(words)):
+        yield Instance(f"{name}_moves", ((name, t - 1), (name, t)), ("bias",))
+
+
+def chain(words: Sequence[str]) -> Iterator[Instance]:
+    yield from words_of("y", words)
+    yield from moves_of("y", words)
+
+
+def factorial(words: Sequence[str]) -> Iterator[Instance]:
+    yield from chain(words)
+    yield from words_of("z", words)
+    yield from moves_of("z", words)
+    for t, word in enumerate(words):
+        yield Instance("both", (("y", t), ("z", t)), ("bias", f"word={word}"))
+
+
+def skip(words: Sequence[str]) -> Iterator[Instance]:
+    """The next position at least two on with the same word."""
+    yield from chain(words)
+    for i, word in enumerate(words):
+        later = [j for j in range(i + 2, len(words)) if words[j] == word]
+        if later:
+            yield Instance("again", (("y", i), ("y", later[0])), ("bias",))
+
+
+def latent(words: Sequence[str]) -> Iterator[Instance]:
+    yield from moves_of("y", words)
+    for t, word in enumerate(words):
+        yield Instance("sense", (("y", t), ("h", t)), ("bias", f"word={word}"))
+    yield from moves_of("h", words)
+
+
+CHAIN = "clique y as y_words: bias, word\nclique y[-1], y as y_moves\n"
+HEADS = {"plain": ("{P, Q}", ("P", "Q")), "bio": ("bio(X)", BIO)}
+GOLD = {
+    "plain": ["PQQP", "Q", "PP", "QPP"],
+    "bio": ["BIOB", "O", "BB", "BIO"],
+}
+WORDS = ["abac", "b", "cb", "aba"]
+SECOND = ["SRSR", "S", "RS", "RRS"]
+UNKNOWN = {(0, 1), (2, 0), (3, 2)}  # sentence and position
+
+
+def sentences(kind: str, *more: list[str], unknown: bool = False) -> list[list[Row]]:
+    spelled = {"B": "B-X", "I": "I-X"} if kind == "bio" else {}
+    found = []
+    for s, (words, labels) in enumerate(zip(WORDS, GOLD[kind], strict=True)):
+        cells = [MISSING if unknown and (s, t) in UNKNOWN else spelled.get(y, y) for t, y in enumerate(labels)]
+        found.append(list(zip(words, cells, *(own[s] for own in more), strict=True)))
+    return found
+
+
+def structures() -> Iterator[tuple[tuple[str, str], Structure]]:
+    for kind, (domain, states) in HEADS.items():
+        y, end = f"label y in {domain}", "infer exact\n"
+        one = f"data conll(word, y)\n{y}\n"
+        yield ("chain", kind), Structure(one + CHAIN + end, sentences(kind), {"y": states}, ("y",), chain)
+        text = f"data conll(word, y, z)\n{y}\nlabel z in {{R, S}}\n{CHAIN}{CHAIN.replace('y', 'z')}"
+        text += "clique y, z as both: bias, word\n"
+        yield (
+            ("factorial", kind),
+            Structure(text + end, sentences(kind, SECOND), {"y": states, "z": ("R", "S")}, ("y", "z"), factorial),
+        )
+        text = f"{one}{CHAIN}clique y[i], y[j] where word[i] = word[j] as again with min_gap = 2\n"
+        yield ("skip", kind), Structure(text + end, sentences(kind), {"y": states}, ("y",), skip)
+        text = f"{one}latent h in 2\nclique y[-1], y as y_moves\nclique h[-1], h as h_moves\n"
+        text += "clique y, h as sense: bias, word\n"
+        yield ("latent", kind), Structure(text + end, sentences(kind), {"y": states, "h": ("0", "1")}, ("y",), latent)
+        text = f'data conll(word, y)\n{y} with missing = "{MISSING}"\n{CHAIN}'
+        yield ("missing", kind), Structure(text + end, sentences(kind, unknown=True), {"y": states}, ("y",), chain)
+
+
+STRUCTURES: Mapping[tuple[str, str], Structure] = dict(structures())

@@ -1,0 +1,141 @@
+"""The table: every criterion with its main variants, the settings as a template says them, the value by enumeration.
+
+Not here: what is asked of a pair of a row and a structure (`test_all_criteria`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from criteria_pieces import Cases, both_ways, by_clique, by_site, by_variable, directed, joined_apart, pieces
+from criteria_twin import (
+    PENALTIES,
+    Problem,
+    Value,
+    boosted,
+    exponential,
+    hmsvm,
+    likelihood,
+    logistic,
+    marginal,
+    mce_label,
+    mce_segments,
+    mce_sequence,
+    perceptron,
+    sigmoid,
+)
+from numpy.typing import NDArray
+
+__all__ = ["NO", "ROWS", "Row", "word_penalty"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """train: the criterion with its settings.   value: by enumeration; `on_skip`: where it is another one.   kind: of
+    states.   prepare: what is done to the objective before it is asked.
+    """
+
+    train: str
+    value: Value
+    kind: str = "plain"
+    prepare: Callable[[Any, Floats], None] = lambda objective, weights: None
+    on_skip: Value | None = None
+
+
+def complete(objective: Any, weights: Floats) -> None:
+    """What is hidden is filled in at the weights."""
+    objective.complete(weights)
+
+
+def penalised(prior: str) -> Value:
+    return lambda problem, weights: likelihood(problem, weights) + PENALTIES[prior](weights)
+
+
+def word_penalty(problem: Problem, weights: Floats) -> float:
+    own = np.array([key[0] == "y_words" for key in problem.keys])
+    return likelihood(problem, weights) + float((weights[own] ** 2).sum()) + float((weights[~own] ** 2).sum()) / 6.0
+
+
+NO = "prior = none"
+HARD, SOFT = sigmoid(0.8, 0.3), logistic(1.4, 0.2)
+HARD_TEXT, SOFT_TEXT = "smoothing = sigmoid(alpha = 0.8, beta = 0.3)", "smoothing = logistic(alpha = 1.4, beta = 0.2)"
+ROWS: dict[str, Row] = {
+    # sums over labellings
+    **{f"likelihood, {prior}": Row(f"likelihood: prior = {prior}", penalised(prior)) for prior in PENALTIES},
+    "likelihood, segments": Row(f"likelihood: {NO}", likelihood, "bio"),
+    "induce": Row(f"induce: {NO}", likelihood),
+    "marginal": Row(f"marginal: {NO}", marginal),
+    "marginal, segments": Row(f"marginal: {NO}", marginal, "bio"),
+    "exponential": Row(f"exponential: {NO}", exponential(None)),
+    "exponential, weight = 0.4": Row(f"exponential: {NO}, weight = 0.4", exponential(0.4)),
+    "exponential, segments": Row(f"exponential: {NO}", exponential(None), "bio"),
+    "adaboost": Row("adaboost", boosted(None)),
+    "adaboost, weight = 0.4": Row("adaboost: weight = 0.4", boosted(0.4)),
+    "adaboost, segments": Row("adaboost", boosted(None), "bio"),
+    # the best labellings
+    "perceptron": Row("perceptron", perceptron),
+    "perceptron, segments": Row("perceptron", perceptron, "bio"),
+    **{
+        f"hmsvm, {loss}, slack = {slack}{', segments' if kind == 'bio' else ''}": Row(
+            f"hmsvm: C = 0.7, loss = {loss}, slack = {slack}{more}",
+            hmsvm(loss, slack, 0.7, weight), kind, prepare=complete,
+        )
+        for loss in ("zero_one", "hamming")
+        for slack, more, weight in (("sequence", "", 1.0), ("labelling", ", most = 10000, weight = 0.6", 0.6))
+        for kind in ("plain", "bio")
+    },
+    # error rates
+    **{
+        f"mce, psi = {psi}, {name}": Row(f"mce: {NO}, psi = {psi}, {text}", mce_sequence(smooth, float(psi)))
+        for psi in ("inf", "1", "0.5")
+        for name, text, smooth in (("sigmoid", HARD_TEXT, HARD), ("logistic", SOFT_TEXT, SOFT))
+    },
+    "mce, psi = 2, normalise": Row(f"mce: {NO}, psi = 2, normalise = yes, {HARD_TEXT}", mce_sequence(HARD, 2.0, True)),
+    "mce, psi = 1, normalise": Row(f"mce: {NO}, psi = 1, normalise = yes, {HARD_TEXT}", mce_sequence(HARD, 1.0, True)),
+    **{
+        f"mce, {measure}, psi = {psi}": Row(
+            f"mce: {NO}, psi = {psi}, measure = {measure}, {HARD_TEXT}", mce_sequence(HARD, float(psi), measure=measure)
+        )
+        for measure in ("ratio", "difference") for psi in ("inf", "1")
+    },
+    "mce, ratio, beta = -alpha": Row(
+        f"mce: {NO}, psi = 1, measure = ratio, smoothing = sigmoid(alpha = 0.8)",
+        mce_sequence(sigmoid(0.8, -0.8), 1.0, measure="ratio"),
+    ),
+    "mce, segments": Row(f"mce: {NO}, {HARD_TEXT}", mce_sequence(HARD), "bio"),
+    "mce, loss = label": Row(f"mce: {NO}, loss = label(y), {SOFT_TEXT}", mce_label(SOFT)),
+    "mce, loss = label, segments": Row(f"mce: {NO}, loss = label(y), {HARD_TEXT}", mce_label(HARD), "bio"),
+    "mce, loss = balanced_accuracy": Row(
+        f"mce: {NO}, loss = balanced_accuracy(y), {HARD_TEXT}", mce_label(HARD, balanced=True), "bio"
+    ),
+    **{
+        f"mce, loss = {measure}": Row(
+            f"mce: {NO}, loss = {measure}(y), gamma = 2, {HARD_TEXT}", mce_segments(HARD, measure, 2.0), "bio"
+        )
+        for measure in ("fscore", "precision", "recall")
+    },
+    # pieces
+    **{
+        f"{text}{nota and ', nota = ' + nota_text}": Row(
+            f"{text}: {NO}{nota and ', nota = ' + nota_text}", pieces(rule, cases),
+            on_skip=pieces(joined_apart) if text == "piecewise" else None,
+        )
+        for text, rule in (
+            ("piecewise", by_clique), ("pwpl", by_site), ("pseudolikelihood", by_variable), ("memm", directed()),
+            ("memm(by = slice)", directed(by_slice=True)), ("memm(order = reverse)", directed(first=True)),
+            ("bidirectional", both_ways),
+        )
+        for nota, nota_text, cases in (
+            ("", "", None), ("all", "all", Cases()), ("one", "all(reach = one)", Cases(reach="one"))
+        )
+    },
+    **{
+        f"{text}, overlap = divide": Row(f"{text}: {NO}, overlap = divide", pieces(rule, divide=True))
+        for text, rule in (("pwpl", by_site), ("pseudolikelihood", by_variable), ("bidirectional", both_ways))
+    },
+}  # fmt: skip

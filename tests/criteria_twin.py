@@ -1,0 +1,361 @@
+"""What every criterion is worth, by going through all labellings: METHODS' formulas, and nothing of the engine.
+
+Each is a function of the enumerated sentences and the weights. Where labels are latent or missing: `right` labellings
+agree with all that is known, the others are wrong. Not here: which criterion goes with which function
+(`test_all_criteria`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import reference
+from criteria_cases import Enumerated, Key, Structure, segments_of
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Value = Callable[["Problem", Floats], float]
+
+
+@dataclass
+class Problem:
+    """The sentences of a structure, enumerated. keys: the weights by number."""
+
+    structure: Structure
+    keys: Mapping[Key, int]
+    sentences: list[Enumerated] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sentences = [Enumerated(self.structure, sentence, self.keys) for sentence in self.structure.sentences]
+
+
+def log_sum(values: Any) -> float:
+    found = np.asarray(values, float)
+    return reference.log_sum(found) if len(found) else -math.inf
+
+
+# sums over labellings -------------------------------------------------------------------------------------------------
+
+
+def likelihood(problem: Problem, weights: Floats) -> float:
+    total = 0.0
+    for own in problem.sentences:
+        scores = own.counts @ weights
+        total += log_sum(scores) - log_sum(scores[own.agrees])
+    return total
+
+
+def marginal(problem: Problem, weights: Floats) -> float:
+    total = 0.0
+    for own in problem.sentences:
+        scores = own.counts @ weights
+        for name, cells in own.known.items():
+            for t, gold in enumerate(cells):
+                if gold is not None:
+                    here = own.where(lambda y: y[name][t] == gold)  # noqa: B023
+                    total += log_sum(scores) - log_sum(scores[here])
+    return total
+
+
+def wrong_ratio(own: Enumerated, weights: Floats) -> float:
+    """log of Σ over wrong labellings of exp g, over the same of right ones."""
+    scores = own.counts @ weights
+    return log_sum(scores[~own.agrees]) - log_sum(scores[own.agrees])
+
+
+def exponential(weight: float | None) -> Value:
+    """weight: None for `uniform`, under which each sequence counts 1 at 0."""
+
+    def value(problem: Problem, weights: Floats) -> float:
+        total = 0.0
+        for own in problem.sentences:
+            at_zero = wrong_ratio(own, np.zeros_like(weights))
+            if math.isfinite(at_zero):
+                share = -at_zero if weight is None else own.num_labels * math.log(weight)
+                total += math.exp(share + wrong_ratio(own, weights))
+        return total
+
+    return value
+
+
+def shares(problem: Problem, weight: float | None) -> list[float]:
+    """D_0 of each wrong labelling of each sentence: they sum to 1 over all sentences."""
+    wrong = [int((~own.agrees).sum()) for own in problem.sentences]
+    each = [
+        1.0 / n if weight is None else weight**own.num_labels for n, own in zip(wrong, problem.sentences, strict=True)
+    ]
+    total = sum(n * one for n, one in zip(wrong, each, strict=True))
+    return [one / total for one in each]
+
+
+def boosted(weight: float | None) -> Value:
+    def value(problem: Problem, weights: Floats) -> float:
+        own = zip(problem.sentences, shares(problem, weight), strict=True)
+        return sum(share * math.exp(wrong_ratio(sentence, weights)) for sentence, share in own)
+
+    return value
+
+
+def least_bound(
+    problem: Problem, weights: Floats, weight: float | None, max_step: float
+) -> tuple[Floats, Callable[[int, float], float]]:
+    """Of each weight the least risk that a step of it can promise, and what any step promises.
+
+    In each sequence F_k(y) − F_k(y*) lies between −F_k(y*) and the number of places where k's feature fires less
+    F_k(y*) (Altun 2003 eq. 16, bounds per sequence); where it cannot fire the risk stays. The sum of the two-point
+    bounds is convex in the step; where all speak for one side, the step is `max_step`.
+    """
+    parts: list[list[tuple[float, float, float, float]]] = [[] for _ in problem.keys]  # L, U, risk at L, risk at U
+    still = np.zeros(len(problem.keys))
+    for own, share in zip(problem.sentences, shares(problem, weight), strict=True):
+        fires: dict[tuple[str, str], int] = {}
+        for instance in own.instances:
+            for feature in instance.features:
+                fires[instance.clique, feature] = fires.get((instance.clique, feature), 0) + 1
+        gold = own.counts[own.agrees][0]
+        u = own.counts[~own.agrees] - gold
+        risk = share * np.exp(u @ weights)
+        for key, k in problem.keys.items():
+            low, high = -gold[k], fires.get(key[:2], 0) - gold[k]
+            if high > low:
+                at_low = float(risk @ (high - u[:, k])) / (high - low)
+                parts[k].append((low, high, at_low, float(risk.sum()) - at_low))
+            else:
+                still[k] += float(risk.sum())
+
+    def promise(k: int, step: float) -> float:
+        return still[k] + sum(a * math.exp(step * low) + b * math.exp(step * high) for low, high, a, b in parts[k])
+
+    def least(k: int) -> float:
+        is_open = any(low < 0 for low, *_ in parts[k]) and any(high > 0 for _, high, *_ in parts[k])
+        low, high = (-20.0, 20.0) if is_open else (-max_step, max_step)
+        for _ in range(80):
+            third = (high - low) / 3
+            if promise(k, low + third) < promise(k, high - third):
+                high -= third
+            else:
+                low += third
+        return promise(k, (low + high) / 2)
+
+    return np.array([least(k) for k in problem.keys.values()]), promise
+
+
+# the best labellings --------------------------------------------------------------------------------------------------
+
+
+def perceptron(problem: Problem, weights: Floats) -> float:
+    total = 0.0
+    for own in problem.sentences:
+        scores = own.counts @ weights
+        total += float(scores.max() - scores[own.agrees].max())
+    return total
+
+
+def perceptron_steps(problem: Problem, start: Floats, epochs: int, average: bool, seed: int = 0) -> Floats:
+    """The weights after some passes (Collins 2002, figure 2), in the order that the seed draws."""
+    generator = np.random.default_rng(seed)
+    weights, summed, seen = start.copy(), np.zeros_like(start), 0
+    for _ in range(epochs):
+        moved = False
+        for number in generator.permutation(len(problem.sentences)).tolist():
+            own = problem.sentences[number]
+            scores = own.counts @ weights
+            best = own.counts[int(scores.argmax())]
+            right = own.counts[own.agrees][int(scores[own.agrees].argmax())]
+            if not own.agrees[int(scores.argmax())]:
+                moved = moved or bool((best != right).any())
+                weights = weights + right - best
+            summed += weights
+            seen += 1
+        if not moved:
+            break
+    return summed / seen if average else weights
+
+
+def wrong_states(own: Enumerated) -> Floats:
+    """Of each labelling how many of its states contradict what is known."""
+    found = [
+        sum(
+            gold is not None and labelling[name][t] != gold
+            for name, cells in own.known.items()
+            for t, gold in enumerate(cells)
+        )
+        for labelling in own.labellings
+    ]
+    return np.array(found, float)
+
+
+def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0) -> Value:
+    """½ ‖λ‖² + C Σ ξ; for y_i stands the best labelling that agrees with what is known."""
+
+    def value(problem: Problem, weights: Floats) -> float:
+        total = 0.5 * float(weights @ weights)
+        for own in problem.sentences:
+            scores = own.counts @ weights
+            loss = wrong_states(own) if kind == "hamming" else (~own.agrees).astype(float)
+            violation = (loss - 0.5 * (scores[own.agrees].max() - scores))[~own.agrees]
+            violation = np.maximum(violation, 0.0)
+            if slack == "sequence":
+                total += cost * float(violation.max(initial=0.0))
+            else:
+                total += cost * weight**own.num_labels * float(violation.sum())
+        return total
+
+    return value
+
+
+# error rates ----------------------------------------------------------------------------------------------------------
+
+
+def sigmoid(alpha: float, beta: float) -> Callable[[float], float]:
+    return lambda d: 1.0 / (1.0 + math.exp(min(700.0, -alpha * d - beta)))
+
+
+def logistic(alpha: float, beta: float) -> Callable[[float], float]:
+    return lambda d: float(np.logaddexp(0.0, alpha * d + beta)) / alpha
+
+
+def mce_sequence(
+    smooth: Callable[[float], float], psi: float = math.inf, normalise: bool = False, measure: str = "softmax"
+) -> Value:
+    """Suzuki 2006 eq. 5–10 and the appendix; hidden labels are summed out at ψ = 1 and maximised over at ψ = inf."""
+
+    def value(problem: Problem, weights: Floats) -> float:
+        total = 0.0
+        for own in problem.sentences:
+            scores = own.counts @ weights
+            wrong, right = scores[~own.agrees], scores[own.agrees]
+            if math.isinf(psi):
+                best, gold = float(wrong.max()), float(right.max())
+            else:
+                best = (log_sum(psi * wrong) - (math.log(len(wrong)) if normalise else 0.0)) / psi
+                gold = log_sum(psi * right) / psi
+            d = best - gold
+            if measure == "ratio":
+                d = math.exp(d)
+            if measure == "difference":
+                log_z = log_sum(scores)
+                d = math.exp(best - log_z) - math.exp(gold - log_z)
+            total += smooth(d)
+        return total
+
+    return value
+
+
+def judged(own: Enumerated, scores: Floats, agrees: Callable[[Mapping[str, Sequence[str]]], bool]) -> float:
+    """d of a stretch: the best labelling that disagrees on it, less the best that agrees."""
+    right = own.where(agrees)
+    return (float(scores[~right].max()) if (~right).any() else -math.inf) - float(scores[right].max())
+
+
+def mce_label(smooth: Callable[[float], float], name: str = "y", balanced: bool = False) -> Value:
+    def value(problem: Problem, weights: Floats) -> float:
+        found: list[tuple[str, float]] = []
+        for own in problem.sentences:
+            scores = own.counts @ weights
+            for t, gold in enumerate(own.known[name]):
+                if gold is not None:
+                    found.append((gold, smooth(judged(own, scores, lambda y: y[name][t] == gold))))  # noqa: B023
+        states = [state for state, _ in found]
+        share = {state: len(states) / (len(set(states)) * states.count(state)) for state in states}
+        return sum((share[state] if balanced else 1.0) * one for state, one in found)
+
+    return value
+
+
+def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, name: str = "y") -> Value:
+    """Eq. 13–16: gold segments that are missed, and those of the best wrong labelling that are falsely found."""
+
+    def value(problem: Problem, weights: Floats) -> float:
+        total, missed, false = 0, 0.0, 0.0
+        for own in problem.sentences:
+            scores = own.counts @ weights
+            gold = [str(state) for state in own.known[name]]
+            for segment in segments_of(gold):
+                total += 1
+                missed += smooth(judged(own, scores, lambda y: segment in segments_of(y[name])))  # noqa: B023
+            measured = own.where(lambda y: list(y[name]) != gold)  # noqa: B023
+            rival = own.labellings[int(np.flatnonzero(measured)[scores[measured].argmax()])]
+            for first, last in segments_of(rival[name]) - segments_of(gold):
+
+                def agrees(y: Mapping[str, Sequence[str]], first: int = first, last: int = last) -> bool:
+                    same = list(y[name][first : last + 1]) == gold[first : last + 1]  # noqa: B023
+                    return same and goes_on(y[name], last) == goes_on(gold, last)  # noqa: B023
+
+                false += smooth(judged(own, scores, agrees))
+        hit = total - missed
+        return {
+            "fscore": (gamma**2 * missed + false) / ((gamma**2 + 1.0) * hit),
+            "precision": false / hit,
+            "recall": missed / hit,
+        }[measure]
+
+    return value
+
+
+def goes_on(states: Sequence[str], last: int) -> bool:
+    """Whether the segment at `last` goes on behind it."""
+    return states[last] != "O" and last + 1 < len(states) and states[last + 1] == "I-X"
+
+
+# rescaling, counting, penalties --------------------------------------------------------------------------------------
+
+
+def scaled(problem: Problem, weights: Floats, per: str) -> tuple[list[object], Callable[[Floats], float]]:
+    """The subset of each weight, and the likelihood as a function of their factors."""
+    sites = {
+        instance.clique: tuple(name for name, _ in instance.sites)
+        for own in problem.sentences
+        for instance in own.instances
+    }
+
+    def subset(key: Key) -> object:
+        clique, _, states = key
+        n = {"label": -1, "source": 0}.get(per)
+        return clique if n is None else (sites[clique][n], states[n])
+
+    keys = [subset(key) for key in problem.keys]
+    numbers = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+    index = np.array([numbers[key] for key in keys])
+    return keys, lambda factors: likelihood(problem, factors[index] * weights)
+
+
+def joint_log_probability(problem: Problem, smoothing: float, moves: float) -> Callable[[Enumerated, int], float]:
+    """log p(y, x) of a labelling of the chain: p(y_0), p(y_t | y_{t-1}) and p(word | y) by counting."""
+    states, sentences = problem.structure.states["y"], problem.structure.sentences
+    words = sorted({row[0] for sentence in sentences for row in sentence})
+    first = dict.fromkeys(states, 0)
+    steps = dict.fromkeys(itertools.product(states, states), 0)
+    emitted = dict.fromkeys(itertools.product(states, words), 0)
+    for sentence in sentences:
+        first[sentence[0][1]] += 1
+        for before, after in itertools.pairwise(sentence):
+            steps[before[1], after[1]] += 1
+        for word, state in sentence:
+            emitted[state, word] += 1
+    from_state = {a: sum(steps[a, b] for b in states) for a in states}
+    often = {a: sum(emitted[a, w] for w in words) for a in states}
+
+    def log_p(own: Enumerated, number: int) -> float:
+        y = own.labellings[number]["y"]
+        total = math.log((first[y[0]] + moves) / (sum(first.values()) + moves * len(states)))
+        for a, b in itertools.pairwise(y):
+            total += math.log((steps[a, b] + moves) / (from_state[a] + moves * len(states)))
+        for state, word in zip(y, own.words, strict=True):
+            total += math.log((emitted[state, word] + smoothing) / (often[state] + smoothing * (len(words) + 1)))
+        return total
+
+    return log_p
+
+
+PENALTIES: Mapping[str, Callable[[Floats], float]] = {
+    "none": lambda w: 0.0,
+    "gaussian(variance = 3)": lambda w: float(w @ w) / 6.0,
+    "lphi(phi = 1.5, C = 2)": lambda w: float((np.abs(w) ** 1.5).sum()) / 3.0,
+    "elastic_net(l1 = 0, l2 = 0.3)": lambda w: 0.3 * float(w @ w),
+}

@@ -1,0 +1,169 @@
+"""Runs cases in workers, replaces those that die, gathers what is found by its cause, and makes it smaller.
+
+Not here: what a case is, and the limits on processor time and memory (`worker`).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from .cases import Name
+from .worker import Answer, Request, died, work
+
+__all__ = ["Finding", "Report", "Worker", "minimised", "run"]
+
+CLOCK = 30.0  # seconds until a worker that does not answer is ended
+PATIENT_CLOCK = 300.0
+SHRINKING = 30.0  # seconds that one finding may take to be made smaller
+
+
+class Worker:
+    """A worker process of one kind of cases, begun again when it has died."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._context = multiprocessing.get_context("spawn")
+        self._begin()
+
+    def _begin(self) -> None:
+        self._connection, theirs = self._context.Pipe()
+        self._process: BaseProcess = self._context.Process(target=work, args=(theirs, self.kind), daemon=True)
+        self._process.start()
+        theirs.close()
+        try:
+            self._connection.recv()
+        except EOFError:
+            raise RuntimeError(f"the worker for {self.kind} cannot begin: its error is above") from None
+
+    def ask(self, request: Request) -> Answer:
+        """The answer; what killed the worker, if it died of the case."""
+        connection: Connection = self._connection
+        connection.send(request)
+        begun = time.monotonic()
+        try:
+            if connection.poll(PATIENT_CLOCK if request.patient else CLOCK):
+                answer: Answer = connection.recv()
+                return answer
+            found = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
+        except (EOFError, ConnectionResetError):
+            self._process.join()
+            found = replace(died(self._process.exitcode or 0), seconds=time.monotonic() - begun)
+        self.end()
+        self._begin()
+        return found
+
+    def end(self) -> None:
+        self._connection.close()
+        self._process.kill()
+        self._process.join()
+
+
+@dataclass
+class Finding:
+    """The first case of a cause, how many there were, and the smallest case that shows the same."""
+
+    name: Name
+    answer: Answer
+    count: int = 1
+    smallest: str = ""
+
+
+@dataclass
+class Report:
+    """What became of the cases of a kind."""
+
+    kind: str
+    cases: int = 0
+    processor: float = 0.0
+    slowest: tuple[float, str] = (0.0, "")
+    words: Counter[str] = field(default_factory=Counter)
+    findings: dict[tuple[str | None, str], Finding] = field(default_factory=dict)
+
+
+def run(
+    kind: str, seed: int, numbers: Iterator[int], workers: int, seconds: float, say: Callable[[str], None]
+) -> Report:
+    """Tries cases until `numbers` ends or `seconds` are over; each finding is made smaller when it comes.
+
+    The time in which workers begin, and may have to compile, does not count.
+    """
+    report, lock = Report(kind), threading.Lock()
+
+    def serve() -> None:
+        worker = Worker(kind)
+        until = time.monotonic() + seconds
+        try:
+            while time.monotonic() < until:
+                with lock:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                _one(worker, Name(kind, seed, number), report, lock, say)
+        finally:
+            worker.end()
+
+    threads = [threading.Thread(target=serve, daemon=True) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():  # so that Ctrl-C is heard
+            thread.join(0.2)
+    return report
+
+
+def _one(worker: Worker, name: Name, report: Report, lock: threading.Lock, say: Callable[[str], None]) -> None:
+    answer = worker.ask(Request(name))
+    if answer.kind in ("slow", "hang", "memory") or answer.word == "died":
+        answer = _again(worker, name, answer)
+    with lock:
+        report.cases += 1
+        report.processor += answer.seconds
+        report.words[answer.word] += 1
+        report.slowest = max(report.slowest, (answer.seconds, str(name)))
+        if answer.kind is None:
+            return
+        if answer.cause in report.findings:
+            report.findings[answer.cause].count += 1
+            return
+        finding = report.findings[answer.cause] = Finding(name, answer)
+    finding.smallest = minimised(worker, name, answer)
+    with lock:
+        say(described(finding))
+
+
+def _again(worker: Worker, name: Name, first: Answer) -> Answer:
+    """What spent its time on compiling, or died of what a case before it left, does not so again."""
+    patient = worker.ask(Request(name, patient=True))
+    if patient.kind not in (None, first.kind):
+        return patient
+    second = worker.ask(Request(name))
+    return second
+
+
+def minimised(worker: Worker, name: Name, answer: Answer) -> str:
+    """The case made smaller for as long as the same comes of it."""
+    request = Request(name, with_case=True, with_smaller=True, apart=answer.word == "died")
+    first = worker.ask(request)
+    shown, candidates, until = first.shown, list(first.smaller), time.monotonic() + SHRINKING
+    while candidates and time.monotonic() < until:
+        found = worker.ask(replace(request, case=candidates.pop(0), is_given=True))
+        if found.cause == answer.cause:
+            shown, candidates = found.shown, list(found.smaller)
+    return shown
+
+
+def described(finding: Finding) -> str:
+    own = finding.answer
+    head = f"{finding.name}: {own.kind} {own.place} ({own.seconds:.2f} s)"
+    return f"{head}\n{_indented(own.details)}\n  smallest:\n{_indented(finding.smallest)}\n"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -1,0 +1,149 @@
+"""Templates nobody would write: mutated, spliced or drawn, then read, checked, printed, and in a sample trained.
+
+Beyond what holds for every kind: `fmt` twice says what it says once and keeps the meaning; a template that is clean
+reads back the same from `to_text`; every message has a page, and a place where the template has one. Not here: how a
+case is made (`mutations`, `grammar`), tiny data for a template (`tiny`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dcrfdsl.cli.costs import declared_costs
+from dcrfdsl.errors import DcrfError, Diagnostic, render_all
+from dcrfdsl.spec.check import EXPLANATIONS, check
+from dcrfdsl.spec.resolve import Resolved, load_text, resolve
+from dcrfdsl.spec.unparse import to_text
+from dcrfdsl.syntax.format import format_template
+from dcrfdsl.syntax.parse import parse_partial
+
+from .cases import Fuzzer, Wrong
+from .grammar import Draw
+from .material import Material, statements_of
+from .mutations import Mutator
+from .tiny import is_small, try_training, warm_up
+
+__all__ = ["PLACELESS", "Templates", "judged", "messages", "shown"]
+
+FORMATTED = 0.3  # share of the templates that parse for which `fmt` is looked at
+TRAINED = 0.12  # share of the clean ones that are trained
+COSTED = 0.2
+# What a template lacks has no place in it, nor has what was asked for outside of it.
+PLACELESS = frozenset(("no-data", "no-label", "unknown-stage"))
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+class Templates(Fuzzer[str]):
+    def __init__(self, room: Path) -> None:
+        super().__init__(room)
+        self.material = Material.gathered(room)
+        warm_up()
+
+    def make(self, rng: np.random.Generator) -> str:
+        draw, mutator = Draw(rng), Mutator(self.material, rng)
+        times = draw.pick([0, 1, 1, 1, 2, 2, 3, 5, 8])
+        match draw.below(10):
+            case 0 | 1 | 2 | 3:
+                own = statements_of(draw.pick(self.material.templates))
+                if len(own) > 12:
+                    own = [line for line in own if draw.chance(12 / len(own))]
+            case 4:
+                own = draw.pick(self.material.templates).rstrip("\n").split("\n")  # with its comments
+                times += 1
+            case 5:
+                own = [mutator.statement() for _ in range(1 + draw.below(8))]
+            case _:
+                own = draw.template()
+                times = draw.pick([0, 0, 0, 1, 1, 2])
+        text = "\n".join(mutator.mutated(own, times)) + draw.pick(["\n", "\n", "\n", "", "\n\n", "\n#"])
+        return text.replace("\n", "\r\n") if draw.chance(0.02) else text
+
+    def attempt(self, case: str, rng: np.random.Generator) -> str:
+        return judged(case, rng, self.room)
+
+    def smaller(self, case: str) -> Iterator[str]:
+        lines = case.split("\n")
+        for size in sorted({max(1, len(lines) // n) for n in (2, 3, 4, 8)} | {1}, reverse=True):
+            for start in range(0, len(lines), size):
+                yield "\n".join(lines[:start] + lines[start + size :])
+        for size in (400, 100, 30, 10, 4, 2, 1):
+            for start in range(0, len(case), size):
+                if size <= len(case) // 2 and len(case) / size <= 120:
+                    yield case[:start] + case[start + size :]
+        pieces = re.findall(r"\s+|\w+|.", case)
+        if len(pieces) <= 200:
+            for n in range(len(pieces)):
+                yield "".join(pieces[:n] + pieces[n + 1 :])
+
+    def show(self, case: str) -> str:
+        return case if case.isprintable() or not CONTROL.search(case.replace("\n", "")) else repr(case)
+
+
+def judged(text: str, rng: np.random.Generator, room: Path) -> str:
+    """Everything that may be said of a template; a word for how far it went."""
+    template, problems = parse_partial(text, "t.dcrf")
+    if not problems and rng.random() < FORMATTED:
+        _formats(text, room)
+    resolved = resolve(template, directory=room)
+    if problems:
+        found = (*problems, *resolved.diagnostics)
+        resolved = Resolved(resolved.spec, resolved.spans, found, resolved.directories, complete=False)
+    found = check(resolved)
+    messages(found)
+    if any(d.severity == "error" for d in found):
+        shown(found)
+        return "refused"
+    _reads_back(resolved, room)
+    if rng.random() < COSTED:
+        declared_costs(resolved)
+    if rng.random() < TRAINED and is_small(resolved):
+        return try_training(resolved, rng)
+    return "clean"
+
+
+def messages(found: tuple[Diagnostic, ...]) -> None:
+    for diagnostic in found:
+        if diagnostic.slug not in EXPLANATIONS:
+            raise Wrong(f"no page for {diagnostic.slug}", diagnostic.message)
+        if diagnostic.primary is None and diagnostic.location is None and diagnostic.slug not in PLACELESS:
+            raise Wrong(f"no place for {diagnostic.slug}", diagnostic.message)
+
+
+def shown(found: tuple[Diagnostic, ...]) -> None:
+    """What a terminal gets has no control characters."""
+    text = render_all(found)
+    if CONTROL.search(text):
+        line = next(line for line in text.split("\n") if CONTROL.search(line))
+        raise Wrong("control character in a message", repr(line))
+
+
+def _formats(text: str, room: Path) -> None:
+    template, _ = parse_partial(text, "t.dcrf")
+    once = format_template(template)
+    again, problems = parse_partial(once, "t.dcrf")
+    if problems:
+        raise Wrong("fmt makes what does not parse", render_all(problems[:1]))
+    twice = format_template(again)
+    if twice != once:
+        pairs = zip(once.split("\n"), twice.split("\n"), strict=False)
+        first = next((pair for pair in pairs if pair[0] != pair[1]), (once[-80:], twice[-80:]))
+        raise Wrong("fmt twice differs from once", f"{first[0]!r}\n{first[1]!r}")
+    if resolve(again, directory=room).spec != resolve(template, directory=room).spec:
+        raise Wrong("fmt changes what a template means", once)
+
+
+def _reads_back(resolved: Resolved, room: Path) -> None:
+    """A clean template says the same when its specification is written down and read."""
+    text = to_text(resolved.spec)
+    try:
+        again = load_text(text, directory=room).require()
+    except DcrfError as error:
+        raise Wrong("to_text does not read back", f"{error}\n{text}") from None
+    if again != resolved.spec:
+        parts = [name for name in type(again).model_fields if getattr(again, name) != getattr(resolved.spec, name)]
+        words = "\n".join(f"{getattr(resolved.spec, name)}\n{getattr(again, name)}" for name in parts)
+        raise Wrong(f"to_text reads back differently: {', '.join(parts)}", words)

@@ -1,0 +1,36 @@
+"""What fuzzing and enumeration found, each in its shortest form."""
+
+from __future__ import annotations
+
+import dcrfdsl
+from dcrfdsl.spec.check import check
+from dcrfdsl.spec.pieces import expanded
+from dcrfdsl.spec.resolve import load_text
+
+PAIRS = "data conll(word, y)\nlabel y in {P, Q}\nclique y as words: word\n"
+PAIRS += "clique y[i], y[j] where word[i] = word[j] as again\n"
+
+
+def test_restarts_are_drawn_one_by_one() -> None:
+    """10⁸ of them were drawn before the first began, and training could not be stopped."""
+    text = "data conll(word, y)\nlabel y\nlatent h in 2\nclique y, h: word\ntrain likelihood: restarts = 100000000\n"
+    resolved = load_text(text)
+    data = resolved.require().data
+    assert data is not None
+    corpus = dcrfdsl.corpus_from_rows([[("a", "P"), ("b", "Q")]], data)
+    model = dcrfdsl.fit(resolved, corpus, should_stop=lambda: True, threads=1)
+    assert model.num_weights > 0
+
+
+def test_what_piecewise_makes_of_joined_cliques_can_be_written_down() -> None:
+    """`check --expand` printed a piece over `y[i]`, which the checker refuses."""
+    written = dcrfdsl.to_text(expanded(load_text(f"{PAIRS}train piecewise\n").require()))
+    assert "over y[all]: again" in written
+    assert [d for d in check(load_text(written)) if d.severity == "error"] == []
+
+
+def test_pwpl_refuses_cliques_that_data_joins() -> None:
+    """Each of their sites was taken to be every position, and the same sum counted twice."""
+    found = [d for d in check(load_text(f"{PAIRS}train pwpl\n")) if d.severity == "error"]
+    assert [d.slug for d in found] == ["no-order"]
+    assert found[0].primary is not None
