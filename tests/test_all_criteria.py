@@ -121,17 +121,6 @@ REFUSED: list[tuple[str, str, str]] = [
     *((name, "latent", "piece-conditions-on-latent") for name in ONE_BY_ONE),
     *((name, "missing", "piece-conditions-on-unknown") for name in ONE_BY_ONE),
 ]
-# Known faults that are repaired elsewhere.
-BROKEN = {
-    **{
-        (f"hmsvm, zero_one, slack = labelling{more}", name): "what agrees with all that is known counts as wrong"
-        for more in ("", ", segments") for name in HIDDEN
-    },
-    **{
-        (f"hmsvm, hamming, slack = {slack}{more}", "missing"): "a state that was filled in counts as known"
-        for slack in ("sequence", "labelling") for more in ("", ", segments")
-    },
-}  # fmt: skip
 
 
 def refused_with(label: str, name: str) -> str | None:
@@ -144,8 +133,7 @@ def refused_with(label: str, name: str) -> str | None:
 def pairs() -> Iterator[Any]:
     for label in ROWS:
         for name in FAMILIES:
-            reason = BROKEN.get((label, name))
-            yield pytest.param(label, name, marks=[pytest.mark.xfail(reason=reason)] if reason else [])
+            yield pytest.param(label, name)
 
 
 @pytest.mark.parametrize(("label", "name"), list(pairs()))
@@ -189,10 +177,7 @@ def test_the_steps_of_the_perceptron(name: str, average: bool) -> None:
 
 
 @pytest.mark.parametrize("weight", ["uniform", "0.4"])
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.xfail(reason="bounds over all sequences, not one each (eq. 16)"))
-    for name in ("chain", "factorial", "skip")
-])  # fmt: skip
+@pytest.mark.parametrize("name", ["chain", "factorial", "skip"])
 def test_each_round_of_boosting_takes_the_best_bound(name: str, weight: str) -> None:
     """Its weight is the one whose best step promises most, with bounds of each sequence, and the step is that one."""
     case, own = problem(name, "plain")

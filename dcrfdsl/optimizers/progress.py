@@ -5,8 +5,9 @@ over the last ten iterations: the gradient alone can be small while the objectiv
 L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start; of a
 steep objective that at the last point where it had fallen to a tenth. Where no better point is found, it has converged
 if ‖g‖ / ‖g₀‖ is below the tolerance, or if ‖g‖ max(1, ‖λ‖) is less than the rounding of the objective: then no point
-as near as 0 is lower by more than that, where the objective is convex. At a kink neither holds, however short steps
-become. A gradient of zero at the start is an optimum of a convex objective; of another it may be a saddle or a plateau,
+as near as 0 is lower by more than that, where the objective is convex; or if the objective knows how far it can be
+above its least value and that is next to nothing (`CERTAIN`). At a kink none of them holds, however short steps become.
+A gradient of zero at the start is an optimum of a convex objective; of another it may be a saddle or a plateau,
 which is why the reason says that it was the start. What is infinite or not a number has not converged. Not here: any
 method.
 """
@@ -23,11 +24,12 @@ from ..kernels.descent import dot
 from ..spec.settings import StoppingSettings
 from .objective import Iteration, Objective, Outcome, PartedObjective, SteepObjective, Watch
 
-__all__ = ["ROUNDING", "Progress", "norm_of"]
+__all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
 
 Floats = NDArray[np.float64]
 WINDOW = 10  # iterations over which the objective must have come to rest
 FALL = 0.1  # of a steep objective, after which its gradient is measured anew
+CERTAIN = 1e-10  # of the objective: so near to its least value, where that is known, is at it
 ROUNDING = 1e-12  # relative changes of the objective that may be errors of summation; slopes are trusted there
 
 
@@ -123,8 +125,16 @@ class Progress:
         """Whether a point that no step leads away from is an optimum, and no kink: its gradient is small as well."""
         if self.norm <= self.settings.tolerance * self.start_norm:
             return True
+        gap = self._gap()
+        if gap is not None and gap <= CERTAIN * abs(self.value):
+            return True
         reach = max(1.0, norm_of(self.weights))
         return bool(self.norm * reach <= ROUNDING * abs(self.value))
+
+    def _gap(self) -> float | None:
+        """How far the objective is above its least value, at most; None where that is not known."""
+        steepest = self.steepest(self.weights, self.gradient)
+        return self.objective.gap(steepest) if isinstance(self.objective, PartedObjective) else None
 
     def _rests(self) -> bool:
         """Whether the objective has stopped falling; a gradient far below the tolerance is enough by itself."""
@@ -141,8 +151,6 @@ class Progress:
 
     def outcome(self) -> Outcome:
         seconds = time.perf_counter() - self.begun
-        steepest = self.steepest(self.weights, self.gradient)
-        gap = self.objective.gap(steepest) if isinstance(self.objective, PartedObjective) else None
         return Outcome(
             self.weights,
             self.value,
@@ -153,5 +161,5 @@ class Progress:
             self.reason,
             self.stalled,
             self.norm,
-            gap,
+            self._gap(),
         )
