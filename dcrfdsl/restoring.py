@@ -29,6 +29,7 @@ from .optimizers import Voters
 from .record import TrainingRecord
 from .spec.model import Cardinality, Enumerated, Label, Latent, Memory, ModelSpec
 from .spec.retired import without_retired
+from .spec.values import DEFAULT_STAGE
 from .spec.written import approve_stored
 from .stored import StoredArrays, Unfit, array, check_strings, typed
 
@@ -150,7 +151,7 @@ def _check_weights(weights: Floats, expected: int) -> None:
 
 def _check_record(spec: ModelSpec, record: TrainingRecord, num_weights: int) -> None:
     """`Unfit` where the record is of a stage or of weights that the model does not have."""
-    if record.stage and record.stage not in {stage.label for stage in spec.stages}:
+    if record.stage and record.stage not in {stage.label for stage in spec.stages or (DEFAULT_STAGE,)}:
         raise Unfit(f"the record is of a stage `{record.stage}`, which the template does not have")
     for done in record.path:
         if not -1 <= done.weight < num_weights:

@@ -41,7 +41,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
             sentence.append((word, WORDS[shown]))
         sentences.append(sentence)
     (folder / "wsj.txt").write_text("\n".join("".join(f"{w} {y}\n" for w, y in s) for s in sentences))
-    (folder / "esp.train").write_text("\n".join("".join(f"{w} {w[0]} {y}\n" for w, y in s) for s in sentences))
+    (folder / "esp.train").write_text("\n".join("".join(f"{w} {w[0]} B-{y}\n" for w, y in s) for s in sentences))
     return folder
 
 

@@ -17,6 +17,7 @@ from test_criteria import columns, twin_of
 
 from dcrfdsl.cli import run
 from dcrfdsl.errors import DcrfError
+from dcrfdsl.figures import figure
 from dcrfdsl.model import TrainedModel
 from dcrfdsl.model_file import read_model, write_model
 from dcrfdsl.optimizers import best_temperature
@@ -275,7 +276,7 @@ def test_train_says_what_it_fitted(here: Path, capsys: pytest.CaptureFixture[str
     found = TrainedModel.load("a.model").record.calibration
     assert found is not None
     assert f"scores times {found.temperature:.4g}" in said
-    assert f"{found.after:.1f}" in said and f"{found.before:.1f}" in said
+    assert figure(found.after) in said and figure(found.before) in said
     assert run(["train", "margin.dcrf", "train.txt", "-o", "a.model", "--dev", "dev.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["temperature"] == found.temperature
     assert run(["show", "a.model"]) == 0

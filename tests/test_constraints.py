@@ -48,7 +48,7 @@ CONSTRAINTS: Mapping[str, tuple[list[tuple[str, int]], Callable[..., bool]]] = {
 
 @pytest.mark.parametrize("text", CONSTRAINTS)
 def test_a_constraint_allows_exactly_the_assignments_that_it_says(text: str) -> None:
-    spec = load_text(f"{SPEC_TEXT}{text}\n").require()
+    spec = load_text(f"{SPEC_TEXT}{text}\n").require(unchecked=True)
     expected_sites, holds = CONSTRAINTS[text]
     table = constraint_table(spec, spec.constraints[0], LABELS)
     sites, allowed = table.sites, table.allowed[0]
@@ -80,7 +80,7 @@ READINGS: Mapping[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("text", READINGS)
 def test_what_a_constraint_allows_depends_on_the_data_at_its_anchor(text: str) -> None:
-    spec = load_text(f"{HEAD}{text}\n").require()
+    spec = load_text(f"{HEAD}{text}\n").require(unchecked=True)
     table = constraint_table(spec, spec.constraints[0], STATES, VIEWS)
     assert table.sites == (("y", 0),) and len(table.allowed) == np.prod([one.count for one in table.observed])
     for words, expected in READINGS[text].items():
@@ -91,13 +91,13 @@ def test_what_a_constraint_allows_depends_on_the_data_at_its_anchor(text: str) -
 
 def test_tests_of_the_data_count_once_however_many_there_are() -> None:
     text = "forbid (y is A or z) and w is x and v is x and not w[-1] in towns and z[-1] is no\n"
-    spec = load_text(HEAD + text).require()
+    spec = load_text(HEAD + text).require(unchecked=True)
     table = constraint_table(spec, spec.constraints[0], STATES)
     assert [one.count for one in table.observed] == [2]
 
 
 def test_the_first_observation_is_the_slowest_digit() -> None:
-    spec = load_text(HEAD + "require y = w or z = v\n").require()
+    spec = load_text(HEAD + "require y = w or z = v\n").require(unchecked=True)
     table = constraint_table(spec, spec.constraints[0], STATES)
     assert [one.states for one in table.observed] == [STATES["y"], STATES["z"]]
     codes = observed_codes(table.observed, corpus_values(spec, [[("B", "yes"), ("x", "no"), ("A", "x")]]))
@@ -105,7 +105,7 @@ def test_the_first_observation_is_the_slowest_digit() -> None:
 
 
 def test_nothing_observed_is_the_code_0() -> None:
-    spec = load_text(HEAD).require()
+    spec = load_text(HEAD).require(unchecked=True)
     assert observed_codes((), corpus_values(spec, [[("x", "x")] * 3])).tolist() == [0, 0, 0]
 
 
@@ -129,7 +129,7 @@ def test_tables_and_codes_together_say_what_the_text_says(
     action: str, condition: Meant, when: Meant | None, found: list[list[tuple[str, str]]]
 ) -> None:
     when = when if action == "require" else None
-    spec = load_text(f"{HEAD}{action} {condition.text}{f' when {when.text}' if when else ''}\n").require()
+    spec = load_text(f"{HEAD}{action} {condition.text}{f' when {when.text}' if when else ''}\n").require(unchecked=True)
     assume(condition.sites or (when is not None and when.sites))
     table = constraint_table(spec, spec.constraints[0], STATES, VIEWS)
     assert set(table.sites) == condition.sites | (when.sites if when else frozenset()) and table.position is None
@@ -162,13 +162,13 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize("text", IMPOSSIBLE)
 def test_what_no_table_can_say_is_refused(text: str) -> None:
-    spec = load_text(f'{SPEC_TEXT}lexicon days = "days.txt"\n{text}\n').require()
+    spec = load_text(f'{SPEC_TEXT}lexicon days = "days.txt"\n{text}\n').require(unchecked=True)
     with pytest.raises(DcrfError) as caught:
         constraint_table(spec, spec.constraints[0], LABELS)
     assert [diagnostic.slug for diagnostic in caught.value.diagnostics] == [IMPOSSIBLE[text]]
 
 
 def test_an_observation_has_a_code_for_every_state_and_one_for_none() -> None:
-    spec = load_text(HEAD + "forbid y = w\n").require()
+    spec = load_text(HEAD + "forbid y = w\n").require(unchecked=True)
     (read,) = constraint_table(spec, spec.constraints[0], STATES).observed
     assert (read.states, read.count, Observed(read.term, ()).count) == (("A", "B", "C"), 4, 2)
