@@ -110,7 +110,7 @@ REFUSED = {  # by the checker, before any data is read
     "memm": {"skip", "latent"},
     "bidirectional": {"skip", "latent"},
     "pseudolikelihood": {"latent"},
-    "pwpl": {"latent"},
+    "pwpl": {"latent", "skip"},
     "adaboost": {"latent"},
     "hmm": {"factorial", "loopy", "skip", "latent", "loopy missing", "memory"},
 }

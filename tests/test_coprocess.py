@@ -11,7 +11,6 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -138,7 +137,9 @@ def test_a_signal_ends_what_waits_for_text(model: tuple[str, Path]) -> None:
     form, path = model
     running = Coprocess("tag", path, "-q", "--threads", "2")
     running.ask(written(form, WORDS[0], tagged=False), b"\n" if form == "jsonl" else b"\n\n")
-    threading.Timer(0.2, running.process.send_signal, [signal.SIGINT]).start()
-    rest, error = running.process.communicate(timeout=WAIT)
+    time.sleep(0.2)  # it waits for more text
+    running.process.send_signal(signal.SIGINT)
+    running.process.wait(WAIT)  # its input stays open
+    rest, error = running.process.communicate()
     assert (rest, running.process.returncode) == (b"", 130)
     assert error.decode().strip() == "interrupted"

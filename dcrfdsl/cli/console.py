@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import io
 import os
 import signal
 import sys
@@ -158,7 +159,8 @@ def _exit_code(action: Callable[[], Any]) -> int:
 
 def _abandon_stdout() -> None:
     """What could not be written goes nowhere. Python would try, and complain, once more when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(io.UnsupportedOperation):  # a stdout that is no file complains of nothing
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_standard_streams() -> None:
