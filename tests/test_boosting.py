@@ -59,11 +59,13 @@ def test_boosting_keeps_its_promises(name: str, update: Any, weight: Any) -> Non
 
 def groups_of(objective: Boosting) -> dict[tuple[int, int], int]:
     """(sentence, weight) -> group."""
-    every, found, pair = objective._every, {}, 0
+    every, found, pair, ranges = objective._every, {}, 0, objective.ranges
+    group_of = np.repeat(np.arange(ranges.num_groups), np.diff(ranges.slot_off))
     for s in range(len(every.above.off) - 1):
         for column in every.above.column[every.above.off[s] : every.above.off[s + 1]].tolist():
             for weight in every.order[every.first[column] : every.first[column + 1]].tolist():
-                found[s, weight] = int(objective.ranges.group[pair])
+                assert ranges.sequence[ranges.slot[pair]] == s
+                found[s, weight] = int(group_of[ranges.slot[pair]])
                 pair += 1
     return found
 
