@@ -17,19 +17,21 @@ from numpy.typing import NDArray
 from ..errors import DcrfError, Diagnostic
 from ..inference import BoundData
 from ..inference.methods import ExactMethod
+from ..kernels.counts import known_scores, sum_groups
 from ..spec.risks import AdaboostSettings
 from ..spec.settings import TrainSettings
-from .exponential import WrongSums, finite, needs_exact
+from .exponential import NEAR, WrongSums, finite, log_wrong, needs_exact
 from .gold_counts import firing_of
 from .mce.rivals import wrong_data
 from .penalties import Penalty
-from .ranges import GroupSums, ranges_of
+from .ranges import PairExpectations, ranges_of
 from .risk import Risk
 from .supervision import Inference, Supervision
 
 __all__ = ["Boosting", "build_boosting"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Boosting(Risk):
@@ -48,60 +50,83 @@ class Boosting(Risk):
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
         self._given, self._inference, self._every = given, inference, firing_of(given)
-        self._firing, self._column_of = self._every.above, self._every.column_of
+        self._column_of, self._fires_in = self._every.column_of, self._every.sequences_of()
         self.ranges = ranges_of(self._every, self._wrong.gold)
         self._weight_of = np.repeat(np.arange(self.num_weights), np.diff(self.ranges.off))
-        of_pair = np.concatenate([[0], np.cumsum((self.ranges.high > self.ranges.low)[self.ranges.group])])
-        varies = np.diff(of_pair[self.ranges.pair_off])
-        self.most_weights = max(1, int(varies.max(initial=0)))
-        self._risk = np.zeros(self._wrong.num_sequences)
-        self._point = np.zeros(self.num_weights)
-        self._shares: tuple[Floats, Floats] | None = None
+        size = self._wrong.num_sequences
+        varies = np.repeat(self.ranges.high > self.ranges.low, np.diff(self.ranges.slot_off))
+        self.most_weights = max(1, int(np.bincount(self.ranges.sequence[varies], minlength=size).max(initial=0)))
+        # At the last point: that point, and of each sequence the score of its known labels, its risk, and what its
+        # expectations have of that; of each pair these expectations.
+        self._point: Floats | None = None
+        self._right, self._risk, self._share = np.zeros((3, size))
+        self._value = np.zeros(len(self.ranges.slot))
+        self._found = np.zeros((2, self.ranges.num_groups))
+        self._summed = False
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """As `Risk.value_and_gradient`."""
-        self._point, self._shares = weights, None
-        if self.update == "steepest":  # most evaluations are of a search, which needs no bounds
-            self._risk, gradient = self._wrong.weighed(weights, self.log_weight)
-            self.total_status = self._wrong.status
-            return float(self._risk.sum()), gradient
-        _, mean = self.shares
-        self.total_status = self._wrong.status
-        gradient = np.bincount(self._weight_of, mean, self.num_weights).astype(np.float64, copy=False)
+        """As `Risk.value_and_gradient`. Only what has changed since the last call is computed."""
+        self._move(weights)
+        gradient = np.bincount(self._weight_of, self.shares[1], self.num_weights).astype(np.float64, copy=False)
         return float(self._risk.sum()), gradient
+
+    def _move(self, weights: Floats) -> None:
+        """Brings everything that is kept to `weights` [W]."""
+        changed = self._changed(weights)
+        self._point, self._summed = weights.copy(), False
+        gold = self._wrong.gold
+        known_scores(changed, gold.off, gold.column, gold.count, weights, self._right)
+        self._of_all.update(weights, changed, self._value)
+        above = self._of_all.out.log_z[changed] - self._right[changed]
+        ratio, near = log_wrong(above), above < NEAR
+        if near.any():
+            few = changed[near]
+            self._of_wrong.update(weights, few, self._value)
+            ratio[near] = self._of_wrong.out.log_z[few] - self._right[few]
+        with np.errstate(over="ignore"):
+            self._risk[changed] = np.exp(self.log_weight[changed] + ratio)
+            self._share[changed] = np.exp(self.log_weight[changed] + np.where(near, ratio, above))
+        self.total_status = self.total_status + self._of_all.out.summary()
+
+    def _changed(self, weights: Floats) -> Ints:
+        """The sequences in which a weight counts that is not what it was."""
+        if self._point is None:
+            return np.arange(len(self._risk))
+        off, sequences = self._fires_in
+        columns = np.unique(self._column_of[np.flatnonzero(weights != self._point)])
+        fires = np.zeros(len(self._risk), np.bool_)
+        for column in columns.tolist():
+            fires[sequences[off[column] : off[column + 1]]] = True
+        return np.flatnonzero(fires)
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
         """See `BoostedObjective.shares`."""
-        if self._shares is None:
-            self._risk, of_all, of_wrong = self._wrong.shares(self._point, self.log_weight)
-            mass, mean = self._of_all.sums(self._point, of_all, self._risk)
-            if of_wrong.any():
-                mean = mean + self._of_wrong.sums(self._point, of_wrong, np.zeros(len(of_wrong)))[1]
-            gold = self._wrong.gold
-            known = gold.count * (of_all + of_wrong)[gold.sequence]
-            self._shares = mass, mean - np.bincount(self.ranges.gold, known, self.ranges.num_groups)
-        return self._shares
+        if not self._summed:
+            ranges = self.ranges
+            sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._found)
+            self._summed = True
+        return self._found[0], self._found[1]
 
     @cached_property
-    def _of_all(self) -> GroupSums:
-        return self._sums_of(self._given.bind_plain(programs=True))
+    def _of_all(self) -> PairExpectations:
+        return self._expectations(self._given.bind_plain(programs=True))
 
     @cached_property
-    def _of_wrong(self) -> GroupSums:
-        return self._sums_of(wrong_data(self._given, range(self._given.graph.num_labels)))
+    def _of_wrong(self) -> PairExpectations:
+        return self._expectations(wrong_data(self._given, range(self._given.graph.num_labels)))
 
-    def _sums_of(self, data: BoundData) -> GroupSums:
+    def _expectations(self, plain: BoundData) -> PairExpectations:
+        data = plain.packed()
         method = self._inference.build(data)
         assert isinstance(method, ExactMethod)
-        return GroupSums(data, method, self._every, self.ranges, self.workers)
+        return PairExpectations(data, method, self._every, self.ranges, self._wrong.gold, self.workers)
 
-    @property
-    def mass(self) -> Floats:
-        """Of each weight the risk of the sequences in which its feature fires, at the last evaluation, [W]."""
-        fires = self._risk[self._firing.sequence]
-        by_column = np.bincount(self._firing.column, fires, self._firing.num_columns)
-        return by_column[self._column_of].astype(np.float64, copy=False)
+    def mass(self, weight: int) -> float:
+        """See `BoostedObjective.mass`."""
+        off, sequences = self._fires_in
+        column = self._column_of[weight]
+        return float(self._risk[sequences[off[column] : off[column + 1]]].sum())
 
     def start(self, weights: Floats) -> Floats:
         """As `Exponential.start`."""

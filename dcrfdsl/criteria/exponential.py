@@ -29,7 +29,7 @@ from .risk import Risk
 from .sums import FeatureSums
 from .supervision import Inference, Supervision
 
-__all__ = ["Exponential", "WrongSums", "build_exponential", "finite", "needs_exact"]
+__all__ = ["NEAR", "Exponential", "WrongSums", "build_exponential", "finite", "log_wrong", "needs_exact"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -109,8 +109,7 @@ class WrongSums:
             right = np.where(self._partly, known, right)
         above = np.where(chosen, log_z - right, np.nan)
         near = above < NEAR
-        with np.errstate(divide="ignore"):  # log (e^d − 1), d = log Z − g*
-            ratio = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
+        ratio = log_wrong(above)
         if near.any():
             others, _ = self._others.log_z(weights, near)
             ratio = np.where(near, others - right, ratio)
@@ -121,9 +120,13 @@ class WrongSums:
         """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the sequences that are chosen, [S], 0 of the others; and the gradient
         [W] of their sum, all 0 where that is not finite.
         """
-        risk, share, alone = self.shares(weights, log_weight, chosen)
+        ratio, above = self.log_ratios(weights, chosen)
+        with np.errstate(over="ignore"):
+            risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
+            share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
         if not np.isfinite(risk.sum() + share.sum()):
             return risk, np.zeros(self._given.parameters.num_weights)
+        alone = np.where(np.isnan(above), risk, 0.0)
         of_known = share + alone
         gradient = self._all.expected(weights, share) - self.gold.total(of_known)
         if alone.any():
@@ -131,16 +134,6 @@ class WrongSums:
         if self._known is not None:
             gradient -= self._known.expected(weights, np.where(self._partly, of_known, 0.0))
         return risk, gradient
-
-    def shares(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats, Floats]:
-        """The risk of each sequence, what its expectations over all labellings have of it, and what those over the
-        wrong ones alone have, [S] each: of the two one is 0.
-        """
-        ratio, above = self.log_ratios(weights, chosen)
-        with np.errstate(over="ignore"):
-            risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
-            share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
-        return risk, share, np.where(np.isnan(above), risk, 0.0)
 
     def check(self, weights: Floats, log_weight: Floats, written: float | str) -> None:
         """DcrfError where the risk with these weights of sequences, which `written` asks for, overflows."""
@@ -187,6 +180,13 @@ class Exponential(Risk):
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
         return None if self.clamped is not None else self.penalty.gap(gradient)
+
+
+def log_wrong(above: Floats) -> Floats:
+    """log (e^d − 1), d = log Z − g*: what all labellings but the known one come to beside it."""
+    with np.errstate(divide="ignore"):
+        ratio: Floats = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
+    return ratio
 
 
 def finite(logs: Floats) -> Floats:

@@ -1,4 +1,5 @@
-"""How much each feature can count in each sequence, in groups of sequences where it is the same; expectations of these.
+"""How much each feature can count in each sequence, in groups of sequences where it is the same; and what it is
+expected to count.
 
     L_ik ≤ u_ik(y) = ψ_k(x_i, y) − ψ_k(x_i, y_i) ≤ U_ik
 
@@ -9,36 +10,46 @@ Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..inference import BoundData, Expectations, Workers
 from ..inference.methods import ExactMethod
-from ..kernels.counts import collect_pairs, group_expectations
+from ..kernels.chain import ChainSums, room_for
+from ..kernels.contraction import UNDERFLOW
+from ..kernels.counts import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
+from ..kernels.vectors import aligned_zeros
 from .gold_counts import Firing, SequenceCounts
-from .sums import gradient_runs
 
-__all__ = ["GroupSums", "Ranges", "ranges_of"]
+__all__ = ["PairExpectations", "Ranges", "ranges_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+RUNS = 16  # of sequences, for threads
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """G groups, weight by weight. off [W+1]: groups of each.   low, high [G]: L and U.   pair_off [S+1], group: the
-    pairs of each sequence, in the order of its columns and of their weights.   gold [m]: the group of each gold count.
+    """G groups, weight by weight. off [W+1]: groups of each.   low, high [G]: L and U.
+
+    Pairs are kept by group: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each sequence, in the
+    order of its columns and of their weights; slot [pairs]: where these are kept.   gold [m]: the slot of each gold
+    count.
     """
 
     off: Ints
     low: Floats
     high: Floats
+    slot_off: Ints
+    sequence: NDArray[np.int32]
     pair_off: Ints
-    group: NDArray[np.int32]
-    gold: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    gold: Ints
 
     @property
     def num_groups(self) -> int:
@@ -49,71 +60,131 @@ def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
     """gold: F(y_i, x_i) of every sequence, [S, W]."""
     above, first = firing.above, firing.first
     width = np.diff(first)[above.column]
-    entry = np.repeat(np.arange(len(width)), width)
-    within = np.arange(len(entry)) - np.repeat(np.cumsum(width) - width, width)
-    weight = firing.order[first[above.column][entry] + within]
-    pair_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(width)])[above.off]
-    keys = above.sequence[entry] * gold.num_columns + weight
+    entry = np.repeat(np.arange(len(width), dtype=np.int32), width)
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(width)])
+    weight = firing.order[np.arange(len(entry)) - (start[:-1] - first[above.column])[entry]].astype(np.int32)
+    sequence = above.sequence.astype(np.int32)[entry]
+    keys = sequence * np.int64(gold.num_columns) + weight
     place = np.argsort(keys, kind="stable")
-    of_gold = place[np.searchsorted(keys[place], gold.sequence * gold.num_columns + gold.column)]
-    counted = np.zeros(len(entry))
-    counted[of_gold] = gold.count
-    low, high = firing.below.count[entry] - counted, above.count[entry] - counted
-    order = np.lexsort((high, low, weight))
+    of_gold = place[np.searchsorted(keys, gold.sequence * gold.num_columns + gold.column, sorter=place)]
+    del keys, place
+    low, high = firing.below.count[entry], above.count[entry]
+    low[of_gold] -= gold.count
+    high[of_gold] -= gold.count
+    del entry
+    order = np.lexsort((high, low, weight)).astype(np.int32)
     starts = np.ones(len(order), np.bool_)
-    for values in (weight, low, high):
-        own = values[order]
-        starts[1:] = (own[1:] != own[:-1]) | (starts[1:] if values is not weight else False)
-    group = np.empty(len(order), np.int32)
-    group[order] = np.cumsum(starts) - 1
-    heads = order[starts]
-    off = np.searchsorted(weight[heads], np.arange(gold.num_columns + 1))
-    return Ranges(off, low[heads], high[heads], pair_off, group, group[of_gold])
+    starts[1:] = np.diff(weight[order]) != 0
+    for values in (low, high):
+        starts[1:] |= np.diff(values[order]) != 0.0
+    heads = np.flatnonzero(starts)
+    slot = np.empty(len(order), np.int32)
+    slot[order] = np.arange(len(order), dtype=np.int32)
+    off = np.searchsorted(weight[order[heads]], np.arange(gold.num_columns + 1))
+    return Ranges(
+        off, low[order[heads]], high[order[heads]], np.append(heads, len(order)), sequence[order], start[above.off],
+        slot, slot[of_gold].astype(np.int64),
+    )  # fmt: skip
 
 
-class GroupSums:
-    """Expectations of one data set, sequence by sequence, summed over groups."""
+class _Room(NamedTuple):
+    """What a thread works in: arenas, overwritten; sums, zeros and left so. `sums`: of a chain, None elsewhere."""
 
-    def __init__(self, data: BoundData, method: ExactMethod, firing: Firing, ranges: Ranges, workers: Workers):
-        """data: not packed, with contraction programs; `method` is built for it."""
+    value: Floats
+    adjoint: Floats
+    gradient: Floats
+    expected: Floats
+    sums: ChainSums | None
+
+
+class PairExpectations:
+    """⟨f⟩ of the pairs of single sequences in one data set, less what the known labels count."""
+
+    def __init__(
+        self, data: BoundData, method: ExactMethod, firing: Firing, ranges: Ranges, gold: SequenceCounts,
+        workers: Workers,
+    ):  # fmt: skip
+        """data: not bundled, with contraction programs; `method` is built for it."""
+        self.out = Expectations.empty(data)
         self._data, self._method, self._workers = data, method, workers
-        order = np.argsort(data.bindings.bias_weight, kind="stable")
-        self._cell = data.bindings.bias_cell[order]
-        self._cell_off = np.searchsorted(data.bindings.bias_weight[order], np.arange(data.num_weights + 1))
-        own = firing.above
-        self._table = own.off, own.column, firing.first, firing.order, ranges.pair_off, ranges.group
-        self._size = ranges.num_groups
-        self.runs = data.chunks(gradient_runs(self._size + data.num_weights, len(ranges.group)))
-        self._number = {first: number for number, (first, _) in enumerate(self.runs)}
+        bindings, own = data.bindings, firing.above
+        order = np.argsort(bindings.bias_weight, kind="stable")
+        self._table = PairTable(
+            own.off, own.column, firing.first, firing.order, ranges.pair_off, ranges.slot, gold.off, ranges.gold,
+            gold.count,
+            np.ascontiguousarray(data.cell_of_weight()),
+            np.searchsorted(bindings.bias_weight[order], np.arange(data.num_weights + 1)),
+            bindings.bias_cell[order].astype(np.int64),
+        )  # fmt: skip
+        runs = method.chain
+        self._chain = runs.chain if runs is not None and runs.scores and runs.scatters else None
+        if self._chain is not None:
+            base = self._chain.base
+            self._longest = runs.longest if runs is not None else 0
+            self._cells = ChainCells(
+                *(base[np.array(kinds, np.int64)] for kinds in
+                  (self._chain.everywhere, self._chain.at_first, self._chain.at_last)),
+                base[np.array([kind for kind, _ in self._chain.pairs], np.int64)],
+                np.array([turned for _, turned in self._chain.pairs], np.bool_),
+            )  # fmt: skip
         self._own = threading.local()
 
-    def sums(self, weights: Floats, share: Floats, part: Floats) -> Floats:
-        """Σ part and Σ share ⟨f⟩ over the sequences of each group, [2, G]; share, part [S]."""
-        d, p, method, out = self._data, self._data.potentials(weights), self._method, Expectations.empty(self._data)
-        found = np.zeros((len(self.runs), 2, self._size))
-        blocked = method.in_blocks
+    def update(self, weights: Floats, sequences: Ints, value: Floats) -> None:
+        """Of these sequences: log Z and status into `out`, expectations of their pairs into `value` [slots]."""
+        out, d = self.out, self._data
+        p, left = d.potentials(weights), sequences
+        out.redone[sequences] = False
+        tables = self._chain.tables(p.log_base, linear=True) if self._chain is not None else None
+        if tables is not None:
 
-        def run(first: int, last: int) -> None:
-            gradient, expected, own = np.zeros(d.num_cells), np.zeros(len(d.hard)), found[self._number[first]]
-            value, adjoint = self._room()
-            group_expectations(
-                first, last, d.shapes, d.kinds, d.bindings, d.rows, method.programs, method.patterns, p.weights,
-                p.log_base, p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone,
-                d.marginal_off, value, adjoint, share, part, *self._table, self._cell_off, self._cell, own,
+            def by_chain(first: int, last: int) -> None:
+                room = self._room()
+                chain_pairs(
+                    sequences[first:last], self._longest, tables, d.kinds, d.bindings, d.rows, p.weights, room.gradient,
+                    room.expected, room.sums, self._cells, out.log_z, out.status, d.marginal_off, room.value,
+                    self._table, value,
+                )  # fmt: skip
+
+            self._workers.map(by_chain, self._runs(len(sequences)))
+            left = sequences[out.status[sequences] == UNDERFLOW]
+        if not len(left):
+            return
+        method = self._method
+        in_blocks = method.in_blocks[left]
+        others = left[~in_blocks]
+
+        def by_programs(first: int, last: int) -> None:
+            room = self._room(programs=True)
+            exact_pairs(
+                others[first:last], d.shapes, d.kinds, d.bindings, d.rows, method.programs, method.patterns, p.weights,
+                p.log_base, p.base, p.peaks, p.fits, room.gradient, room.expected, out.log_z, out.status, out.redone,
+                d.marginal_off, room.value, room.adjoint, self._table, value,
             )  # fmt: skip
-            for s in (first + np.flatnonzero(blocked[first:last])).tolist():
-                method.expectations(p, s, s + 1, out, gradient, expected, share)
-                collect_pairs(s, part[s], *self._table, self._cell_off, self._cell, gradient, expected, own)
 
-        self._workers.map(run, self.runs)
-        total: Floats = found.sum(axis=0)
-        return total
+        self._workers.map(by_programs, self._runs(len(others)))
+        for s in left[in_blocks].tolist():
+            room = self._room()
+            method.expectations(p, s, s + 1, out, room.gradient, room.expected)
+            collect_pairs(s, self._table, room.gradient, room.expected, value)
 
-    def _room(self) -> tuple[Floats, Floats]:
-        """Two arenas that belong to the calling thread."""
-        if not hasattr(self._own, "room"):
-            shapes = self._data.shapes
-            size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
-            self._own.room = np.empty(size), np.empty(size)
-        room: tuple[Floats, Floats] = self._own.room
+    def _room(self, *, programs: bool = False) -> _Room:
+        """Memory of the calling thread, for chains or for programs."""
+        name = "programs" if programs or self._chain is None else "chain"
+        room: _Room | None = getattr(self._own, name, None)
+        if room is None:
+            shapes, chain = self._data.shapes, self._chain
+            arena = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
+            size, adjoint, sums = arena, arena, None
+            if name == "chain" and chain is not None:
+                size, adjoint, sums = room_for(self._longest, chain.width), 0, chain.sums()
+            room = _Room(
+                aligned_zeros(size), np.zeros(adjoint), aligned_zeros(self._data.num_cells),
+                np.zeros(len(self._data.hard)), sums,
+            )  # fmt: skip
+            setattr(self._own, name, room)
         return room
+
+    def _runs(self, count: int) -> list[tuple[int, int]]:
+        """Cuts of so many sequences. Nothing depends on where they are: each sequence has its own pairs."""
+        runs = RUNS if self._workers.threads > 1 else 1
+        return list(itertools.pairwise(np.unique(np.linspace(0, count, runs + 1).astype(int)).tolist()))

@@ -1,64 +1,164 @@
-"""What the features of single sequences count under inference, put together in groups.
+"""What the features of single sequences count beside the known labels, under inference; and sums of it over groups.
 
 A pair is a sequence and a weight that can count there; sequences in which a weight can count as much have one group.
-Pairs follow each other by sequence, by the columns that fire in it, by the weights of a column. Not here: which
+Pairs follow each other by sequence, by the columns that fire in it, by the weights of a column; what belongs to them is
+kept by group, where each has its slot. Not here: which
 sequences share a group (`criteria.ranges`), the steps that groups allow (`bounds`).
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from .compiling import kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from .chain import chain_expectations
+from .compiling import inner, kernel
+from .contraction import OK
 from .sequences import exact_expectations
 
-__all__ = ["collect_pairs", "group_expectations"]
+__all__ = ["ChainCells", "PairTable", "chain_pairs", "collect_pairs", "exact_pairs", "known_scores", "sum_groups"]
+
+Ints = NDArray[np.int64]
+
+
+class PairTable(NamedTuple):
+    """Which pairs there are, and where their expectations come from."""
+
+    off: Ints  #      [S+1] of `column`
+    column: Ints  #   what fires in each sequence
+    first: Ints  #    [columns + 1] of `order`
+    order: Ints  #    [W] the weights of each column
+    pair_off: Ints  # [S+1] the pairs of each sequence
+    slot: NDArray[np.int32]  # [pairs]
+    known_off: Ints  # [S+1] of the next two: what the known labels count, and the slot of the pair
+    known_slot: Ints
+    known_count: NDArray[np.float64]
+    place: Ints  #    [W] where a gradient holds the weight, -1: nowhere
+    cell_off: Ints  # [W+1] of `cell`: the shared cells that the weight is read from
+    cell: Ints
+
+
+class ChainCells(NamedTuple):
+    """The shared cells of a chain's tables: of all positions, first and last ones, pairs; which of these are turned."""
+
+    everywhere: Ints
+    at_first: Ints
+    at_last: Ints
+    pair: Ints
+    turned: NDArray[np.bool_]
 
 
 @kernel
-def collect_pairs(s, share, off, column, first, order, pair_off, group, cell_off, cell, gradient, expected, found):
-    """Adds what sequence s has put into `gradient` [W] and `expected` [shared cells] to its groups `found` [2, G], and
-    sets it to 0 again; and its share to the other row.
-
-    off [S+1], column: what fires in each sequence.   first [columns + 1], order [W]: the weights of each column.
-    pair_off [S+1], group: of each pair.   cell_off [W+1], cell: the shared cells that a weight is read from.
+def collect_pairs(s, table, gradient, expected, value):
+    """Takes what sequence s has put into `gradient` [cells] and `expected` [shared cells] as ⟨f⟩ of its pairs, less
+    what the known labels count, into `value` [slots]; and sets it to 0 again.
     """
-    p = pair_off[s]
-    for i in range(off[s], off[s + 1]):
-        c = column[i]
-        for n in range(first[c], first[c + 1]):
-            k = order[n]
-            total = gradient[k]
-            gradient[k] = 0.0
-            for j in range(cell_off[k], cell_off[k + 1]):
-                total += expected[cell[j]]
-            found[0, group[p]] += share
-            found[1, group[p]] += total
+    p = table.pair_off[s]
+    for i in range(table.off[s], table.off[s + 1]):
+        c = table.column[i]
+        for n in range(table.first[c], table.first[c + 1]):
+            k = table.order[n]
+            total, at = 0.0, table.place[k]
+            if at >= 0:
+                total = gradient[at]
+                gradient[at] = 0.0
+            for j in range(table.cell_off[k], table.cell_off[k + 1]):
+                total += expected[table.cell[j]]
+            value[table.slot[p]] = total
             p += 1
+    for i in range(table.known_off[s], table.known_off[s + 1]):
+        value[table.known_slot[i]] -= table.known_count[i]
     for j in range(len(expected)):
         expected[j] = 0.0
 
 
 @kernel
-def group_expectations(
-    first_sequence, last_sequence, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks,
-    base_fits, gradient, expected, log_z, status, redone, marginal_off, value, adjoint, share, part,
-    off, column, first, order, pair_off, group, cell_off, cell, found,
+def exact_pairs(
+    sequences, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+    gradient, expected, log_z, status, redone, marginal_off, room, adjoint, table, value,
 ):  # fmt: skip
-    """Σ part and Σ share ⟨f⟩ of the sequences of each group, added to `found` [2, G]; sequences that are computed in
-    blocks are passed over.
+    """⟨f⟩ of the pairs of some sequences, less what the known labels count, into `value` [slots]; and their log Z.
 
-    share, part [S].   gradient [W], expected [shared cells]: zeros, and left so.   The rest: as in `exact_expectations`
-    and `collect_pairs`.
+    gradient [cells], expected [shared cells]: zeros, and left so where a weight is read.   The rest: as in
+    `exact_expectations`. Sequences that are computed in blocks are passed over.
     """
     nothing = np.empty(0)
-    for s in range(first_sequence, last_sequence):
+    for s in sequences:
         g = rows.shape[s]
-        if (share[s] == 0.0 and part[s] == 0.0) or programs.block_off[g] < programs.block_off[g + 1]:
+        if programs.block_off[g] < programs.block_off[g + 1]:
             continue
-        if share[s] != 0.0:
-            exact_expectations(
-                s, s + 1, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-                gradient, expected, log_z, status, redone, nothing, marginal_off, value, adjoint, share,
-            )  # fmt: skip
-        collect_pairs(s, part[s], off, column, first, order, pair_off, group, cell_off, cell, gradient, expected, found)
+        exact_expectations(
+            s, s + 1, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+            gradient, expected, log_z, status, redone, nothing, marginal_off, room, adjoint, nothing,
+        )  # fmt: skip
+        collect_pairs(s, table, gradient, expected, value)
+
+
+@inner
+def _spread(chain, sums, cells, expected):
+    """Moves the sums of a chain to the shared cells, those of pairs times ψ."""
+    n, width = chain.states, chain.width
+    for own, to in (
+        (sums.everywhere, cells.everywhere),
+        (sums.at_first, cells.at_first),
+        (sums.at_last, cells.at_last),
+    ):
+        for base in to:
+            for j in range(n):
+                expected[base + j] += own[j]
+        own[:] = 0.0
+    for m in range(len(cells.pair)):
+        base = cells.pair[m]
+        down, right = (1, n) if cells.turned[m] else (n, 1)
+        for i in range(n):
+            for j in range(n):
+                if chain.pair[i * width + j] > 0.0:
+                    expected[base + i * down + j * right] += sums.pair[i * width + j] * chain.pair[i * width + j]
+    sums.pair[:] = 0.0
+
+
+@kernel
+def chain_pairs(
+    sequences, longest, chain, kinds, bindings, rows, weights, gradient, expected, sums, cells, log_z, status,
+    marginal_off, room, table, value,
+):  # fmt: skip
+    """As `exact_pairs`, on chains; where the status is `UNDERFLOW`, that must answer.
+
+    sums: zeros, and left so.   The rest: as in `chain_expectations`.
+    """
+    nothing = np.empty(0)
+    for s in sequences:
+        chain_expectations(
+            s, s + 1, longest, chain, kinds, bindings, rows, weights, gradient, sums, log_z, status, nothing,
+            marginal_off, room, nothing,
+        )  # fmt: skip
+        if status[s] == OK:
+            _spread(chain, sums, cells, expected)
+        collect_pairs(s, table, gradient, expected, value)
+
+
+@kernel
+def known_scores(sequences, off, column, count, weights, score):
+    """Σ_k count_k weights[k] of the known labels of some sequences, into `score` [S]."""
+    for s in sequences:
+        total = 0.0
+        for i in range(off[s], off[s + 1]):
+            total += count[i] * weights[column[i]]
+        score[s] = total
+
+
+@kernel
+def sum_groups(off, sequence, part, share, value, found):
+    """Σ part and Σ share value over the pairs of each group, into `found` [2, G].
+
+    off [G+1]: slots of each group.   sequence, value [slots].   part, share [S].
+    """
+    for g in range(len(off) - 1):
+        parts, values = 0.0, 0.0
+        for p in range(off[g], off[g + 1]):
+            s = sequence[p]
+            parts += part[s]
+            values += share[s] * value[p]
+        found[0, g], found[1, g] = parts, values

@@ -6,17 +6,17 @@ L_ik), a step Δ multiplies the risk by
 
     Z_k(Δ) ≤ 1 + Σ_i [a_ik e^{Δ L_ik} + (D(i) − a_ik) e^{Δ U_ik} − D(i)],    i: the sequences in which k can count
 
-which is convex in Δ and made least by Newton's method, all k at once; with one pair of bounds that is Δ = log(−a L /
-((1 − a) U)) / (U − L). Where no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step`
-towards it. `parallel`: every weight by 1/M of its own step, where at most M weights can count in a sequence; by
-convexity the risk falls by the mean of what they promise (Collins, Schapire & Singer 2002). Bounds are far apart for
-features that fire often, so the steps of these are short and others are chosen before them; `steepest` takes the
-largest derivative and searches along it. The risk is the start times the product of all Z, and so bounds what it
-bounds.
+which is convex in Δ and made least by Newton's method, of the k that may be the best (`kernels.bounds`); with one pair
+of bounds that is Δ = log(−a L / ((1 − a) U)) / (U − L). Where no L is below 0, or no U above, longer steps promise ever
+more, and Δ is `max_step` towards it. `parallel`: every weight by 1/M of its own step, where at most M weights can count
+in a sequence; by convexity the risk falls by the mean of what they promise (Collins, Schapire & Singer 2002). Bounds
+are far apart for features that fire often, so the steps of these are short and others are chosen before them;
+`steepest` takes the largest derivative and searches along it. The risk is the start times the product of all Z, and so
+bounds what it bounds.
 
 Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
-search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and
-what each sequence has of it (the objective knows).
+search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and what each sequence has of
+it (the objective knows).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.bounds import least_bounds
+from ..kernels.bounds import least_bound, least_bounds
 from .objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
 from .progress import norm_of
 
-__all__ = ["Promises", "minimise_boosting", "promises"]
+__all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
 
 Floats = NDArray[np.float64]
 FLAT = 0.1  # a search ends where the slope has fallen to this share
@@ -60,6 +60,14 @@ def promises(
         mean[begin:end] / total, 1.0, max_step, found.step, found.left,
     )  # fmt: skip
     return found
+
+
+def best_promise(
+    ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float
+) -> tuple[int, float, float]:
+    """The first weight whose step leaves least at most, that step, and what it leaves; otherwise as `promises`."""
+    weight, step, left = least_bound(ranges.off, ranges.low, ranges.high, mass / total, mean / total, 1.0, max_step)
+    return int(weight), float(step), float(left)
 
 
 def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) -> Outcome:
@@ -123,9 +131,8 @@ class _Round(NamedTuple):
 
 
 def _most_promising(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    found = promises(objective.ranges, *objective.shares, risk, objective.max_step)
-    best = int(found.left.argmin())
-    return _Round.of(best, float(found.step[best]), float(found.left[best]), len(weights))
+    best, step, left = best_promise(objective.ranges, *objective.shares, risk, objective.max_step)
+    return _Round.of(best, step, left, len(weights))
 
 
 def _all_at_once(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
@@ -135,7 +142,7 @@ def _all_at_once(objective: BoostedObjective, weights: Floats, risk: float, grad
 
 def _steepest(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
     best = int(np.abs(gradient).argmax())
-    mass = float(objective.mass[best])
+    mass = objective.mass(best)
     if not mass > 0.0:
         return _Round.of(best, 0.0, 1.0, len(weights))
     found = promises(objective.ranges, *objective.shares, risk, objective.max_step, best)
@@ -158,7 +165,7 @@ def _least_along(
         tried += 1
         moved[weight] = weights[weight] + trial
         value, gradient = objective.value_and_gradient(moved)
-        mass = float(objective.mass[weight])
+        mass = objective.mass(weight)
         here = float(gradient[weight]) / mass if 0.0 < mass < np.inf else np.nan
         if value < best[1]:
             best = trial, value

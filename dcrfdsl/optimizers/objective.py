@@ -167,9 +167,8 @@ class BoostedObjective(Objective, Protocol):
     def shares(self) -> tuple[Floats, Floats]:
         """Of each group at the last point: the value of its sequences, and the part of the gradient, [G] each."""
 
-    @property
-    def mass(self) -> Floats:
-        """Of each weight the part of the last value that comes from sequences in which it can count, [W]."""
+    def mass(self, weight: int) -> float:
+        """The part of the last value that comes from sequences in which this weight can count."""
 
 
 class CountRanges(Protocol):
