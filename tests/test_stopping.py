@@ -364,9 +364,8 @@ class Boosted:
     def shares(self) -> tuple[Floats, Floats]:
         return np.full(2, self.risk), 2.0 * self.slopes
 
-    @property
-    def mass(self) -> Floats:
-        return np.full(2, self.risk)
+    def mass(self, weight: int) -> float:
+        return self.risk
 
     def sharpen(self) -> bool:
         return False

@@ -119,14 +119,12 @@ class PairExpectations:
         runs = method.chain
         self._chain = runs.chain if runs is not None and runs.scores and runs.scatters else None
         if self._chain is not None:
-            base = self._chain.base
+            chain, base = self._chain, self._chain.base
             self._longest = runs.longest if runs is not None else 0
-            self._cells = ChainCells(
-                *(base[np.array(kinds, np.int64)] for kinds in
-                  (self._chain.everywhere, self._chain.at_first, self._chain.at_last)),
-                base[np.array([kind for kind, _ in self._chain.pairs], np.int64)],
-                np.array([turned for _, turned in self._chain.pairs], np.bool_),
-            )  # fmt: skip
+            places = [np.array(kinds, np.int64) for kinds in (chain.everywhere, chain.at_first, chain.at_last)]
+            pairs = np.array([kind for kind, _ in chain.pairs], np.int64)
+            turned = np.array([turned for _, turned in chain.pairs], np.bool_)
+            self._cells = ChainCells(base[places[0]], base[places[1]], base[places[2]], base[pairs], turned)
         self._own = threading.local()
 
     def update(self, weights: Floats, sequences: Ints, value: Floats) -> None:

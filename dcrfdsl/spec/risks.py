@@ -39,7 +39,7 @@ class AdaboostSettings(MethodSettings):
 
     rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
     feature that speaks for one side alone, for which no step would be long enough; of `steepest`, any.   update: by
-    bounds in closed form the best feature (`sequential`), or all of them, each by a small step (`parallel`);
+    bounds of each sequence the best feature (`sequential`), or all of them, each by a small step (`parallel`);
     `steepest`, the one with the largest derivative, by a search for the least risk.   weight: as in `exponential`, of a
     risk that is 1 at the start: `uniform` gives each sequence the same share, 1 each wrong labelling, and so most of it
     to the longest sequences.
