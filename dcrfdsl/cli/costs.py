@@ -33,6 +33,7 @@ __all__ = ["CostTable", "declared_costs", "trained_costs"]
 
 RARE = 10_000  # a lexicon that matches fewer than one token in so many is worth a warning
 UNKNOWN = "?"
+MOST_ROWS = 200  # cliques that are listed
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,11 @@ class CostTable:
         table.add_column("clique", overflow="fold")
         for heading in ("states", "table", "weights"):
             table.add_column(heading, justify="right")
-        for row in self.cliques:
+        for row in self.cliques[:MOST_ROWS]:
             table.add_row(*map(Text, row))
         print_table(table)
+        if len(self.cliques) > MOST_ROWS:
+            print(f"… and {len(self.cliques) - MOST_ROWS:,} more cliques")
         print()
         width = max(len(name) for name, _ in self.totals)
         for name, words in self.totals:
