@@ -26,7 +26,7 @@ __all__ = [
 class Setting(Frozen):
     """`key = value`; a dotted key is a tuple: `prior.words` is `("prior", "words")`"""
 
-    key: tuple[str, ...]
+    key: Annotated[tuple[str, ...], Field(min_length=1)]
     value: Value
 
 

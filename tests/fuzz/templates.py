@@ -99,7 +99,7 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
         return "refused"
     _reads_back(resolved, room)
     if rng.random() < COSTED:
-        declared_costs(resolved)
+        declared_costs(resolved, None)
     if rng.random() < TRAINED and is_small(resolved):
         return try_training(resolved, rng)
     return "clean"

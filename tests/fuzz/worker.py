@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -79,6 +80,7 @@ class TooSlow(BaseException):
 def work(connection: Connection, kind: str) -> None:
     """Answers requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner ends its workers
+    warnings.simplefilter("ignore")  # what the checker warns of is no finding
     signal.signal(signal.SIGPROF, _too_slow)
     gc.set_threshold(YOUNG_OBJECTS)
     quiet = os.open(os.devnull, os.O_RDWR)
