@@ -24,7 +24,8 @@ def problem_of(case: Case, criterion: str, *overrides: str, threads: int = 1) ->
     parameters, counts = parts.learn_parameters()
     supervision = Supervision(
         spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
-        Workers(threads), weights=np.zeros(parameters.num_weights), states=tuple(parts.states[name] for name in parts.graph.variables),
+        Workers(threads), weights=np.zeros(parameters.num_weights),
+        states=tuple(parts.states[name] for name in parts.graph.variables),
     )  # fmt: skip
     return supervision, stage_settings(spec)
 
