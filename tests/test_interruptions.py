@@ -206,11 +206,12 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("trained")
     (place / "t.dcrf").write_text(TEMPLATE + "train likelihood: optimizer = sgd(epochs = 1)\n")
-    (place / "data").write_text(DATA * 5_000)
+    (place / "data").write_text(DATA * 20)
     code, _, error = end(
         begin(place, "train", "t.dcrf", "data", "-o", "a.model", "--set", "train.optimizer=sgd(epochs=1)")
     )
     assert code == 0, error
+    (place / "data").write_text(DATA * 5_000)  # more than the buffers of pipes hold
     return place
 
 
