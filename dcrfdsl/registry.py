@@ -32,7 +32,7 @@ class Guesses:
     A template with ten thousand misspelt names is not one that its author reads to the end.
     """
 
-    def __init__(self, left: int = 50_000):
+    def __init__(self, left: int = 10_000):
         self.left = left
 
     def near(self, word: str, known: Collection[str], synonyms: Mapping[str, str] | None = None) -> str | None:

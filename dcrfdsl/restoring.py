@@ -75,9 +75,9 @@ def restored_model(
     with _one_message(path):
         header = typed(_Header, stored, "header")
         spec = without_retired(typed(ModelSpec, header.spec, "spec"))
+        stage = _stage_of(spec, header.record)
     if not unchecked:
-        stage = header.record.get("stage")
-        approve_stored(spec, stage if isinstance(stage, str) else "", str(path))
+        approve_stored(spec, stage, str(path))
     with _one_message(path):
         return _restored(spec, header, StoredArrays(arrays), registered)
 
@@ -94,7 +94,7 @@ def _restored(
     weights = array(arrays, "weights", np.float64)
     _check_weights(weights, parameters.num_weights)
     record = TrainingRecord.restore(header.record)
-    _check_record(spec, record, len(weights))
+    _check_record(record, len(weights))
     voters = arrays.part("voters.")
     found = RestoredModel(
         spec, states, extractor, _known_values(spec, header.known, arrays), graph, parameters, weights, record,
@@ -149,10 +149,18 @@ def _check_weights(weights: Floats, expected: int) -> None:
         raise Unfit(f"a weight is {weights.max()}, expected finite ones")
 
 
-def _check_record(spec: ModelSpec, record: TrainingRecord, num_weights: int) -> None:
-    """`Unfit` where the record is of a stage or of weights that the model does not have."""
-    if record.stage and record.stage not in {stage.label for stage in spec.stages or (DEFAULT_STAGE,)}:
-        raise Unfit(f"the record is of a stage `{record.stage}`, which the template does not have")
+def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
+    """The stage that a stored record is of; `Unfit` where the template does not have it."""
+    stage = record.get("stage", "")
+    if not isinstance(stage, str):
+        raise Unfit("`record.stage` is no text")
+    if stage and stage not in {own.label for own in spec.stages or (DEFAULT_STAGE,)}:
+        raise Unfit(f"the record is of a stage `{stage}`, which the template does not have")
+    return stage
+
+
+def _check_record(record: TrainingRecord, num_weights: int) -> None:
+    """`Unfit` where the record is of weights that the model does not have."""
     for done in record.path:
         if not -1 <= done.weight < num_weights:
             raise Unfit(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")

@@ -98,7 +98,7 @@ BY_HAND: Mapping[str, tuple[dict[str, str], str]] = {
 
 @pytest.mark.parametrize("text", BY_HAND)
 def test_a_memory_runs_along_a_sequence_as_it_says(text: str) -> None:
-    spec = load_text(f"{HEAD}{text}\n").require()
+    spec = load_text(f"{HEAD}{text}\n").require(unchecked=True)
     (memory,) = spec.memories
     states = {**STATES, "m": memory_states(spec, memory, STATES)}
     rows, expected = BY_HAND[text]
@@ -107,7 +107,7 @@ def test_a_memory_runs_along_a_sequence_as_it_says(text: str) -> None:
 
 
 def test_the_memories_of_the_example_run_along_a_sentence() -> None:
-    spec = load_template(shared("design", "examples", "04_latent_memory.dcrf")).require()
+    spec = load_template(shared("design", "examples", "04_latent_memory.dcrf")).require(unchecked=True)
     seen_verb, last_role = spec.memories
     roles = ("B-AGENT", "I-AGENT", "B-PATIENT", "I-PATIENT", "O")
     states = {"pos": ("DT", "NN", "VBZ"), "role": roles}
@@ -142,7 +142,7 @@ TABLES: Mapping[str, list[tuple[int | None, list[tuple[str, int]]]]] = {
 
 @pytest.mark.parametrize("text", TABLES)
 def test_the_first_anchors_have_tables_of_their_own(text: str) -> None:
-    spec = load_text(f"{HEAD}{text}\n").require()
+    spec = load_text(f"{HEAD}{text}\n").require(unchecked=True)
     tables = memory_tables(spec, spec.memories[0], STATES)
     assert [(table.position, list(table.sites)) for table in tables] == TABLES[text]
     assert {table.name for table in tables} == {"m"}
@@ -202,7 +202,7 @@ def test_every_reading_leaves_the_one_state_that_the_statement_says(
     memory: tuple[str, str, Row, Value], found: list[list[tuple[str, str]]], seed: int
 ) -> None:
     text, first, states, value = memory
-    spec = load_text(f"{HEAD}{text}\n").require()
+    spec = load_text(f"{HEAD}{text}\n").require(unchecked=True)
     known = {**STATES, "m": states}
     try:
         tables = memory_tables(spec, spec.memories[0], STATES, VIEWS)
@@ -242,7 +242,7 @@ DOMAINS: Mapping[str, Row] = {
 
 @pytest.mark.parametrize("text", DOMAINS)
 def test_the_states_of_a_memory_are_those_of_its_domain(text: str) -> None:
-    spec = load_text(f"{HEAD}{text}\n").require()
+    spec = load_text(f"{HEAD}{text}\n").require(unchecked=True)
     assert memory_states(spec, spec.memories[0], STATES) == DOMAINS[text]
 
 
@@ -262,7 +262,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_a_memory_that_says_no_function_is_refused(text: str) -> None:
-    spec = load_text(f"{HEAD}{text}\n").require()
+    spec = load_text(f"{HEAD}{text}\n").require(unchecked=True)
     with pytest.raises(DcrfError) as caught:
         memory_tables(spec, spec.memories[0], STATES)
     assert [diagnostic.slug for diagnostic in caught.value.diagnostics] == [REFUSED[text]]
@@ -270,7 +270,7 @@ def test_a_memory_that_says_no_function_is_refused(text: str) -> None:
 
 def test_a_state_that_a_condition_excludes_is_not_missed() -> None:
     text = "memory m in {A, B} = y[-1] if y[-1] in {A, B} and w is x else m[-1] initially A\n"
-    spec = load_text(HEAD + text).require()
+    spec = load_text(HEAD + text).require(unchecked=True)
     assert len(memory_tables(spec, spec.memories[0], STATES)) == 2
 
 
