@@ -226,7 +226,7 @@ def test_draws_depend_on_the_seed_and_not_on_the_threads():
 
 
 NO_WAY = Case(
-    "data conll(word, y)\nlabel y in {P, Q}\nclique y: word\nclique y[-1], y\n"
+    "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\n"
     "forbid y is P and y[-1] is P\nforbid y is P and y[-1] is Q\nforbid y is Q and y[-1] is P\n"
     "forbid y is Q and y[-1] is Q\n",
     [[("a", "P")], [("b", "Q")]],
