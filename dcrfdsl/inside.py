@@ -17,7 +17,7 @@ from .errors import DcrfError, Diagnostic
 from .features.extract import FeatureExtractor
 from .graph import ModelGraph, Parameters, assignment_states
 from .optimizers import BoostingRound
-from .registry import did_you_mean
+from .registry import did_you_mean, shortened
 
 __all__ = ["NamedWeights"]
 
@@ -86,5 +86,6 @@ class NamedWeights(NamedTuple):
 
 def _no_clique(clique: str, names: Sequence[str]) -> DcrfError:
     guess = did_you_mean(clique, names)
-    remedy = f"did you mean `{guess}`?" if guess else f"the cliques are {', '.join(f'`{name}`' for name in names)}"
+    listed = ", ".join(shortened(tuple(dict.fromkeys(names))))
+    remedy = f"did you mean `{guess}`?" if guess else f"the cliques are {listed}"
     return DcrfError(Diagnostic("unknown-clique", f"the model has no clique `{clique}`", help=remedy))

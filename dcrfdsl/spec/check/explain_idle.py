@@ -36,7 +36,7 @@ IDLE: Mapping[str, tuple[str, str]] = {
         "Remove one, join their features in one list, or name them with `as NAME`.",
     ),
     "unseen-state": (
-        "A label declares a state, or a type of segments, that no token of the training data has.",
+        "A label declares, or a constraint names, a state or a type of segments that the training data never has.",
         "Correct its spelling or the data's column, or remove it: what has no example is never predicted.",
     ),
 }

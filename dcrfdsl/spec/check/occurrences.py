@@ -11,11 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from ...errors import Diagnostic
-from ...registry import did_you_mean
+from ...registry import did_you_mean, shortened
 from ..cells import read_cell
+from ..expressions import InSet, Is, Reference
 from ..model import Label, Learned, Scheme, StatesOf
 from ..schemes import learn_types, scheme_states
+from ..spans import Path
 from .context import Context, Rule, listed
+from .tried import constraint_nodes
 
 __all__ = ["RULES"]
 
@@ -85,6 +88,33 @@ def one_state(context: Context) -> Iterator[Diagnostic]:
         yield context.complaint("one-state", message, at, "a single state", help=remedy, severity="warning")
 
 
+def unseen_in_constraints(context: Context) -> Iterator[Diagnostic]:
+    """States that a constraint names and that data does not teach their label; declared ones are looked at by name."""
+    learned: dict[str, tuple[str, ...]] = {}
+    for label in context.spec.labels:
+        occurring = _occurring(context, label)
+        if context.states(label.name) is None and occurring is not None:
+            learned[label.name] = _learned(label, occurring) or ()
+    told: set[tuple[str, str]] = set()
+    for n, constraint in enumerate(context.spec.constraints if learned else ()):
+        for path, node in constraint_nodes(constraint, ("constraints", n)):
+            if not isinstance(node, Is | InSet) or not isinstance(node.term, Reference):
+                continue
+            known, named = learned.get(node.term.name), (node.state,) if isinstance(node, Is) else node.states
+            for state in named if known is not None else ():
+                if known and state not in known and (node.term.name, state) not in told:
+                    told.add((node.term.name, state))
+                    yield _not_learned(context, node.term.name, state, known, path)
+
+
+def _not_learned(context: Context, label: str, state: str, known: Sequence[str], path: Path) -> Diagnostic:
+    assert context.data is not None
+    message = f"`{label}` is never `{state}` in `{context.data.file}`, so it does not have this state"
+    guess = did_you_mean(state, known)
+    remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(shortened(known, SHOWN))}"
+    return context.complaint("unseen-state", message, path, "not in the data", help=remedy, severity="warning")
+
+
 def _learned(label: Label, occurring: Sequence[str]) -> tuple[str, ...] | None:
     """The states that the data teaches a label whose domain leaves them to it."""
     found: Sequence[str] = ()
@@ -105,4 +135,4 @@ def _occurring(context: Context, label: Label) -> Sequence[str] | None:
     return tuple(dict.fromkeys(text for reading in readings for text in reading))
 
 
-RULES: tuple[Rule, ...] = (one_state, unseen_states)
+RULES: tuple[Rule, ...] = (one_state, unseen_states, unseen_in_constraints)
