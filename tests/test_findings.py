@@ -34,3 +34,15 @@ def test_pwpl_refuses_cliques_that_data_joins() -> None:
     found = [d for d in check(load_text(f"{PAIRS}train pwpl\n")) if d.severity == "error"]
     assert [d.slug for d in found] == ["no-order"]
     assert found[0].primary is not None
+
+
+def test_a_slice_of_thousands_of_digits_is_one_message() -> None:
+    """Python refuses to make a number of so many."""
+    found = check(load_text(f"data conll(word, y)\nlabel y\nclique y: word[:{'9' * 5000}]\n"))
+    assert [problem.slug for problem in found if problem.severity == "error"] == ["python-slice"]
+
+
+def test_a_named_position_far_away_is_refused() -> None:
+    """Unrolling went through all positions between the two sites."""
+    text = "data conll(word, y)\nlabel y\nclique y: word\nclique y[i], y[j+2147483648] where word[i] = word[j] as far\n"
+    assert [problem.slug for problem in check(load_text(text)) if problem.severity == "error"] == ["bad-window"]

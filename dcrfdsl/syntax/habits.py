@@ -25,6 +25,7 @@ METHODS: Mapping[str, str] = {
     "match": "{0} has /^{1}/", "search": "{0} has /{1}/", "fullmatch": "{0} matches /{1}/",
 }  # fmt: skip
 VARIABLE = re.compile(r"^(?:label|latent|memory)[ \t]+(\w+)", re.MULTILINE)
+LONGEST_COUNT = 4  # digits of a number of letters that is worth repeating
 ARROW = re.compile(r"(\S+) *-> *(\S+) *$")
 
 
@@ -51,7 +52,8 @@ def python_slice(at: Failure) -> Diagnostic | None:
     name = at.token(3 if first else 2)
     if match is None or name is None or (first and match[1]):
         return None
-    count = int(first or match[1] or 0)
+    digits = first or match[1] or ""
+    count = int(digits or 0) if len(digits) <= LONGEST_COUNT else 0
     span = at.span_of(name).to(at.ahead(len(match[0])))
     ours = f"suffix({name}, {-count})" if first and count < 0 else f"prefix({name}, {count})" if count > 0 else ""
     help = f"letters of a word are `{ours or f'prefix({name}, 1..3)'}`; positions around it `{name}[-1..1]`"

@@ -56,9 +56,13 @@ def bad_window(context: Context) -> Iterator[Diagnostic]:
             width = place.last - place.first + 1
             message = f"the window `{place_text(place)}` has {width} places, at most {WIDEST} are allowed"
             yield context.complaint("bad-window", message, at, "too wide")
-        elif isinstance(place, At) and abs(place.offset) > WIDEST:
-            message = f"the offset {place.offset} is too far away, at most {WIDEST} is allowed"
+        elif isinstance(place, At | Named) and abs(offset := _offset(place)) > WIDEST:
+            message = f"the offset {offset} is too far away, at most {WIDEST} is allowed"
             yield context.complaint("bad-window", message, at, "too far")
+
+
+def _offset(place: At | Named) -> int:
+    return place.offset if isinstance(place, At) else place.shift
 
 
 def window_in_condition(context: Context) -> Iterator[Diagnostic]:
