@@ -104,6 +104,22 @@ class CliqueTemplate:
     def pattern(self, anchor: int, length: int) -> Pattern:
         return tuple(-1 if anchor + o < 0 else int(anchor + o >= length) for o in self.offsets)
 
+    def patterns(self, longest: int) -> list[Pattern]:
+        """Each pattern of an instance with a site inside, the one that the shortest sequence shows first.
+
+        longest: positions of the longest sequence that is looked at; it matters where the clique lies at one anchor.
+        """
+        if self.position is not None:
+            at = [(length, anchor) for length in range(1, longest + 1) for anchor in self.anchors(length)]
+        elif self.relational:
+            at = []
+        elif not self.pad:
+            return [self.inside]
+        else:  # the shortest sequence that shows the sites from one to another, and nothing beyond them
+            places = sorted(set(self.offsets))
+            at = sorted((last - first + 1, -first) for first in places for last in places if first <= last)
+        return list(dict.fromkeys(found for length, anchor in at if 0 in (found := self.pattern(anchor, length))))
+
 
 def clique_templates(
     spec: ModelSpec,

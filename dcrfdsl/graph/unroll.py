@@ -83,15 +83,12 @@ class ModelGraph:
     kinds: list[_Kind] = field(init=False)
 
     def __post_init__(self) -> None:
-        # every pattern of sites outside shows in some sequence of at most span + 2 positions, if it is long enough for
-        # the templates that lie at one anchor alone
-        longest = self._span() + 2 + max((t.position or 0 for t in self.templates), default=0)
+        positions = [t.position for t in self.templates if t.position is not None]
+        longest = self._span() + 2 + max(positions, default=0)  # by then the ends show in all ways that they can
         found = {
-            (number, template.pattern(anchor, length)): None
+            (number, pattern): None
             for number, template in enumerate(self.templates)
-            for length in range(1, longest + 1)
-            for anchor in template.anchors(length)
-            if 0 in template.pattern(anchor, length)
+            for pattern in template.patterns(longest)
         }
         found |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
         self.kinds = [_Kind(self.templates[number], pattern) for number, pattern in found]
