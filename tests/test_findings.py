@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dcrfdsl
+from dcrfdsl.graph.elimination import order_cost
 from dcrfdsl.graph.templates import LAST, CliqueTemplate
 from dcrfdsl.spec.check import check
 from dcrfdsl.spec.pieces import expanded
@@ -71,3 +74,26 @@ def test_patterns_of_sites_outside_are_those_of_all_short_sequences(
 def test_a_padded_clique_of_distant_sites_is_laid_out_at_once(offset: int) -> None:
     template = CliqueTemplate("c", 0, (0, 0), (0, offset), (2, 2), pad=True)
     assert len(template.patterns(longest=200_000)) == 3
+
+
+WIDE = "data conll(word, y)\nlabel y in {P, Q, R}\nclique y as words: word\nclique y[-1], y\nclique y[-%d], y\n"
+
+
+@pytest.mark.parametrize("offset", [30, 1000])
+def test_a_clique_that_reaches_far_is_too_wide_for_exact_inference(offset: int) -> None:
+    """Its cost was read off sequences that are too short for it: memory ran out, or a float overflowed."""
+    resolved = load_text(WIDE % offset)
+    data = resolved.require().data
+    assert data is not None
+    corpus = dcrfdsl.corpus_from_rows([[("a", "P"), ("b", "Q")] * 35], data)
+    model = dcrfdsl.fit(resolved, corpus, should_stop=lambda: True, threads=1)
+    assert model.record.inference == "trp"
+    with pytest.raises(dcrfdsl.DcrfError, match="`exact` would build a table of"):
+        dcrfdsl.fit(load_text(f"{WIDE % offset}infer exact\n"), corpus, threads=1)
+
+
+def test_the_cost_of_an_order_that_no_machine_can_follow_is_infinite() -> None:
+    everything = range(1000)
+    cost = order_cost([everything], [3] * 1000, everything)
+    assert cost.work == math.inf
+    assert cost.largest == math.inf

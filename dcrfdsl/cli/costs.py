@@ -175,11 +175,14 @@ def trained_costs(
     # the program and the data are here already, as they will be in training
     memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
+    if cost.exact.work == math.inf:
+        width = f"a table of {cost.exact.largest:.1g} entries at least"
+    work = _work(cost.exact.work) if cost.exact.work < math.inf else "does not fit"
     totals = [
         ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
         ("weights", f"{sum(cost.weights):,}"),
         *(("joined", _joined_words(own)) for own in cost.joined),
-        ("exact", "depends on what each sentence joins" if cost.joined else f"{_work(cost.exact.work)}; {width}"),
+        ("exact", "depends on what each sentence joins" if cost.joined else f"{work}; {width}"),
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
         *_decoding(spec, stage),

@@ -45,11 +45,13 @@ LIBRARY_BYTES = 5e7  # for the optimizer's library and the kernels of training
 
 def exact_cost(graph: ModelGraph) -> OrderCost:
     """Cost of exact inference: multiply-adds a *token* (far from the ends), largest table, width."""
-    costs, lengths = [], (8, 16)
+    costs, lengths = [], graph.sample_lengths
     for length in lengths:
         shape = graph.shape(length)
         costs.append(order_cost(shape.scopes, shape.cards, graph.elimination_order(shape)))
-    work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
+    work = math.inf  # where the longer one does not fit
+    if costs[1].work < math.inf:
+        work = (costs[1].work - costs[0].work) / (lengths[1] - lengths[0])
     return OrderCost(work, costs[1].largest, costs[1].width, costs[1].culprit)
 
 

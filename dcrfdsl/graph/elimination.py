@@ -21,6 +21,7 @@ __all__ = ["OrderCost", "best_order", "cheapest_order", "least_table", "order_co
 
 Scopes = Sequence[Sequence[int]]
 Score = Callable[["nx.Graph[int]", int, Sequence[int]], float]  # quoted: networkx's classes take no index at run time
+BEYOND_MEMORY = 1e18  # entries of a table
 MAX_PERMUTED = 5  # variables a position up to which every order inside the position is tried
 
 
@@ -49,16 +50,22 @@ def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph[int]:
 
 
 def order_cost(scopes: Scopes, cards: Sequence[int], order: Iterable[int]) -> OrderCost:
-    """Simulates elimination in `order` on sets of neighbours only; no table is made."""
+    """Simulates elimination in `order` on sets of neighbours only; no table is made.
+
+    It ends at a table that no machine can hold: then `work` is infinite, and the rest is what was met until there.
+    """
     neighbours = _neighbour_sets(scopes, len(cards))
+    states = [float(card) for card in cards]  # their product may be infinite
     work, largest, width, culprit = 0.0, 1.0, 0, -1
     for variable in order:
         around = neighbours[variable]
-        size = math.prod(cards[v] for v in around)
-        work += float(size) * cards[variable]
+        size = math.prod(states[v] for v in around)
+        work += size * states[variable]
         if size > largest:
-            largest, culprit = float(size), variable
+            largest, culprit = size, variable
         width = max(width, len(around))
+        if size > BEYOND_MEMORY:
+            return OrderCost(math.inf, largest, width, culprit)
         _eliminate(neighbours, variable)
     return OrderCost(work, largest, width, culprit)
 
@@ -122,7 +129,7 @@ def least_table(scopes: Scopes, cards: Sequence[int]) -> float:
 
     graph = interaction_graph(scopes, len(cards))
     degree = max(nx.core_number(graph).values(), default=0)
-    return math.prod(sorted(cards)[:degree])
+    return math.prod(map(float, sorted(cards)[:degree]))
 
 
 def best_order(scopes: Scopes, cards: Sequence[int]) -> list[int]:

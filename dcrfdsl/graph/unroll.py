@@ -102,6 +102,12 @@ class ModelGraph:
         return max((max(t.offsets) - min(t.offsets) for t in self.templates if not t.relational), default=0)
 
     @property
+    def sample_lengths(self) -> tuple[int, int]:
+        """Two lengths of sequences; all that the second one has more lies far from the ends."""
+        length = max(8, 2 * self._span() + 2)
+        return length, 2 * length
+
+    @property
     def num_shared(self) -> int:
         """Shared cells of the arena."""
         return int(self._base[-1])

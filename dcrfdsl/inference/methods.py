@@ -276,7 +276,6 @@ class MethodEntry:
 
 def _build_exact(data: BoundData, settings: MethodSettings) -> SequenceMethod:
     assert isinstance(settings, ExactSettings | AutoSettings)
-    check_width(data.graph, settings.max_table)
     return ExactMethod(data, settings)
 
 
@@ -326,7 +325,10 @@ def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, Met
     """Name and settings of the method to run: `auto` becomes `exact` where that pays, else `trp`.
 
     It stays `auto` where the data joins positions: then it is decided for each sequence when the method is built.
+    Raises DcrfError where `exact` is asked for and does not fit, before anything is laid out for it.
     """
+    if isinstance(settings, ExactSettings):
+        check_width(graph, settings.max_table)
     if not isinstance(settings, AutoSettings):
         return settings.method, settings
     if graph.relational:
