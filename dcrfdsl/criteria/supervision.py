@@ -19,6 +19,7 @@ from ..graph.unroll import ModelGraph
 from ..inference import METHODS, Binder, BoundData, ExpectingMethod, MixedMethod, SequenceMethod, Workers, choose_method
 from ..inference.clamped import bind_clamped
 from ..inference.decoding import largest_table, parts_by_width
+from ..inference.methods import MORE_MEMORY, check_width
 from ..spec.model import ModelSpec
 from ..spec.settings import ExactSettings, MethodSettings, TrainSettings
 from ..spec.values import inference_settings
@@ -77,6 +78,7 @@ class Supervision:
         """`exact`, whatever the stage asks for; None where its tables are too large. Whoever asks for it gets it."""
         asked = self._asked(settings)
         if isinstance(asked, ExactSettings):
+            check_width(self.graph, asked.max_table, remedy=MORE_MEMORY)  # no other method would do
             return self.inference(settings)
         if self.graph.relational:
             parts = parts_by_width(lambda programs: self.bind_plain(programs=programs), self.graph, asked)

@@ -337,16 +337,19 @@ def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, Met
     return ("exact" if pays else "trp"), settings
 
 
-def check_width(graph: ModelGraph, max_table: int) -> None:
+MORE_MEMORY = "raise `max_table` if there is memory for it"
+
+
+def check_width(graph: ModelGraph, max_table: int, remedy: str = f"use `infer trp`, or {MORE_MEMORY}") -> None:
     """Raises DcrfError if exact inference would build a table of more than `max_table` entries."""
     cost = exact_cost(graph)
     if cost.largest > max_table:
         label = graph.variables[cost.culprit % len(graph.variables)]
         raise data_error(
             "too-wide",
-            f"`exact` would build a table of {cost.largest:.3g} entries over {cost.width} variables when it sums out "
-            f"`{label}`; `max_table` allows {max_table}",
-            help="use `infer trp`, or raise `max_table` if there is memory for it",
+            f"`exact` would build a table of {cost.largest:.3g} entries over {cost.width} variable"
+            f"{'s' * (cost.width != 1)} when it sums out `{label}`; `max_table` allows {max_table}",
+            help=remedy,
         )
 
 
