@@ -55,17 +55,17 @@ if TYPE_CHECKING:
         states_of,
         suffix,
     )
-    from .checking import check
     from .data import corpus_from_frame, corpus_from_rows, read_corpus
-    from .errors import DcrfError, DcrfWarning
-    from .features.registered import RegisteredFeature, feature
-    from .model import TrainedModel
-    from .spec.model import ModelSpec
-    from .spec.resolve import Resolved, load_template, load_text
-    from .spec.unparse import to_text
-    from .syntax.parse import parse
-    from .training import fit
-    from .tuning import tune
+    from .errors.problems import DcrfError, DcrfWarning
+    from .features.values.registered import RegisteredFeature, feature
+    from .model.trained_model import TrainedModel
+    from .semantics.resolve.resolution import Resolved, load_template, load_text
+    from .semantics.schema.model_spec import ModelSpec
+    from .semantics.schema.unparse import to_text
+    from .syntax.parser import parse
+    from .training.checking import check
+    from .training.pipeline import fit
+    from .training.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -80,28 +80,28 @@ __all__ = [
 
 # Name → module; what is not listed comes from `builder`.
 _HOMES = {
-    "check": "checking",
+    "check": "training.checking",
     "corpus_from_frame": "data",
     "corpus_from_rows": "data",
     "read_corpus": "data",
-    "DcrfError": "errors",
-    "DcrfWarning": "errors",
-    "ModelSpec": "spec.model",
-    "Resolved": "spec.resolve",
-    "TrainedModel": "model",
-    "feature": "features.registered",
-    "fit": "training",
-    "load_template": "spec.resolve",
-    "load_text": "spec.resolve",
-    "parse": "syntax.parse",
-    "to_text": "spec.unparse",
-    "tune": "tuning",
+    "DcrfError": "errors.problems",
+    "DcrfWarning": "errors.problems",
+    "ModelSpec": "semantics.schema.model_spec",
+    "Resolved": "semantics.resolve.resolution",
+    "TrainedModel": "model.trained_model",
+    "feature": "features.values.registered",
+    "fit": "training.pipeline",
+    "load_template": "semantics.resolve.resolution",
+    "load_text": "semantics.resolve.resolution",
+    "parse": "syntax.parser",
+    "to_text": "semantics.resolve.unparse",
+    "tune": "training.tuning",
 }
 
 
 def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:
     """Read a model file: `TrainedModel.load`."""
-    from .model import TrainedModel
+    from .model.trained_model import TrainedModel
 
     return TrainedModel.load(path, registered=registered)
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from dcrfdsl.data import Corpus
 from dcrfdsl.data.corpus import InternedColumn
-from dcrfdsl.features.lexicons import Lexicon, Lexicons
-from dcrfdsl.features.values import CorpusValues
-from dcrfdsl.spec.model import ModelSpec
+from dcrfdsl.features.values.distinct_values import CorpusValues
+from dcrfdsl.features.values.lexicons import Lexicon, Lexicons
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
 
 STATES: Mapping[str, tuple[str, ...]] = {"y": ("A", "B", "C"), "z": ("no", "yes", "A")}
 WORDS = ("A", "B", "no", "rome", "Anna", "x")

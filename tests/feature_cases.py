@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dcrfdsl.data.corpus import Corpus, InternedColumn, NumericColumn
 from dcrfdsl.features import FeatureExtractor, Lexicon, Lexicons, feature, registered_features
-from dcrfdsl.spec import expressions as ex
-from dcrfdsl.spec import model
+from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.semantics.schema import model_spec as model
 
 COLUMNS = (
     model.Column(name="word", source="word"),

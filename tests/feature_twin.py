@@ -14,8 +14,8 @@ from typing import Any
 
 import re2
 
-from dcrfdsl.spec import expressions as ex
-from dcrfdsl.spec.model import FeatureGroup, ModelSpec
+from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.semantics.schema.model_spec import FeatureGroup, ModelSpec
 
 Sentence = Mapping[str, Sequence[Any]]  # column -> the value of each token
 OUTSIDE = "outside"

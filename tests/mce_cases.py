@@ -9,8 +9,8 @@ import numpy as np
 from template_cases import Case
 from test_criteria import columns, gold_of, trained, twin_of
 
-from dcrfdsl.spec.losses import MceSettings, SmoothingSettings
-from dcrfdsl.spec.settings import ExactSettings, NoPrior, TrainSettings
+from dcrfdsl.semantics.settings.loss_settings import MceSettings, SmoothingSettings
+from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
 
 
 def settings_of(**own: Any) -> TrainSettings:

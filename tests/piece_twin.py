@@ -11,17 +11,17 @@ import reference
 from template_cases import Case
 from template_twin import TemplateTwin, position
 
-from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import Supervision
+from dcrfdsl.criteria.criteria_table import Supervision
 from dcrfdsl.inference import Workers
-from dcrfdsl.kernels.pieces import ALL
-from dcrfdsl.spec.model import Piece
-from dcrfdsl.spec.pieces import by_clique, by_site, by_variable, earlier_first, later_first
-from dcrfdsl.spec.settings import (
+from dcrfdsl.kernels.piecewise.piece_losses import ALL
+from dcrfdsl.semantics.schema.model_spec import Piece
+from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable, earlier_first, later_first
+from dcrfdsl.semantics.settings.training_settings import (
     ExactSettings,
     PiecewiseSettings,
     TrainSettings,
 )
+from dcrfdsl.training.problem import assemble
 
 SHORTHANDS = {
     "piecewise": by_clique,

@@ -17,9 +17,9 @@ from template_twin import TemplateTwin
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import Resolved, load_text
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 
 MOST_LABELLINGS = 1000  # of the labels and latent variables of one sentence
 MOST_ENTRIES = 300_000  # of its joint table, memories included

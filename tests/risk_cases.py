@@ -9,7 +9,7 @@ from mce_cases import scores_of
 from piece_twin import supervised
 from template_cases import Case
 
-from dcrfdsl.spec.settings import ExactSettings, NoPrior, TrainSettings
+from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
 
 __all__ = ["risks_of", "settings_of", "shares_at_start"]
 

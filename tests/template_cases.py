@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 
 def free(labelling, t):

@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from template_cases import Case
 from training_cases import problem_of
 
-from dcrfdsl.criteria import CRITERIA
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.optimizers.perceptron import minimise_perceptron
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.criteria.criteria_table import CRITERIA
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
 FAMILIES = ("chain", "factorial", "skip", "latent", "missing")

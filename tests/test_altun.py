@@ -14,8 +14,8 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.values import stage_settings
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.settings.settings_reading import stage_settings
 
 FOLDER = ROOT / "examples" / "altun2003"
 TASKS = ("ner", "pos")

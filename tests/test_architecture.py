@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dcrfdsl.registry import Table
-from dcrfdsl.spec import functions, settings
+from dcrfdsl.semantics.schema import function_signatures as functions
+from dcrfdsl.semantics.settings import training_settings as settings
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "dcrfdsl"

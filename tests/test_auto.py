@@ -8,12 +8,12 @@ from template_cases import CASES
 from template_cases import sentences as random_sentences
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.graph.cost import exact_pays, exact_seconds, message_seconds
-from dcrfdsl.graph.elimination import OrderCost
+from dcrfdsl.graph.model_cost import exact_pays, exact_seconds, message_seconds
+from dcrfdsl.graph.programs.elimination import OrderCost
 from dcrfdsl.inference import Binder, choose_method, mixed_method
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import AutoSettings
-from dcrfdsl.training import fit
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import AutoSettings
+from dcrfdsl.training.pipeline import fit
 
 HEADER = "data conll(word, x, y, z)\n"
 

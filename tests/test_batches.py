@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from template_cases import CASES, Case
 
-from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import Likelihood, Penalty
+from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
 from dcrfdsl.criteria.supervision import Inference
 from dcrfdsl.inference import METHODS, Binder, Workers
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
-from dcrfdsl.spec.settings import AutoOptimizer, BpSettings, ExactSettings, LbfgsSettings, MethodSettings
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.semantics.settings.training_settings import (
+    AutoOptimizer,
+    BpSettings,
+    ExactSettings,
+    LbfgsSettings,
+    MethodSettings,
+)
+from dcrfdsl.training.problem import assemble
 
 Floats = NDArray[np.float64]
 MANY = 300  # sentences at least, by repetition: enough for batches

@@ -16,15 +16,15 @@ from scipy.optimize import minimize_scalar
 from template_cases import CASES, Case, sentences
 from test_criteria import columns, trained, twin_of
 
-from dcrfdsl import ranks
 from dcrfdsl.cli import run
-from dcrfdsl.criteria.boosting import Boosting, build_boosting
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers.boosting import minimise_boosting, promises
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.risks import AdaboostSettings
-from dcrfdsl.training import fit
+from dcrfdsl.criteria.risks.boosting_risk import Boosting, build_boosting
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model import rank_risk as ranks
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, promises
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
+from dcrfdsl.training.pipeline import fit
 
 HEAD = "data conll(word, y)\nlabel y\n"
 CHAINS = {  # with the same table between all neighbours, which have a kernel of their own

@@ -13,9 +13,9 @@ from piece_twin import supervised
 from risk_cases import settings_of
 from template_cases import CASES, Case, sentences
 
-from dcrfdsl.criteria.boosting import Boosting, build_boosting
-from dcrfdsl.optimizers.boosting import best_promise, promises
-from dcrfdsl.spec.risks import AdaboostSettings
+from dcrfdsl.criteria.risks.boosting_risk import Boosting, build_boosting
+from dcrfdsl.optimizers.special.boosting_rounds import best_promise, promises
+from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 
 HEAD = "data conll(word, y)\nlabel y\n"
 CHAINS = {

@@ -48,7 +48,7 @@ from dcrfdsl import (
     states_of,
     suffix,
 )
-from dcrfdsl.spec import expressions as ex
+from dcrfdsl.semantics.schema import expressions as ex
 
 EXAMPLES = Path(__file__).parents[1].parent / "shared" / "design" / "examples"
 
@@ -475,7 +475,7 @@ def test_every_public_name_of_the_builder_is_at_the_top() -> None:
         assert getattr(dcrfdsl, name) is getattr(dcrfdsl.builder, name)
 
 
-@pytest.mark.parametrize("module", ["functions", "model", "terms"])
+@pytest.mark.parametrize("module", ["term_functions", "template_builder", "builder_terms"])
 def test_examples_in_docstrings_run(module: str) -> None:
     names = {name: getattr(dcrfdsl, name) for name in dcrfdsl.builder.__all__}
     found = doctest.testmod(importlib.import_module(f"dcrfdsl.builder.{module}"), extraglobs=names)

@@ -16,13 +16,13 @@ from template_cases import Case, free, never
 from test_criteria import columns, twin_of
 
 from dcrfdsl.cli import run
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.figures import figure
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.model_file import read_model, write_model
-from dcrfdsl.optimizers import best_temperature
-from dcrfdsl.training import fit
-from dcrfdsl.tuning import tune
+from dcrfdsl.errors.figures import figure
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.file_format import read_model, write_model
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import best_temperature
+from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.tuning import tune
 
 Floats = NDArray[np.float64]
 PERCEPTRON = "train perceptron: epochs = 3\n"

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from dcrfdsl.data import READERS, read_corpus
-from dcrfdsl.errors import DcrfError, Diagnostic, render, render_all
+from dcrfdsl.errors.problems import DcrfError, Diagnostic, render, render_all
 from dcrfdsl.metrics import METRICS as COMPUTED
-from dcrfdsl.spec.check import EXPLANATIONS, Context, check, check_or_raise, explain
-from dcrfdsl.spec.check.data import FORMATS
-from dcrfdsl.spec.check.training import METRICS
-from dcrfdsl.spec.model import ModelSpec
-from dcrfdsl.spec.resolve import Resolved, load_template, load_text
+from dcrfdsl.semantics.checks.checker import EXPLANATIONS, Context, check, check_or_raise, explain
+from dcrfdsl.semantics.checks.data_rules import FORMATS
+from dcrfdsl.semantics.checks.training_rules import METRICS
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
 
 BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data")
 GOOD = ("chains", "features", "constraints", "graph", "hidden", "relations", "pieces", "training")
@@ -93,7 +93,7 @@ def slugs_of(*rooms: str) -> set[str]:
 
 
 def test_every_slug_has_a_page() -> None:
-    found = slugs_of("syntax", "spec")
+    found = slugs_of("syntax", "semantics")
     assert len(found) > 60
     assert found - set(EXPLANATIONS) == set()
 
@@ -118,7 +118,7 @@ SHOWN_ELSEWHERE = {"missing-column", "missing-label", "column-type", "piece-with
 def test_every_rule_has_a_bad_example() -> None:
     shown = "".join((LANGUAGE / "bad" / topic / "expected.txt").read_text(encoding="utf-8") for topic in BAD)
     slugs = set(re.findall(r"^(?:error|warning|note)\[([a-z-]+)\]", shown, re.MULTILINE))
-    assert slugs_of("spec") - slugs - SHOWN_ELSEWHERE == set()
+    assert slugs_of("semantics") - slugs - SHOWN_ELSEWHERE == set()
 
 
 def test_messages_are_lower_case_and_quote_with_backquotes() -> None:

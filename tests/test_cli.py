@@ -20,8 +20,8 @@ import typer
 from dcrfdsl.cli import COMMANDS, run
 from dcrfdsl.cli.console import Talk, guarded
 from dcrfdsl.cli.interrupts import Interruption
-from dcrfdsl.errors import data_error
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.errors.problems import data_error
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 Captured = pytest.CaptureFixture[str]
 DCRFDSL = [sys.executable, "-c", "from dcrfdsl.cli import main; main()"]
@@ -398,7 +398,7 @@ def test_tag_writes_the_same_bytes_with_any_number_of_threads(
     trained: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, more: list[str]
 ) -> None:
     """One chunk after the other, or the next one read while this one is tagged."""
-    monkeypatch.setattr("dcrfdsl.cli.tag._TOKENS_AT_ONCE", 1)
+    monkeypatch.setattr("dcrfdsl.cli.tag_command._TOKENS_AT_ONCE", 1)
     found = []
     for threads in ("1", "2"):
         asked = ["tag", str(trained / "chunk.model"), str(trained / "train.txt"), "--threads", threads, *more]

@@ -18,12 +18,12 @@ from template_cases import Case
 from training_cases import objective_of
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import CRITERIA, INFERENCE
-from dcrfdsl.training import fit
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import CRITERIA, INFERENCE
+from dcrfdsl.training.pipeline import fit
 
 ROOT = Path(__file__).parents[1]
 Rows = list[list[tuple[str, ...]]]
@@ -205,8 +205,8 @@ def test_what_is_hidden_is_completed_by_messages_where_exact_inference_does_not_
 
 OUTSIDE = """
 import numpy as np
-from dcrfdsl.kernels.compiling import kernel
-from dcrfdsl.kernels.vectors import LANES, load, load_part, repeat, total
+from dcrfdsl.kernels.runtime.compilation import kernel
+from dcrfdsl.kernels.runtime.machine_vectors import LANES, load, load_part, repeat, total
 @kernel
 def whole(array, at): return total(load((0,), array, at))
 @kernel

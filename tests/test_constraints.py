@@ -12,10 +12,10 @@ from condition_cases import HEAD, STATES, VIEWS, Meant, Reading, columns_of, con
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.features.observed import observed_codes
-from dcrfdsl.spec.constraints import HardTable, Observed, constraint_table
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.features.values.observed import observed_codes
+from dcrfdsl.semantics.conditions.constraint_tables import HardTable, Observed, constraint_table
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 LABELS = {"a": ("x", "y", "yes"), "b": ("y", "B-x"), "c": ("0", "1")}
 SPEC_TEXT = """data conll(w, a, b)

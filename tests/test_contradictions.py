@@ -8,14 +8,14 @@ import reference
 from hypothesis import given, settings
 from strategies import factor_graphs
 
-from dcrfdsl.cli.evaluate import evaluate
+from dcrfdsl.cli.evaluate_command import evaluate
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import SINGLE_METHODS, infer_graph
-from dcrfdsl.inference.status import contradiction_words
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import INFERENCE, BpSettings
-from dcrfdsl.training import fit
+from dcrfdsl.inference.run_status import contradiction_words
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import INFERENCE, BpSettings
+from dcrfdsl.training.pipeline import fit
 
 NO = -np.inf
 DIFFER = np.array([[NO, 0.0], [0.0, NO]])

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from dcrfdsl.data import read_corpus
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 WAIT = 120.0  # seconds for an answer: the first one may have to compile
 WORDS = (("the", "dog"), ("a", "cat", "sleeps"), ("dogs",), ("the", "cat"))

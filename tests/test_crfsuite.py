@@ -7,9 +7,9 @@ import pytest
 from test_criteria import objective_of
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import ExactSettings
-from dcrfdsl.training import fit
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.training.pipeline import fit
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `bench`")
 

@@ -11,14 +11,14 @@ import reference
 from template_cases import CASES
 from template_twin import TemplateTwin
 
-from dcrfdsl.criteria import Likelihood, Penalty
+from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
 from dcrfdsl.data.labels import encode_labels
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.given import gold_of as full_gold
+from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.inference import METHODS, Binder, Workers
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import ExactSettings, TrpSettings
-from dcrfdsl.training import fit
+from dcrfdsl.model.supervised_data import gold_of as full_gold
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import ExactSettings, TrpSettings
+from dcrfdsl.training.pipeline import fit
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 ONE_ITERATION = "train.optimizer=lbfgs(max_iterations=1)"

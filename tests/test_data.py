@@ -29,11 +29,11 @@ from dcrfdsl.data import (
     stream_corpus,
     tagged,
 )
-from dcrfdsl.data._scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
 from dcrfdsl.data.conll import cut_at_blank_line
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.spec.expressions import Argument, Text
-from dcrfdsl.spec.model import Column, ColumnType, DataSpec
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.kernels.extraction.line_scan import ANY_SPACE, BLANK, COMMENT, Cells, intern_cells, lines_and_cells
+from dcrfdsl.semantics.schema.expressions import Argument, Text
+from dcrfdsl.semantics.schema.model_spec import Column, ColumnType, DataSpec
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from template_cases import CASES
 
-from dcrfdsl.criteria.piecewise import settled_decoding
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.decode_rules import decode_rule
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.unparse import to_text
-from dcrfdsl.training import fit
+from dcrfdsl.criteria.pieces.piece_likelihood import settled_decoding
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.schema.unparse import to_text
+from dcrfdsl.semantics.settings.decode_rules import decode_rule
+from dcrfdsl.training.pipeline import fit
 
 TWO = """data conll(word, pos, chunk)
 label pos
@@ -114,7 +114,7 @@ def test_no_rule_is_written_where_none_was() -> None:
 
 
 def test_what_does_not_fit_is_decoded_jointly(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dcrfdsl.criteria import piecewise
+    from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
 
     case = CASES["chain"]
     model = fit(load_text(f"{case.text}\ntrain memm\n"), case.corpus(), threads=1)
@@ -139,8 +139,8 @@ def test_a_checkpoint_is_no_setting() -> None:
 
 
 def test_a_model_file_that_has_one_can_be_used(tmp_path: Path) -> None:
-    from dcrfdsl.spec.expressions import Number
-    from dcrfdsl.spec.model import Setting
+    from dcrfdsl.semantics.schema.expressions import Number
+    from dcrfdsl.semantics.schema.model_spec import Setting
 
     case = CASES["chain"]
     model = fit(load_text(f"{case.text}\ntrain memm\n"), case.corpus(), threads=1)
@@ -155,7 +155,7 @@ def test_a_model_file_that_has_one_can_be_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nota", ["above(0.3, 5)", "above(0.3, after = 5)", "above(threshold = 0.3, after = 5)"])
 def test_the_cases_of_nota_may_be_given_by_place(nota: str) -> None:
-    from dcrfdsl.spec.values import stage_settings
+    from dcrfdsl.semantics.settings.settings_reading import stage_settings
 
     spec = load_text(TWO + f"train piecewise: nota = {nota}\n").require()
     assert stage_settings(spec).criterion.nota.model_dump() == {"reach": "all", "threshold": 0.3, "after": 5}  # type: ignore[attr-defined]

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dcrfdsl.cli import demo, run
+from dcrfdsl.cli import demo_command as demo
+from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.spec.resolve import load_template, load_text
+from dcrfdsl.semantics.resolve.resolution import load_template, load_text
 
 SPEC = load_template(Path(__file__).parents[1] / "templates" / "morphology.dcrf").require()
 LABELS = ("upos", "case", "number", "poss")

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case
 from training_cases import many, objective_of
 
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.kernels.descent import secant_steps
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.kernels.optimization.descent import secant_steps
 from dcrfdsl.optimizers.online import best_rate
-from dcrfdsl.spec.settings import (
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.semantics.settings.training_settings import (
     CgSettings,
     GpdSettings,
     LbfgsSettings,

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from template_cases import CASES, Case
 
-from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import Likelihood, Penalty
+from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
 from dcrfdsl.inference import METHODS, Binder, Workers
-from dcrfdsl.inference.methods import Expectations
-from dcrfdsl.kernels.sequences import score_labellings
-from dcrfdsl.spec.settings import (
+from dcrfdsl.inference.methods.message_methods import Expectations
+from dcrfdsl.kernels.sequences.expectations import score_labellings
+from dcrfdsl.semantics.settings.training_settings import (
     AutoSettings,
     BpSettings,
     ExactSettings,
@@ -24,6 +23,7 @@ from dcrfdsl.spec.settings import (
     TrpSettings,
     TrwSettings,
 )
+from dcrfdsl.training.problem import assemble
 
 
 def long_sentences(states: str, count: int = 40, longest: int = 200) -> list:

@@ -9,12 +9,12 @@ from feature_cases import call, corpus_of, has, learn, ref, resources, sentence,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
-from dcrfdsl.features.strings import pack_strings, unpack_strings
-from dcrfdsl.spec import expressions as ex
-from dcrfdsl.spec import model
-from dcrfdsl.spec.functions import FUNCTIONS, bind
+from dcrfdsl.features.alphabet.string_tables import pack_strings, unpack_strings
+from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
 
 # functions of users -----------------------------------------------------------------------------------------------
 

@@ -36,9 +36,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcrfdsl.data.corpus import Corpus, InternedColumn
-from dcrfdsl.features import FeatureExtractor, Lexicons, alphabet, block, expand_features
-from dcrfdsl.spec import expressions as ex
-from dcrfdsl.spec import model
+from dcrfdsl.features import FeatureExtractor, Lexicons, expand_features
+from dcrfdsl.features import sentence_runs as block
+from dcrfdsl.features.alphabet import feature_alphabet as alphabet
+from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.semantics.schema import model_spec as model
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
@@ -315,7 +317,9 @@ def test_a_feature_inherits_the_options_of_its_groups():
 
 def test_the_room_loads_nothing_heavy():
     heavy = {"numba", "re2", "scipy", "networkx"}
-    code = f"import sys, dcrfdsl.features, dcrfdsl.spec.functions; print({heavy} & set(sys.modules))"
+    code = (
+        f"import sys, dcrfdsl.features, dcrfdsl.semantics.schema.function_signatures; print({heavy} & set(sys.modules))"
+    )
     root = Path(__file__).parents[1]
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True).stdout

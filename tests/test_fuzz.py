@@ -17,8 +17,8 @@ from fuzz.material import Material
 from fuzz.templates import Templates
 from fuzz.worker import Request
 
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from template_twin import TemplateTwin
 from dcrfdsl.cli import run
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.labels import given_labels
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 Bytes = pytest.CaptureFixture[bytes]
 

@@ -15,12 +15,12 @@ import pytest
 from growth_cases import CASES, CHAIN
 
 from dcrfdsl.cli.console import MOST_PRINTED, print_diagnostics
-from dcrfdsl.errors import DcrfError, render_all
-from dcrfdsl.features.expand import expand
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.pieces import expanded
-from dcrfdsl.spec.resolve import Resolved, load_template, load_text
-from dcrfdsl.spec.unparse import to_text
+from dcrfdsl.errors.problems import DcrfError, render_all
+from dcrfdsl.features.plan.expansion import expand
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
+from dcrfdsl.semantics.schema.unparse import to_text
+from dcrfdsl.semantics.settings.piece_shorthands import expanded
 from dcrfdsl.syntax import format_template, parse_partial
 
 FEW, MANY = 50, 200

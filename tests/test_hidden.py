@@ -22,7 +22,7 @@ from helpers import SHARED
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.model import TrainedModel
+from dcrfdsl.model.trained_model import TrainedModel
 
 TESTED = 40  # sentences that a model is tested on
 Row = tuple[str, ...]

@@ -16,10 +16,10 @@ from template_cases import Case
 from test_criteria import columns, trained, twin_of
 from training_cases import objective_of
 
-from dcrfdsl.criteria import Hmsvm
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration, Outcome
-from dcrfdsl.spec.optimizers import BcfwSettings, WorkingSetSettings
-from dcrfdsl.training import fit
+from dcrfdsl.criteria.criteria_table import Hmsvm
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, Outcome
+from dcrfdsl.semantics.settings.optimizer_settings import BcfwSettings, WorkingSetSettings
+from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

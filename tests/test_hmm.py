@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dcrfdsl
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.spec.check import check
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.semantics.checks.checker import check
 
 Tokens = Sequence[tuple[str, ...]]
 DATA = "data conll(word, pos, y)\nlabel y\n"

@@ -14,12 +14,12 @@ from template_cases import CASES, Case
 from test_criteria import trained
 from training_cases import objective_of
 
-from dcrfdsl.criteria import Hmsvm
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration, Outcome
-from dcrfdsl.spec.optimizers import BcfwSettings, WorkingSetSettings
-from dcrfdsl.training import fit
+from dcrfdsl.criteria.criteria_table import Hmsvm
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, Outcome
+from dcrfdsl.semantics.settings.optimizer_settings import BcfwSettings, WorkingSetSettings
+from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
 C = 0.7
@@ -336,7 +336,7 @@ def test_a_model_with_a_kernel_goes_to_a_file_and_back(tmp_path: Any, monkeypatc
     again = TrainedModel.load(tmp_path / "m.model")
     np.testing.assert_array_equal(again.marginals(corpus)[0]["y"], model.marginals(corpus)[0]["y"])
     whole = again.predict(corpus)
-    monkeypatch.setattr("dcrfdsl.prediction.MOST_COMPARED", 40)  # a few positions at a time
+    monkeypatch.setattr("dcrfdsl.model.prediction.MOST_COMPARED", 40)  # a few positions at a time
     parts = again.predict(corpus)
     np.testing.assert_array_equal(parts.codes["y"], whole.codes["y"])
     np.testing.assert_allclose(parts.scores, whole.scores, rtol=1e-12)
@@ -352,7 +352,7 @@ def test_only_positions_that_support_are_kept() -> None:
 
 
 def test_a_kernel_of_too_many_positions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dcrfdsl.supports.MOST_BYTES", 8 * 16**2)
+    monkeypatch.setattr("dcrfdsl.training.support_vectors.MOST_BYTES", 8 * 16**2)
     with pytest.raises(DcrfError, match=r"compares all pairs of 17 positions") as refused:
         model_with("a, b", ", kernel.seen = linear")
     assert refused.value.diagnostics[0].slug == "too-many-positions"

@@ -9,11 +9,11 @@ from template_cases import CASES, Case
 from test_criteria import columns, trained, twin_of
 from training_cases import RIB_ROB, many, noisy_words, objective_of
 
-from dcrfdsl.criteria import Likelihood
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
-from dcrfdsl.optimizers.iis import NEVER, roots
-from dcrfdsl.spec.settings import IisSettings, LbfgsSettings
+from dcrfdsl.criteria.criteria_table import Likelihood
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.special.iis import NEVER, roots
+from dcrfdsl.semantics.settings.training_settings import IisSettings, LbfgsSettings
 
 Floats = NDArray[np.float64]
 FREE = ("train.prior=none", "train.infer=exact")

@@ -14,25 +14,25 @@ from scipy.optimize import minimize_scalar
 from template_cases import CASES, Case
 from training_cases import problem_of
 
-from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import CRITERIA, Supervision
+from dcrfdsl.criteria.criteria_table import CRITERIA, Supervision
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.features.conjunctions import Conjunctions, conjoined, restored_conjunctions
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.features.alphabet.conjunctions import Conjunctions, conjoined, restored_conjunctions
 from dcrfdsl.features.extract import FeatureExtractor
-from dcrfdsl.features.rows import FeatureRows
-from dcrfdsl.graph.gold import instances_of
-from dcrfdsl.induction import Marginals, induce_round
+from dcrfdsl.features.feature_rows import FeatureRows
+from dcrfdsl.graph.known_labels import instances_of
 from dcrfdsl.inference import Workers
-from dcrfdsl.kernels.gains import cross_gains, crosses, distinct_rows, rows_of_features
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.model_file import read_model, write_model
-from dcrfdsl.optimizers import Iteration
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import TrainSettings
-from dcrfdsl.spec.values import stage_settings
-from dcrfdsl.training import fit
+from dcrfdsl.kernels.extraction.gains import cross_gains, crosses, distinct_rows, rows_of_features
+from dcrfdsl.model.file_format import read_model, write_model
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import Iteration
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.settings_reading import stage_settings
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
+from dcrfdsl.training.induction import Marginals, induce_round
+from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.problem import assemble
 
 Floats = NDArray[np.float64]
 

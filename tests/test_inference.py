@@ -11,10 +11,10 @@ import reference
 from hypothesis import given, settings
 from strategies import FAMILIES, TREES, factor_graphs, random_tables
 
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph, read_uai, read_uai_evidence
 from dcrfdsl.inference import SINGLE_METHODS, infer_graph
-from dcrfdsl.spec.settings import AutoSettings, BpSettings, ExactSettings, TrpSettings
+from dcrfdsl.semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, TrpSettings
 
 EXACT = 1e-10  # agreement with enumeration
 SHARED = Path(__file__).parents[1].parent / "shared" / "reference"
@@ -149,7 +149,7 @@ def test_the_same_seed_gives_the_same_run():
 
 @pytest.mark.parametrize("method", sorted(set(SINGLE_METHODS) - {"mean_field", "gibbs"}))  # a bound, and samples
 def test_every_listed_method_answers_every_task(method):
-    from dcrfdsl.spec.settings import INFERENCE
+    from dcrfdsl.semantics.settings.training_settings import INFERENCE
 
     graph = family_graph("chain")
     total = reference.joint(graph.cards, graph.scopes, graph.log_tables)

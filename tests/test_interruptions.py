@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.files import ensure_writable, write_whole
-from dcrfdsl.model import TrainedModel
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.files.whole_files import ensure_writable, write_whole
+from dcrfdsl.model.trained_model import TrainedModel
 
 LONG = 180.0  # seconds that a command may take where others keep the machine busy
 RUN = [sys.executable, "-c", "from dcrfdsl.cli import main; main()"]

@@ -11,17 +11,18 @@ from piece_twin import PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free, sentences
 from test_criteria import columns, gold_of, trained, twin_of
 
-from dcrfdsl.criteria import Supervision, piecewise
-from dcrfdsl.criteria.apart import PiecesApart, build_pieces
-from dcrfdsl.criteria.large_pieces import LargePieces
+from dcrfdsl.criteria.criteria_table import Supervision
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.piecewise import PieceObjective, build_piecewise, local_pieces
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.graph.pieces import piece_templates
+from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
+from dcrfdsl.criteria.pieces.large_pieces import LargePieces
+from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise, local_pieces
+from dcrfdsl.criteria.pieces.separate_pieces import PiecesApart, build_pieces
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Workers
-from dcrfdsl.spec.expressions import At, Here, Place
-from dcrfdsl.spec.model import Member, ModelSpec, Piece, Site
-from dcrfdsl.spec.settings import AllCases, ExactSettings, LikelihoodSettings, TrainSettings
+from dcrfdsl.semantics.schema.expressions import At, Here, Place
+from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
+from dcrfdsl.semantics.settings.training_settings import AllCases, ExactSettings, LikelihoodSettings, TrainSettings
 
 MORE = {
     "latent": Case(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.graph.elimination import least_table, order_cost
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.graph.programs.elimination import least_table, order_cost
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 TEXT = """data conll(word, y)
 label y in {n, a, b}

@@ -9,13 +9,13 @@ import pytest
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import CliqueTemplate, ModelGraph
-from dcrfdsl.graph.contraction import ContractionProgram
-from dcrfdsl.graph.periods import ProgramBuilder, RepeatedProgram
+from dcrfdsl.graph.programs.contraction_programs import ContractionProgram
+from dcrfdsl.graph.programs.periods import ProgramBuilder, RepeatedProgram
 from dcrfdsl.graph.templates import LAST
 from dcrfdsl.inference import METHODS, Binder, Expectations
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import ExactSettings
-from dcrfdsl.training import fit
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import ExactSettings
+from dcrfdsl.training.pipeline import fit
 
 LENGTHS = (*range(1, 31), 47, 48, 49, 50, 200)
 EXACT = 1e-10

@@ -19,17 +19,17 @@ from piece_twin import supervised
 from template_cases import CASES, Case
 
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.mce import build_mce
-from dcrfdsl.criteria.mce.sequences import SequenceCounter
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.spec.losses import (
+from dcrfdsl.criteria.mce.mce_objective import build_mce
+from dcrfdsl.criteria.mce.sequence_errors import SequenceCounter
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.semantics.settings.loss_settings import (
     LOSSES,
     LogisticSmoothing,
     MceSettings,
     SequenceLoss,
     SigmoidSmoothing,
 )
-from dcrfdsl.spec.settings import (
+from dcrfdsl.semantics.settings.training_settings import (
     BpSettings,
     ExactSettings,
     LikelihoodSettings,

@@ -26,12 +26,12 @@ from helpers import shared
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.features.observed import observed_codes
-from dcrfdsl.spec.constraints import HardTable
-from dcrfdsl.spec.memories import memory_states, memory_tables
-from dcrfdsl.spec.model import ModelSpec
-from dcrfdsl.spec.resolve import load_template, load_text
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.features.values.observed import observed_codes
+from dcrfdsl.semantics.conditions.constraint_tables import HardTable
+from dcrfdsl.semantics.conditions.memories import memory_states, memory_tables
+from dcrfdsl.semantics.resolve.resolution import load_template, load_text
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
 
 Row = tuple[str, ...]
 

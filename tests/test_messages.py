@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 
 from dcrfdsl.cli import COMMANDS, run
-from dcrfdsl.errors import Diagnostic, Span
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.errors.problems import Diagnostic, Span
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 HEAD = "data conll(word, pos, chunk)\nlabel chunk in bio(PER)\n"
 BODY = "clique chunk: word\nclique chunk[-1], chunk\n"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcrfdsl.data import Corpus, corpus_from_rows
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.metrics import (
     AMBIGUOUS,
     METRICS,
@@ -29,8 +29,8 @@ from dcrfdsl.metrics import (
     segments_by_type,
     unseen_values,
 )
-from dcrfdsl.spec.expressions import Argument, Reference
-from dcrfdsl.spec.model import CallSpec, Column, DataSpec, Label, ModelSpec, Scheme
+from dcrfdsl.semantics.schema.expressions import Argument, Reference
+from dcrfdsl.semantics.schema.model_spec import CallSpec, Column, DataSpec, Label, ModelSpec, Scheme
 
 Sentences = Sequence[Sequence[str]]
 

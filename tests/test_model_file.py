@@ -20,9 +20,9 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.files import ensure_writable
-from dcrfdsl.model_file import read_model, write_model
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.files.whole_files import ensure_writable
+from dcrfdsl.model.file_format import read_model, write_model
 
 ARRAYS = {
     "weights": np.array([0.25, -1.5, 1e-300, np.inf]),
@@ -215,7 +215,7 @@ LIMITED_WRITE = """
 import sys
 import numpy as np
 from dcrfdsl.errors import DcrfError
-from dcrfdsl.model_file import write_model
+from dcrfdsl.model.file_format import write_model
 try:
     write_model(sys.argv[1], {"weights": np.ones(100_000)}, {})
 except DcrfError as error:

@@ -18,15 +18,15 @@ from test_criteria import columns, trained, twin_of
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import repeated, stream_corpus, tagged
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph
-from dcrfdsl.graph.bank import ShapeBank
-from dcrfdsl.graph.elimination import best_order
-from dcrfdsl.kernels.contraction import OK, UNDERFLOW, forward_linear, forward_log, forward_max
-from dcrfdsl.kernels.nbest import search_labellings
-from dcrfdsl.kernels.sampling import decision_order, draw_labelling
-from dcrfdsl.kernels.tables import exponentiate
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.graph.programs.elimination import best_order
+from dcrfdsl.graph.shape_bank import ShapeBank
+from dcrfdsl.kernels.exact.contraction import OK, UNDERFLOW, forward_linear, forward_log, forward_max
+from dcrfdsl.kernels.exact.forward_sampling import decision_order, draw_labelling
+from dcrfdsl.kernels.sequences.nbest import search_labellings
+from dcrfdsl.kernels.tables.log_tables import exponentiate
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 SCORE = 1e-9
 SIGMAS = 5
@@ -294,7 +294,7 @@ def test_messages_on_loops_give_true_scores_in_order(name):
 
 def test_sentences_with_joined_pairs_are_exact_one_by_one(monkeypatch):
     """Where only some of the graphs fit, these get probabilities."""
-    from dcrfdsl.inference import decoding
+    from dcrfdsl.inference.decoding import labellings as decoding
 
     case = CASES["skip chain"]
     model, corpus = trained(case)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
-from dcrfdsl.optimizers.memory import PairMemory
-from dcrfdsl.spec.settings import (
+from dcrfdsl.optimizers.lbfgs_memory import PairMemory
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.semantics.settings.training_settings import (
     AutoOptimizer,
     CgSettings,
     LbfgsSettings,

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case, sentences
 from training_cases import many, objective_of
 
-from dcrfdsl.criteria import Likelihood
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
-from dcrfdsl.spec.settings import AutoOptimizer, LbfgsSettings, OwlqnSettings
+from dcrfdsl.criteria.criteria_table import Likelihood
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.semantics.settings.training_settings import AutoOptimizer, LbfgsSettings, OwlqnSettings
 
 Floats = NDArray[np.float64]
 PRIORS = {

@@ -20,9 +20,9 @@ from dcrfdsl.data.labels import (
     stranger_tokens,
     variable_states,
 )
-from dcrfdsl.errors import DcrfError, Diagnostic
-from dcrfdsl.spec.model import ModelSpec
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.errors.problems import DcrfError, Diagnostic
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
 
 
 def spec(*lines: str) -> ModelSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import dcrfdsl.prediction
+import dcrfdsl.model.prediction
 from dcrfdsl import corpus_from_rows, fit, load_text
 
 TEMPLATE = """dcrf 1
@@ -32,7 +32,7 @@ def test_labels_do_not_depend_on_how_many_positions_are_compared_at_once(monkeyp
     expected = model.predict(corpus, threads=1)
     (likeness,) = model.extractor.likenesses
     for most in range(1, likeness.size * corpus.num_tokens, 7):  # also fewer than a sentence or a position needs
-        monkeypatch.setattr(dcrfdsl.prediction, "MOST_COMPARED", most)
+        monkeypatch.setattr(dcrfdsl.model.prediction, "MOST_COMPARED", most)
         found = model.predict(corpus, threads=1)
         np.testing.assert_array_equal(found.codes["name"], expected.codes["name"])
         np.testing.assert_allclose(found.scores, expected.scores)

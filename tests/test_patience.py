@@ -13,15 +13,15 @@ import pytest
 from template_cases import CASES, CHAIN, sentences
 
 from dcrfdsl.cli import run
-from dcrfdsl.curves import write_curve
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
-from dcrfdsl.spec.resolve import Resolved, load_text
-from dcrfdsl.spec.settings import CRITERIA
-from dcrfdsl.training import fit
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
+from dcrfdsl.semantics.settings.training_settings import CRITERIA
+from dcrfdsl.training.curves import write_curve
+from dcrfdsl.training.pipeline import fit
 
 TEXT = f"{CHAIN}infer exact\n"
 PATIENCE = 3

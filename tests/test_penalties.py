@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 from template_cases import CASES
 from training_cases import objective_of, problem_of
 
-from dcrfdsl.criteria import Likelihood
-from dcrfdsl.spec.priors import Prior
-from dcrfdsl.spec.settings import PRIORS, ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, NoPrior
+from dcrfdsl.criteria.criteria_table import Likelihood
+from dcrfdsl.semantics.settings.prior_settings import Prior
+from dcrfdsl.semantics.settings.training_settings import (
+    PRIORS,
+    ElasticNetPrior,
+    GaussianPrior,
+    LaplacePrior,
+    LphiPrior,
+    NoPrior,
+)
 
 Floats = NDArray[np.float64]
 

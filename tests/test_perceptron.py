@@ -12,11 +12,11 @@ from template_cases import CASES, Case
 from test_criteria import columns, gold_of, trained, twin_of
 from training_cases import many, objective_of
 
-from dcrfdsl.criteria import Perceptron
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.settings import AutoOptimizer
-from dcrfdsl.training import fit
+from dcrfdsl.criteria.criteria_table import Perceptron
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
+from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
 

@@ -13,16 +13,16 @@ from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, sentences
 from test_criteria import columns, trained, twin_of
 
-from dcrfdsl.criteria.apart import build_pieces
 from dcrfdsl.criteria.likelihood import build_likelihood
+from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.criteria.rescale import build_rescaling
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.graph.pieces import piece_templates
+from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Expectations
-from dcrfdsl.inference.local import LocalDecoder
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import (
+from dcrfdsl.inference.decoding.local_decoding import LocalDecoder
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import (
     ExactSettings,
     LikelihoodSettings,
     LikelyCases,
@@ -30,7 +30,7 @@ from dcrfdsl.spec.settings import (
     RescaleSettings,
     TrainSettings,
 )
-from dcrfdsl.training import fit
+from dcrfdsl.training.pipeline import fit
 
 
 @pytest.mark.parametrize("shorthand", ["memm", "memm by slices", "reverse memm", "pseudolikelihood"])

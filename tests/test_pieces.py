@@ -13,20 +13,20 @@ from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free
 from test_criteria import SHARED, TINY, columns, gold_of, tiny_model, trained, twin_of
 
-from dcrfdsl.criteria import Likelihood, Penalty
-from dcrfdsl.criteria.apart import build_pieces
+from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
 from dcrfdsl.criteria.likelihood import build_likelihood
+from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.data.labels import encode_labels
-from dcrfdsl.given import gold_of as full_gold
-from dcrfdsl.graph.pieces import piece_templates
+from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Binder, Workers
-from dcrfdsl.inference.pieces import PieceMethod, no_cases
-from dcrfdsl.kernels.pieces import ALL, ONE
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.expressions import Here, Named
-from dcrfdsl.spec.model import Member, ModelSpec, Piece, Site
-from dcrfdsl.spec.pieces import by_clique, by_site, by_variable
-from dcrfdsl.spec.settings import (
+from dcrfdsl.inference.pieces.local_normalisation import PieceMethod, no_cases
+from dcrfdsl.kernels.piecewise.piece_losses import ALL, ONE
+from dcrfdsl.model.supervised_data import gold_of as full_gold
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.schema.expressions import Here, Named
+from dcrfdsl.semantics.schema.model_spec import Member, ModelSpec, Piece, Site
+from dcrfdsl.semantics.settings.piece_shorthands import by_clique, by_site, by_variable
+from dcrfdsl.semantics.settings.training_settings import (
     ExactSettings,
     LikelihoodSettings,
     TrainSettings,

@@ -11,24 +11,24 @@ import reference
 from piece_twin import settings_of, supervised
 from template_cases import CASES
 
-from dcrfdsl.criteria import PieceObjective, PiecesApart
-from dcrfdsl.criteria.apart import build_pieces, restricted
-from dcrfdsl.criteria.piecewise import build_piecewise
+from dcrfdsl.criteria.criteria_table import PieceObjective, PiecesApart
+from dcrfdsl.criteria.pieces.piece_likelihood import build_piecewise
+from dcrfdsl.criteria.pieces.separate_pieces import build_pieces, restricted
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.graph.pieces import PieceTemplate, independent_pieces, piece_templates
-from dcrfdsl.inference.pieces import PieceMethod
-from dcrfdsl.inference.shared_pieces import SharedPieceMethod
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration, minimise_apart
-from dcrfdsl.spec.pieces import pieces_of
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import (
+from dcrfdsl.graph.pieces.piece_instances import PieceTemplate, independent_pieces, piece_templates
+from dcrfdsl.inference.pieces.local_normalisation import PieceMethod
+from dcrfdsl.inference.pieces.shared_pieces import SharedPieceMethod
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, minimise_apart
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.piece_shorthands import pieces_of
+from dcrfdsl.semantics.settings.training_settings import (
     LbfgsSettings,
     PieceSettings,
     PiecewiseSettings,
     PseudolikelihoodSettings,
     TrainSettings,
 )
-from dcrfdsl.training import fit
+from dcrfdsl.training.pipeline import fit
 
 APART = ["chain", "factorial", "three chains"]
 

@@ -11,13 +11,13 @@ import reference
 from template_cases import CASES, sentences
 
 from dcrfdsl.data import corpus_from_rows, read_corpus
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers import OPTIMIZERS
-from dcrfdsl.spec.resolve import load_template, load_text
-from dcrfdsl.spec.settings import LbfgsSettings
-from dcrfdsl.spec.trainable import SMOOTH
-from dcrfdsl.training import fit
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.semantics.resolve.resolution import load_template, load_text
+from dcrfdsl.semantics.settings.trainable import SMOOTH
+from dcrfdsl.semantics.settings.training_settings import LbfgsSettings
+from dcrfdsl.training.pipeline import fit
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 needs_data = pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the real corpora are not on this machine")
@@ -157,7 +157,7 @@ def test_the_gradient_at_the_optimum_vanishes():
     model = fit(case.resolved("train.optimizer=lbfgs(tolerance=1e-8)"), case.corpus())
     from test_criteria import objective_of
 
-    from dcrfdsl.spec.settings import ExactSettings
+    from dcrfdsl.semantics.settings.training_settings import ExactSettings
 
     objective = objective_of(model, case.corpus(), ExactSettings(), precision=0.1)
     _, gradient = objective.value_and_gradient(model.weights)

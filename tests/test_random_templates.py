@@ -17,18 +17,18 @@ from template_cases import CASES
 from template_twin import Enumerated, TemplateTwin
 from test_criteria import columns
 
-from dcrfdsl.assembly import Assembly, assemble
-from dcrfdsl.criteria import Clamped, Likelihood, Penalty
+from dcrfdsl.criteria.criteria_table import Clamped, Likelihood, Penalty
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import given_labels
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
-from dcrfdsl.inference.clamped import bind_clamped
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.expressions import Reference
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import BpSettings, ExactSettings, MethodSettings, TrpSettings
-from dcrfdsl.training import fit
+from dcrfdsl.inference.bound.clamped_data import bind_clamped
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.schema.expressions import Reference
+from dcrfdsl.semantics.settings.training_settings import BpSettings, ExactSettings, MethodSettings, TrpSettings
+from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.problem import Assembly, assemble
 
 COUNT = int(os.environ.get("DCRFDSL_RANDOM_TEMPLATES", "90"))
 EXACT = 1e-9

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.features import relations
+from dcrfdsl.features import relation_instances as relations
 from dcrfdsl.features.extract import FeatureExtractor
-from dcrfdsl.features.lexicons import Lexicons
-from dcrfdsl.features.relations import relate
-from dcrfdsl.features.values import CorpusValues
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.features.relation_instances import relate
+from dcrfdsl.features.values.distinct_values import CorpusValues
+from dcrfdsl.features.values.lexicons import Lexicons
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 HEAD = "data conll(word, pos, size:float, head, tag)\nlabel tag\nclique tag: word\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dcrfdsl.report import (
+from dcrfdsl.cli.report import (
     JsonLines,
     LiveProgress,
     PlainProgress,

@@ -14,18 +14,19 @@ from piece_twin import supervised
 from risk_cases import risks_of, settings_of, shares_at_start
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria import CRITERIA
-from dcrfdsl.criteria.boosting import build_boosting
-from dcrfdsl.criteria.exponential import build_exponential
+from dcrfdsl.criteria.criteria_table import CRITERIA
 from dcrfdsl.criteria.likelihood import build_likelihood
-from dcrfdsl.criteria.marginal import build_marginal
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.inference import Workers, chains
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.decode_rules import decoding
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.risks import AdaboostSettings, ExponentialSettings, MarginalSettings
-from dcrfdsl.spec.settings import (
+from dcrfdsl.criteria.risks.boosting_risk import build_boosting
+from dcrfdsl.criteria.risks.exponential import build_exponential
+from dcrfdsl.criteria.risks.marginal_risk import build_marginal
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.inference import Workers
+from dcrfdsl.inference.bound import chain_graphs as chains
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.decode_rules import decoding
+from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings, ExponentialSettings, MarginalSettings
+from dcrfdsl.semantics.settings.training_settings import (
     AutoSettings,
     BpSettings,
     ExactSettings,
@@ -33,7 +34,7 @@ from dcrfdsl.spec.settings import (
     LikelihoodSettings,
     TrpSettings,
 )
-from dcrfdsl.training import fit
+from dcrfdsl.training.pipeline import fit
 
 GRAPHS = ["independent", "chain", "padded chain", "second order", "factorial", "three chains", "skip chain", "segments",
           "forbidden moves", "a view that ties weights", "numbers", "seen transitions"]  # fmt: skip

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from template_cases import CASES
 
-from dcrfdsl.curves import write_curve
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.figures import figure
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers import Iteration
-from dcrfdsl.pace import training_seconds
-from dcrfdsl.report import LiveProgress, PlainProgress, TrainingProgress, iteration_json
-from dcrfdsl.spec.resolve import Resolved, load_text
-from dcrfdsl.training import fit
+from dcrfdsl.cli.report import LiveProgress, PlainProgress, TrainingProgress, iteration_json
+from dcrfdsl.errors.figures import figure
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import Iteration
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
+from dcrfdsl.training.curves import write_curve
+from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.time_estimate import training_seconds
 
 
 def trained(end: str, case: str = "chain") -> TrainedModel:
@@ -52,7 +52,7 @@ def test_a_gradient_has_no_gap_of_a_dual() -> None:
 
 
 def test_an_older_record_says_by_not_a_number_that_there_is_no_gradient() -> None:
-    from dcrfdsl.record import TrainingRecord
+    from dcrfdsl.model.record import TrainingRecord
 
     stored = {"gradient_norm": float("nan"), "notes": [], "before": [], "curve": [[1, 2.0, 0.5, 0.1, None, 0]]}
     found = TrainingRecord.restore(stored)
@@ -110,8 +110,8 @@ SETTINGS = [  # what a template ends with; path and value in the record
 
 @pytest.mark.parametrize(("end", "path", "value"), SETTINGS, ids=[end for end, *_ in SETTINGS])
 def test_the_record_holds_every_setting(end: str, path: tuple[str, ...], value: Any, tmp_path: Path) -> None:
-    from dcrfdsl.record import _settings_record
-    from dcrfdsl.spec.values import stage_settings
+    from dcrfdsl.model.record import _settings_record
+    from dcrfdsl.semantics.settings.settings_reading import stage_settings
 
     label = next(iter(CASES["chain"].gold)) if hasattr(CASES["chain"], "gold") else "y"
     spec = load_text(f"{CASES['chain'].text}\n{end}\n".replace("(y)", f"({label})")).require()
@@ -153,8 +153,8 @@ def test_hmm_says_all_that_is_wrong() -> None:
     """One DcrfError with everything, by the Python door too, where the checker may not have been asked."""
     from piece_twin import supervised
 
-    from dcrfdsl.criteria.hmm import build_hmm
-    from dcrfdsl.spec.settings import HmmSettings, TrainSettings
+    from dcrfdsl.criteria.hidden_markov import build_hmm
+    from dcrfdsl.semantics.settings.training_settings import HmmSettings, TrainSettings
 
     given, _ = supervised(CASES["skip"] if "skip" in CASES else CASES["chain"])
     from dataclasses import replace
@@ -168,9 +168,9 @@ def test_hmm_says_all_that_is_wrong() -> None:
 
 
 def test_positions_are_counted_from_one() -> None:
-    from dcrfdsl.builder import functions
+    from dcrfdsl.builder import term_functions as functions
     from dcrfdsl.data import corpus_from_rows
-    from dcrfdsl.features.values import _index
+    from dcrfdsl.features.values.distinct_values import _index
 
     model = load_text("data conll(word, tag)\nlabel tag\nclique tag: word\n").require()
     assert model.data is not None

@@ -21,21 +21,21 @@ from mce_cases import (
 from piece_twin import supervised
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria.mce import build_mce
+from dcrfdsl.criteria.mce.mce_objective import build_mce
 from dcrfdsl.criteria.mce.measures import MEASURES, Counts
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.spec.losses import (
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.loss_settings import (
     LOSSES,
     LogisticSmoothing,
     MceSettings,
     SigmoidSmoothing,
     SmoothingSettings,
 )
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import (
+from dcrfdsl.semantics.settings.training_settings import (
     GaussianPrior,
 )
-from dcrfdsl.training import fit
+from dcrfdsl.training.pipeline import fit
 
 # positions and segments ----------------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ import pytest
 from test_combinations import TRAIN, Rows
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 HEADER = "data conll(word, y, v)\nlabel y\n"
 ROWS: Rows = [

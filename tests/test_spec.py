@@ -16,16 +16,22 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.spec import expressions as ex
-from dcrfdsl.spec import model
-from dcrfdsl.spec.decode_rules import decoding
-from dcrfdsl.spec.model import ModelSpec
-from dcrfdsl.spec.resolve import Resolved, load_template, load_text
-from dcrfdsl.spec.schemes import learn_types, legal_moves, scheme_states, violations
-from dcrfdsl.spec.settings import ExactSettings, GaussianPrior, LbfgsSettings, NoPrior, TrpSettings
-from dcrfdsl.spec.unparse import to_text
-from dcrfdsl.spec.values import inference_settings, stage_chain, stage_settings
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
+from dcrfdsl.semantics.schema import expressions as ex
+from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics.schema.model_spec import ModelSpec
+from dcrfdsl.semantics.schema.segment_schemes import learn_types, legal_moves, scheme_states, violations
+from dcrfdsl.semantics.schema.unparse import to_text
+from dcrfdsl.semantics.settings.decode_rules import decoding
+from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
+from dcrfdsl.semantics.settings.training_settings import (
+    ExactSettings,
+    GaussianPrior,
+    LbfgsSettings,
+    NoPrior,
+    TrpSettings,
+)
 
 EXAMPLES = Path(__file__).parents[1].parent / "shared" / "design" / "examples"
 NAMES = [

@@ -11,13 +11,14 @@ from typing import Any
 import numba
 import pytest
 
-from dcrfdsl.cli.compiling import announce_compiling
+from dcrfdsl.cli.compiler_notice import announce_compiling
 from dcrfdsl.cli.console import Talk
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.inference import methods
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.syntax import lexing, parse
-from dcrfdsl.training import fit
+from dcrfdsl.inference.methods import message_methods as methods
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.syntax import lexing
+from dcrfdsl.syntax.parser import parse
+from dcrfdsl.training.pipeline import fit
 
 TEXT = "data conll(word, y)\nlabel y\nclique y: bias, word[-1..1]\nclique y[-1], y\n"
 
@@ -108,8 +109,8 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
     ("module", "unloaded"),
     [
         ("dcrfdsl.cli", {"numpy", "numba", "pydantic", "lark"}),
-        ("dcrfdsl.cli.fmt, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
-        ("dcrfdsl.spec.check, dcrfdsl.spec.resolve", {"numba", "scipy", "networkx"}),
+        ("dcrfdsl.cli.fmt_command, dcrfdsl.syntax", {"numpy", "numba", "pydantic"}),
+        ("dcrfdsl.semantics.checks.checker, dcrfdsl.semantics.resolve.resolution", {"numba", "scipy", "networkx"}),
         ("dcrfdsl.model", {"scipy.optimize", "networkx", "sklearn"}),  # numba itself loads a part of scipy
     ],
 )

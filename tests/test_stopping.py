@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dcrfdsl.kernels.cuts import Cuts, Metric, no_cuts
-from dcrfdsl.optimizers import OPTIMIZERS, Iteration, Outcome, minimise_apart
-from dcrfdsl.optimizers.boosting import minimise_boosting
-from dcrfdsl.optimizers.perceptron import minimise_perceptron
-from dcrfdsl.spec.optimizers import (
+from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, no_cuts
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, Outcome, minimise_apart
+from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting
+from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
+from dcrfdsl.semantics.settings.optimizer_settings import (
     AutoOptimizer,
     BcfwSettings,
     CgSettings,

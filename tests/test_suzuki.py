@@ -12,10 +12,10 @@ from helpers import ROOT, example_modules
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
-from dcrfdsl.spec.losses import MceSettings
-from dcrfdsl.spec.priors import GaussianPrior
-from dcrfdsl.spec.resolve import Resolved
-from dcrfdsl.spec.values import stage_chain, stage_settings
+from dcrfdsl.semantics.resolve.resolution import Resolved
+from dcrfdsl.semantics.settings.loss_settings import MceSettings
+from dcrfdsl.semantics.settings.prior_settings import GaussianPrior
+from dcrfdsl.semantics.settings.settings_reading import stage_chain, stage_settings
 
 FOLDER = ROOT / "examples" / "suzuki2006"
 TASKS = ("chunk", "ner")

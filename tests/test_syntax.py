@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
 
-from dcrfdsl.errors import DcrfError, Source, Span, render_all
-from dcrfdsl.syntax import ast, format_template, parse, parse_partial, resource_path
-from dcrfdsl.syntax.expressions import MAX_DIGITS
+from dcrfdsl.errors.problems import DcrfError, Source, Span, render_all
+from dcrfdsl.syntax import ast, format_template, parse_partial, resource_path
+from dcrfdsl.syntax.build_expressions import MAX_DIGITS
 from dcrfdsl.syntax.hints import HINTS, Hint
 from dcrfdsl.syntax.lexing import REGEX, STATE, STRING, LayoutFilter, grammar_text, parser
-from dcrfdsl.syntax.parse import MAX_CHARACTERS, MAX_ERRORS, MAX_NESTING
+from dcrfdsl.syntax.parser import MAX_CHARACTERS, MAX_ERRORS, MAX_NESTING, parse
 from dcrfdsl.syntax.vocabulary import KEYWORDS, SYNONYMS
 
 IDENTITY = items(LANGUAGE / "identity.dcrfs")

@@ -9,9 +9,9 @@ import pytest
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import read_corpus
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import load_template
-from dcrfdsl.training import fit
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_template
+from dcrfdsl.training.pipeline import fit
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 

@@ -9,11 +9,11 @@ import pytest
 from template_cases import CASES, Case
 from training_cases import many
 
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.priors import Prior
-from dcrfdsl.spec.settings import CRITERIA, OPTIMIZERS, PRIORS
-from dcrfdsl.spec.trainable import TRAINED_BY, TREATS, WITHOUT_PENALTY
-from dcrfdsl.training import fit
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.settings.prior_settings import Prior
+from dcrfdsl.semantics.settings.trainable import TRAINED_BY, TREATS, WITHOUT_PENALTY
+from dcrfdsl.semantics.settings.training_settings import CRITERIA, OPTIMIZERS, PRIORS
+from dcrfdsl.training.pipeline import fit
 
 # the settings that make an optimizer stop early, and a prior that it treats
 FEW = {"sgd": "epochs = 2", "gpd": "epochs = 2", "quickprop": "online = 1, max_iterations = 3"}

@@ -16,14 +16,14 @@ import dcrfdsl
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.expressions import Number
-from dcrfdsl.spec.ranges import Interval
-from dcrfdsl.spec.resolve import Resolved, load_text
-from dcrfdsl.spec.tuned import tuned_ranges
-from dcrfdsl.training import fit
-from dcrfdsl.tuning import SEARCHES, Trial, tune
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
+from dcrfdsl.semantics.resolve.tuned_constants import tuned_ranges
+from dcrfdsl.semantics.schema.expressions import Number
+from dcrfdsl.semantics.schema.search_ranges import Interval
+from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.tuning import SEARCHES, Trial, tune
 
 Captured = pytest.CaptureFixture[str]
 TRAIN = "train likelihood: prior = gaussian(variance = v), optimizer = lbfgs(max_iterations = 15)\n"

@@ -15,17 +15,17 @@ from strategies import FAMILIES, TREES, factor_graphs, random_tables
 from template_cases import CASES
 from test_criteria import objective_of, trained
 
-from dcrfdsl.errors import DcrfError
+from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph
-from dcrfdsl.graph.appearance import bank_forests
-from dcrfdsl.graph.bank import ShapeBank
+from dcrfdsl.graph.edge_appearance import bank_forests
+from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.inference import METHODS, Expectations, Workers, infer_graph
-from dcrfdsl.kernels.messages import node_potentials
-from dcrfdsl.kernels.trw import reweighted_messages, stretch_tables
-from dcrfdsl.kernels.trw_beliefs import reweighted_beliefs
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.spec.settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
-from dcrfdsl.training import fit
+from dcrfdsl.kernels.messages.sum_product import node_potentials
+from dcrfdsl.kernels.messages.trw import reweighted_messages, stretch_tables
+from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
+from dcrfdsl.training.pipeline import fit
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "reference"
 needs_reference = pytest.mark.skipif(

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcrfdsl.kernels import vectors
-from dcrfdsl.kernels.compiling import kernel
-from dcrfdsl.kernels.vectors import (
+from dcrfdsl.kernels.runtime import machine_vectors as vectors
+from dcrfdsl.kernels.runtime.compilation import kernel
+from dcrfdsl.kernels.runtime.machine_vectors import (
     LANES,
     add,
     aligned_zeros,

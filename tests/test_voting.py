@@ -15,10 +15,10 @@ from template_cases import CASES, CHAIN, Case, sentences
 from test_criteria import columns, gold_of, twin_of
 
 from dcrfdsl.cli import run
-from dcrfdsl.inference.voting import Ballots
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.optimizers import Voters
-from dcrfdsl.training import fit
+from dcrfdsl.inference.decoding.voting import Ballots
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import Voters
+from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
 Vector = tuple[int, Floats]

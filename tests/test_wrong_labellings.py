@@ -8,7 +8,7 @@ from mce_cases import smooth
 from test_hidden_margins import HIDDEN, Enumerated, enumerate_all
 from training_cases import objective_of
 
-from dcrfdsl.spec.losses import MceSettings
+from dcrfdsl.semantics.settings.loss_settings import MceSettings
 
 
 def parts(own: Enumerated, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

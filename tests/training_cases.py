@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from template_cases import Case
 
-from dcrfdsl.assembly import assemble
-from dcrfdsl.criteria import CRITERIA, Criterion, Supervision
+from dcrfdsl.criteria.criteria_table import CRITERIA, Criterion, Supervision
 from dcrfdsl.inference import Workers
-from dcrfdsl.spec.settings import TrainSettings
-from dcrfdsl.spec.values import stage_settings
+from dcrfdsl.semantics.settings.settings_reading import stage_settings
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
+from dcrfdsl.training.problem import assemble
 
 
 def problem_of(case: Case, criterion: str, *overrides: str, threads: int = 1) -> tuple[Supervision, TrainSettings]:

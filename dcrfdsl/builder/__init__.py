@@ -30,7 +30,9 @@ How the language reads in Python:
 | `trp(tolerance = 1e-3)` | `call("trp", tolerance=1e-3)` |
 """
 
-from .functions import (
+from .builder_terms import Expression, Position, Term, all_of, any_of, if_else, positions
+from .template_builder import Model
+from .term_functions import (
     accuracy,
     apply,
     bias,
@@ -55,8 +57,6 @@ from .functions import (
     states_of,
     suffix,
 )
-from .model import Model
-from .terms import Expression, Position, Term, all_of, any_of, if_else, positions
 
 __all__ = [
     "Expression",

@@ -2,7 +2,7 @@
 
 A batch touches few of the weights: those of the features that fire in it, and the biases. Its gradient is zero
 elsewhere, and neither inference nor a step on it looks at the rest. The penalty of a weight is shared out evenly among
-the batches that touch it. Not here: steps (`optimizers.start`), the exact objective (`likelihood`).
+the batches that touch it. Not here: steps (`optimizers.batch_start`), the exact objective (`likelihood`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference.methods import Expectations, ExpectingMethod, Workers
-from ..inference.potentials import BoundData, Potentials
-from ..kernels.batches import collect_touched, firing_runs, list_touched, move_cells
-from ..kernels.labellings import count_labellings
-from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
-from .clamping import Clamped
+from ..inference.bound.potentials import BoundData, Potentials
+from ..inference.methods.message_methods import Expectations, ExpectingMethod, Workers
+from ..kernels.optimization.batch_sums import collect_touched, firing_runs, list_touched, move_cells
+from ..kernels.optimization.labelling_counts import count_labellings
+from ..kernels.tables.log_tables import add_bias_gradient, base_tables, exponentiate_base
+from .free_and_clamped import Clamped
 
 __all__ = ["SentenceBatches"]
 

@@ -17,18 +17,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DcrfError, Diagnostic
-from ..inference.methods import METHODS, Expectations, ExpectingMethod, Workers
-from ..inference.potentials import BoundData
-from ..inference.status import RunStatus
-from ..kernels.packed import add_runs, collect_gradient
-from ..kernels.tables import add_bias_gradient
-from ..spec.settings import TrainSettings
+from ..errors.problems import DcrfError, Diagnostic
+from ..inference.bound.potentials import BoundData
+from ..inference.methods.message_methods import METHODS, Expectations, ExpectingMethod, Workers
+from ..inference.run_status import RunStatus
+from ..kernels.tables.log_tables import add_bias_gradient
+from ..kernels.tables.packed import add_runs, collect_gradient
+from ..semantics.settings.training_settings import TrainSettings
 from .batches import SentenceBatches
-from .clamping import Clamped
+from .free_and_clamped import Clamped
 from .penalties import Penalty
+from .run_sums import gradient_runs, slices
 from .scaling import LikelihoodScaling
-from .sums import gradient_runs, slices
 from .supervision import Inference, Supervision
 
 __all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]

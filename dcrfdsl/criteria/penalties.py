@@ -3,8 +3,8 @@
     P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k
 
 Quadratic terms are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` brings the others.
-Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: settings in `spec.priors`, a line in
-`PRIORS`.
+Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: settings in
+`semantics.settings.prior_settings`, a line in `PRIORS`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,15 @@ from numpy.typing import NDArray
 
 from ..graph.parameters import Parameters
 from ..registry import Table
-from ..spec.model import CliqueSpec
-from ..spec.settings import ElasticNetPrior, GaussianPrior, LaplacePrior, LphiPrior, MethodSettings, TrainSettings
+from ..semantics.schema.model_spec import CliqueSpec
+from ..semantics.settings.training_settings import (
+    ElasticNetPrior,
+    GaussianPrior,
+    LaplacePrior,
+    LphiPrior,
+    MethodSettings,
+    TrainSettings,
+)
 
 __all__ = ["PRIORS", "Penalty", "Terms", "weight_penalty"]
 

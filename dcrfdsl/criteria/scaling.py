@@ -4,7 +4,7 @@
 
 The total of a labelling is its score where every weight is 1, so that the best labelling under these weights has the
 largest. Every feature that is scaled counts, biases and those of START and STOP as well; features that the gold labels
-never show are not scaled. Not here: the updates (`optimizers.iis`).
+never show are not scaled. Not here: the updates (`optimizers.special.iis`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DcrfError, Diagnostic
-from ..inference.methods import Expectations, SequenceMethod, Workers
-from ..inference.potentials import BoundData
-from ..kernels.packed import collect_gradient
-from ..kernels.tables import add_bias_gradient
+from ..errors.problems import DcrfError, Diagnostic
+from ..inference.bound.potentials import BoundData
+from ..inference.methods.message_methods import Expectations, SequenceMethod, Workers
+from ..kernels.tables.log_tables import add_bias_gradient
+from ..kernels.tables.packed import collect_gradient
 
 __all__ = ["LikelihoodScaling"]
 

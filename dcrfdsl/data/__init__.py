@@ -5,8 +5,8 @@ Numba is loaded by the first file that is read, not by importing this room.
 
 from .copies import repeated
 from .corpus import Corpus, InternedColumn, NumericColumn
+from .frames import corpus_from_frame, corpus_from_rows
 from .readers import READERS, Chunk, read_corpus, stream_corpus
-from .tables import corpus_from_frame, corpus_from_rows
 from .writers import WRITERS, tagged
 
 __all__ = [

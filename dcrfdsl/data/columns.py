@@ -14,10 +14,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import data_error
-from ..spec.model import Column, ColumnType
+from ..errors.problems import data_error
+from ..semantics.schema.model_spec import Column, ColumnType
 from .corpus import Corpus, InternedColumn, NumericColumn
-from .vectors import number_of_text, shown, vector_of_text
+from .vector_columns import number_of_text, shown, vector_of_text
 
 __all__ = ["CorpusBuilder", "Parsed", "interned"]
 

@@ -14,10 +14,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DcrfError, Diagnostic, data_error
+from ..errors.problems import DcrfError, Diagnostic, data_error
 from ..registry import did_you_mean
-from ..spec.model import Column, DataSpec, plain
-from .blocks import Block
+from ..semantics.schema.model_spec import Column, DataSpec, plain
+from .column_blocks import Block
 from .columns import Parsed
 from .corpus import InternedColumn
 from .formats import Wanted, absent_columns
@@ -41,19 +41,20 @@ class LineTable:
     """The lines of a block: which hold cells, how many, in which sentence."""
 
     def __init__(self, block: Block, separator: str | None, comment: str | None):
-        from . import _scan  # numba is loaded when a file is read, not when the room is imported
+        # Numba is loaded when a file is read, not when the room is imported.
+        from ..kernels.extraction.line_scan import ANY_SPACE, BLANK, intern_cells, lines_and_cells
 
-        self._intern = _scan.intern_cells
+        self._intern = intern_cells
         self._first_line = block.first_line
         self.block = block
         self._bytes = np.frombuffer(block.text, np.uint8)
-        byte = _scan.ANY_SPACE if separator is None else ord(separator)
+        byte = ANY_SPACE if separator is None else ord(separator)
         mark = np.frombuffer((comment or "").encode(), np.uint8)
-        line_start, self._line_cells, self._start, self._end = _scan.lines_and_cells(self._bytes, byte, mark)
+        line_start, self._line_cells, self._start, self._end = lines_and_cells(self._bytes, byte, mark)
         self._line_start = line_start
-        self.rows: NDArray[np.int64] = np.flatnonzero(self._line_cells > _scan.BLANK)
+        self.rows: NDArray[np.int64] = np.flatnonzero(self._line_cells > BLANK)
         # Lines of one sentence have the same number of blank lines before them.
-        self._blanks_before = np.cumsum(self._line_cells == _scan.BLANK)
+        self._blanks_before = np.cumsum(self._line_cells == BLANK)
 
     @property
     def row_cells(self) -> NDArray[np.int64]:

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import DcrfError, data_error
+from ..errors.problems import DcrfError, data_error
 from ..registry import did_you_mean
-from ..spec.model import Column
-from .blocks import Block
+from ..semantics.schema.model_spec import Column
+from .column_blocks import Block
 from .columns import Parsed
 from .conll import LineTable, cut_at_blank_line
 from .corpus import InternedColumn

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..registry import Table
-from .blocks import Block
+from .column_blocks import Block
 from .corpus import Corpus
 from .readers import Chunk
 

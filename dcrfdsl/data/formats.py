@@ -10,10 +10,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from ..errors import DcrfError, Diagnostic, data_error
+from ..errors.problems import DcrfError, Diagnostic, data_error
 from ..registry import did_you_mean
-from ..spec.model import Column, DataSpec
-from .blocks import Block
+from ..semantics.schema.model_spec import Column, DataSpec
+from .column_blocks import Block
 from .columns import Parsed
 
 __all__ = ["Reader", "Wanted", "absent_columns", "no_options"]

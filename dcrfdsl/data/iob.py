@@ -1,7 +1,7 @@
 """Gold in IOB1, where a template says `bio`, which is IOB2: how it is told apart, and how it is converted.
 
 IOB1: a segment begins with I-X, and with B-X only behind another one of type X. IOB2: every segment begins with B-X
-(Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme allows (`spec.schemes`).
+(Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme allows (`semantics.schema.segment_schemes`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.model import Label, ModelSpec
-from ..spec.schemes import split_state
-from ..spec.unparse import statement_text
+from ..semantics.schema.model_spec import Label, ModelSpec
+from ..semantics.schema.segment_schemes import split_state
+from ..semantics.schema.unparse import statement_text
 
 __all__ = ["conversion", "is_iob1"]
 

@@ -10,12 +10,12 @@ import json
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from ..errors import DcrfError, Diagnostic, data_error
-from .blocks import Block
+from ..errors.problems import DcrfError, Diagnostic, data_error
+from .column_blocks import Block
 from .columns import Parsed
 from .formats import Wanted, no_options
 from .records import Records
-from .vectors import shown
+from .vector_columns import shown
 
 __all__ = ["JsonlReader"]
 

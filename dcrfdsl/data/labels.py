@@ -1,7 +1,7 @@
 """A corpus's labels as state numbers, whole or partly known, and what keeps them from being trained on.
 
 Not here: the states themselves (`states`), how a cell is read (`partial`), which states may follow each other
-(`spec.schemes`, `graph`).
+(`semantics.schema.segment_schemes`, `graph`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DcrfError, Diagnostic
+from ..errors.problems import DcrfError, Diagnostic
 from ..registry import did_you_mean
-from ..spec.model import Label, ModelSpec, Scheme
-from ..spec.schemes import legal_moves, violations
+from ..semantics.schema.model_spec import Label, ModelSpec, Scheme
+from ..semantics.schema.segment_schemes import legal_moves, violations
 from .corpus import Corpus, InternedColumn
 from .iob import conversion, is_iob1
 from .partial import label_column, places, read_cells

@@ -1,6 +1,6 @@
 """What the cells of a label column say, each distinct value once.
 
-Not here: how one is read (`spec.cells`), the numbers of states (`labels`, `metrics`).
+Not here: how one is read (`semantics.schema.label_cells`), the numbers of states (`labels`, `metrics`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import data_error
-from ..spec.cells import Reading, read_cell
-from ..spec.model import Label
+from ..errors.problems import data_error
+from ..semantics.schema.label_cells import Reading, read_cell
+from ..semantics.schema.model_spec import Label
 from .corpus import Corpus, InternedColumn
 
 __all__ = ["Reading", "label_column", "places", "read_cells"]

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..arguments import DATA, PATHS, require_kind
-from ..errors import DcrfError, Diagnostic, data_error
+from ..errors.arguments import DATA, PATHS, require_kind
+from ..errors.problems import DcrfError, Diagnostic, data_error
 from ..registry import Table
-from ..spec.model import DataSpec
-from .blocks import Block, TextSource, blocks, open_source
+from ..semantics.schema.model_spec import DataSpec
+from .column_blocks import Block, TextSource, blocks, open_source
 from .columns import CorpusBuilder
 from .conll import ConllReader
 from .conllu import ConlluReader

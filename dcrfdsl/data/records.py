@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DcrfError, data_error
-from ..spec.model import Column
+from ..errors.problems import DcrfError, data_error
+from ..semantics.schema.model_spec import Column
 from .columns import Parsed, interned
 from .corpus import InternedColumn, NumericColumn
 from .formats import Wanted, absent_columns
-from .vectors import shown, vectors_of_values
+from .vector_columns import shown, vectors_of_values
 
 __all__ = ["Records"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .expand import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand, expand_features
-from .lexicons import Lexicon, Lexicons, load_lexicons, read_lexicon
-from .registered import RegisteredFeature, feature, load_feature_file, registered_features
-from .rows import FeatureRows
+from .feature_rows import FeatureRows
+from .plan.expansion import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand, expand_features
+from .values.lexicons import Lexicon, Lexicons, load_lexicons, read_lexicon
+from .values.registered import RegisteredFeature, feature, load_feature_file, registered_features
 
 if TYPE_CHECKING:
     from .extract import FeatureExtractor, FeatureSetInfo

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ._join import cross, cross_ragged, gather_lists
-from .block import Block, PairBlock
-from .expand import ExpandedFeature, Factor, leaves
-from .joint import TRUE, JointTest, joint_test
-from .notation import condition_text
-from .positions import split_offset
-from .values import CorpusValues, Numbers, Texts, Truths
+from ..kernels.extraction.joins import cross, cross_ragged, gather_lists
+from .plan.expansion import ExpandedFeature, Factor, leaves
+from .plan.named_positions import split_offset
+from .plan.notation import condition_text
+from .sentence_runs import Block, PairBlock
+from .values.distinct_values import CorpusValues, Numbers, Texts, Truths
+from .values.joint_tests import TRUE, JointTest, joint_test
 
 __all__ = ["BlockReader", "CorpusAtoms", "RowKeys", "Vocabulary", "atom_name", "reach"]
 

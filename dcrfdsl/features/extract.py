@@ -18,25 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.corpus import Corpus
-from ..errors import DcrfError, Diagnostic
-from ..spec.constraints import Observed
-from ..spec.model import ModelSpec
-from ..stored import Unfit, typed
-from ._join import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
-from .alphabet import Alphabet, TemplateCounter, lock
+from ..errors.problems import DcrfError, Diagnostic
+from ..files.stored_arrays import Unfit, typed
+from ..kernels.extraction.joins import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
+from ..semantics.conditions.constraint_tables import Observed
+from ..semantics.schema.model_spec import ModelSpec
+from .alphabet.conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
+from .alphabet.feature_alphabet import Alphabet, TemplateCounter, lock
+from .alphabet.storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
-from .block import Block, PairBlock, cut
-from .conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
-from .expand import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand
-from .lexicons import Lexicons
-from .likeness import Likeness, likeness_arrays, likeness_metadata, restored_likenesses
-from .notation import boundary_text
-from .observed import observed_codes
-from .registered import RegisteredFeature
-from .relations import Pairs, pair_block, relate
-from .rows import FeatureRows
-from .storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
-from .values import CorpusValues
+from .feature_rows import FeatureRows
+from .observation_kernels import Likeness, likeness_arrays, likeness_metadata, restored_likenesses
+from .plan.expansion import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand
+from .plan.notation import boundary_text
+from .relation_instances import Pairs, pair_block, relate
+from .sentence_runs import Block, PairBlock, cut
+from .values.distinct_values import CorpusValues
+from .values.lexicons import Lexicons
+from .values.observed import observed_codes
+from .values.registered import RegisteredFeature
 
 __all__ = ["FeatureExtractor", "FeatureSetInfo"]
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features.relations import Pairs
-from ..features.rows import FeatureRows
-from ..kernels.pairs import count_pairs
-from ..kernels.wiring import Bindings
-from ..spec.model import CliqueSpec
-from ..stored import Unfit, array, check_offsets, check_within
-from .gold import Gold, instances_of, known_assignments, possible_assignments
+from ..features.feature_rows import FeatureRows
+from ..features.relation_instances import Pairs
+from ..files.stored_arrays import Unfit, array, check_offsets, check_within
+from ..kernels.extraction.weight_pairs import count_pairs
+from ..kernels.tables.wiring import Bindings
+from ..semantics.schema.model_spec import CliqueSpec
+from .known_labels import Gold, instances_of, known_assignments, possible_assignments
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 

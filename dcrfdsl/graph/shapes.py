@@ -38,7 +38,7 @@ class Run:
 
 
 class FactorArrays(NamedTuple):
-    """All factors of a graph, in order; see `kernels.wiring.Shapes`."""
+    """All factors of a graph, in order; see `kernels.tables.wiring.Shapes`."""
 
     kind: Small  #   [F]
     anchor: Small  # [F]

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features.views import ViewMap, view_label, view_map
-from ..spec.constraints import HardTable, Observed, constraint_table
-from ..spec.expressions import At, Named, Place
-from ..spec.memories import memory_tables
-from ..spec.model import CliqueSpec, ModelSpec, Scheme
-from ..spec.schemes import legal_moves
+from ..features.values.state_views import ViewMap, view_label, view_map
+from ..semantics.conditions.constraint_tables import HardTable, Observed, constraint_table
+from ..semantics.conditions.memories import memory_tables
+from ..semantics.schema.expressions import At, Named, Place
+from ..semantics.schema.model_spec import CliqueSpec, ModelSpec, Scheme
+from ..semantics.schema.segment_schemes import legal_moves
 
 __all__ = [
     "CliqueTemplate",

@@ -3,8 +3,8 @@
 A clique index is a set of sites (variable, Δt). Its instance at anchor t holds the variables y_{t+Δt}; it exists where
 all its sites lie in the sequence (`edges = inside`) or where at least one does (`edges = pad`, the others in the states
 START or STOP). Weights are the same at every anchor (Sutton 2004 §3.1). A relational clique has an instance for each
-pair of positions that the data joins (`features.relations` finds them). Hard constraints fold into a clique over the
-same sites where there is one, so that they add no loop; else they are factors of their own.
+pair of positions that the data joins (`features.relation_instances` finds them). Hard constraints fold into a clique
+over the same sites where there is one, so that they add no loop; else they are factors of their own.
 
 Variables of a sequence of length T with M variables a position (labels, latents, memories) are numbered t·M + m.
 """
@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import data_error
-from ..kernels.wiring import Kinds
-from ..spec.model import ModelSpec
-from .bank import ShapeBank
-from .elimination import best_order, least_table, order_cost, slice_order
+from ..errors.problems import data_error
+from ..kernels.tables.wiring import Kinds
+from ..semantics.schema.model_spec import ModelSpec
+from .programs.elimination import best_order, least_table, order_cost, slice_order
+from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 

@@ -1,6 +1,7 @@
 """Inference: methods over data sets (`METHODS`), and over one graph with explicit tables (`infer_graph`)."""
 
-from .methods import (
+from .bound.potentials import Binder, BoundData, Potentials
+from .methods.message_methods import (
     METHODS,
     Expectations,
     ExpectingMethod,
@@ -10,9 +11,8 @@ from .methods import (
     choose_method,
     mixed_method,
 )
-from .potentials import Binder, BoundData, Potentials
-from .single import SINGLE_METHODS, infer_graph
-from .status import GraphResult, RunStatus
+from .methods.single_graph import SINGLE_METHODS, infer_graph
+from .run_status import GraphResult, RunStatus
 
 __all__ = [
     "METHODS",

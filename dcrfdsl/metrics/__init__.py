@@ -1,6 +1,7 @@
 """How good predictions are: `evaluate_predictions` on a corpus, `measure` on codes, by the names of `evaluate`."""
 
-from ..data.segments import has_segments
+from ..data.segment_types import has_segments
+from .empty_metrics import nothing_measured
 from .evaluation import (
     METRICS,
     Evaluation,
@@ -14,8 +15,7 @@ from .evaluation import (
     measure,
     unseen_values,
 )
-from .nothing import nothing_measured
-from .segments import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, segment_counts, segments_by_type
+from .segment_scores import AMBIGUOUS, MISSING, UNSEEN, SegmentCounts, segment_counts, segments_by_type
 
 __all__ = [
     "AMBIGUOUS", "METRICS", "MISSING", "UNSEEN", "Evaluation", "Gold", "SegmentCounts", "Values", "confusion",

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from ..data.corpus import Corpus, InternedColumn
 from ..data.partial import read_cells
-from ..data.segments import Codes, Offsets, has_segments, split_mark
-from ..errors import DcrfError, Diagnostic, data_error
+from ..data.segment_types import Codes, Offsets, has_segments, split_mark
+from ..errors.problems import DcrfError, Diagnostic, data_error
 from ..registry import Table, did_you_mean
-from ..spec.expressions import Argument, Reference
-from ..spec.model import CallSpec, Label, ModelSpec, Scheme, plain
-from ..spec.schemes import legal_moves, violations
-from .segments import AMBIGUOUS, MISSING, UNSEEN, ratio, segment_counts
+from ..semantics.schema.expressions import Argument, Reference
+from ..semantics.schema.model_spec import CallSpec, Label, ModelSpec, Scheme, plain
+from ..semantics.schema.segment_schemes import legal_moves, violations
+from .segment_scores import AMBIGUOUS, MISSING, UNSEEN, ratio, segment_counts
 
 __all__ = [
     "METRICS", "Evaluation", "Gold", "Metric", "Values", "confusion", "default_metrics", "encode_gold",

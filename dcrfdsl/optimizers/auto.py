@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.optimizers import AutoOptimizer, OwlqnSettings, WorkingSetSettings
-from .boosting import minimise_boosting
-from .counted import minimise_counted
+from ..semantics.settings.optimizer_settings import AutoOptimizer, OwlqnSettings, WorkingSetSettings
+from .batch_start import start_on_batches
+from .dual.working_set import minimise_working_set
 from .lbfgs import descend
 from .objective import (
     BoostedObjective,
@@ -29,10 +29,10 @@ from .objective import (
     Watch,
 )
 from .owlqn import has_corners, minimise_owlqn
-from .perceptron import minimise_perceptron
 from .progress import Progress
-from .start import start_on_batches
-from .working_set import minimise_working_set
+from .special.boosting_rounds import minimise_boosting
+from .special.counting import minimise_counted
+from .special.perceptron_steps import minimise_perceptron
 
 __all__ = ["minimise_auto"]
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.descent import dot
-from ..spec.settings import CgSettings
+from ..kernels.optimization.descent import dot
+from ..semantics.settings.training_settings import CgSettings
 from .line_search import ROUNDING, line_search
 from .objective import Objective, Outcome, Watch
 from .progress import Progress, norm_of

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.descent import dot
-from ..spec.settings import LbfgsSettings
+from ..kernels.optimization.descent import dot
+from ..semantics.settings.training_settings import LbfgsSettings
+from .lbfgs_memory import PairMemory
 from .line_search import ROUNDING, line_search
-from .memory import PairMemory
 from .objective import Objective, Outcome, Watch
 from .progress import Progress
 

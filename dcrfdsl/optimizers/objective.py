@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.cuts import Cuts, Metric
-from .voters import Voters
+from ..kernels.optimization.cuts import Cuts, Metric
+from .special.voters import Voters
 
 __all__ = [
     "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountRanges", "CountedObjective", "Iteration",
@@ -150,8 +150,8 @@ class BoostedObjective(Objective, Protocol):
     """An exponential risk that is never below 0, and how it is to be boosted.
 
     ranges: L and U, between which wrong labellings count more than the gold one of each feature, in groups of sequences
-    where they are the same.   rounds, tolerance, max_step, update: see `spec.risks`.   most_weights: that can count in
-    a sequence.
+    where they are the same.   rounds, tolerance, max_step, update: see `semantics.settings.risk_settings`.
+    most_weights: that can count in a sequence.
     """
 
     rounds: int

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.descent import dot
-from ..spec.settings import LbfgsSettings
+from ..kernels.optimization.descent import dot
+from ..semantics.settings.training_settings import LbfgsSettings
+from .lbfgs_memory import PairMemory
 from .line_search import DECREASE, MOST_TRIALS, NOISE, ROUNDING
-from .memory import PairMemory
 from .objective import CornerObjective, Objective, Outcome, Watch
 from .progress import Progress
 

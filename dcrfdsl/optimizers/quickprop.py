@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.descent import secant_steps
-from ..spec.settings import QuickpropSettings
+from ..kernels.optimization.descent import secant_steps
+from ..semantics.settings.training_settings import QuickpropSettings
 from .gpd import go_down
 from .line_search import DECREASE, MOST_TRIALS, NOISE, ROUNDING
 from .objective import Iteration, Objective, Outcome, Watch

@@ -6,7 +6,7 @@ Below it only `errors` and `registry`. Not here: the meaning of names and settin
 from __future__ import annotations
 
 from .format import format_template
-from .parse import parse, parse_partial
+from .parser import parse, parse_partial
 from .resources import resource_path
 
 __all__ = ["format_template", "parse", "parse_partial", "resource_path"]

@@ -13,9 +13,9 @@ from typing import Any
 from lark import Token, v_args
 from lark.tree import Meta
 
-from ..errors import Span
+from ..errors.problems import Span
 from . import ast
-from .expressions import ExpressionBuilder
+from .build_expressions import ExpressionBuilder
 
 __all__ = ["Edition", "StatementBuilder"]
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from dcrfdsl import fit, load_template, read_corpus, to_text
 from dcrfdsl.data import Corpus, InternedColumn
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.check import check_or_raise
-from dcrfdsl.spec.resolve import Resolved
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.checks.checker import check_or_raise
+from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = [
     "FILES", "FOLDS", "HELD_OUT", "METHODS", "SENTENCES", "Experiment", "Job", "Method", "combinations", "subset",

@@ -21,7 +21,7 @@ from rich.console import Console
 from tables import accuracy_table, choice_table, rows_of
 
 from dcrfdsl import DcrfError
-from dcrfdsl.report import duration, print_table
+from dcrfdsl.cli.report import duration, print_table
 
 __all__ = ["FULL", "QUICK", "Log", "Plan", "chosen", "main", "reproduce", "trained"]
 

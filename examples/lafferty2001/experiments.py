@@ -17,7 +17,7 @@ from sources import MixedOrder, best_path, noisy_words
 from dcrfdsl import corpus_from_rows, fit, load_template, read_corpus
 from dcrfdsl.data import Corpus, InternedColumn
 from dcrfdsl.metrics import unseen_values
-from dcrfdsl.spec.resolve import Resolved
+from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = [
     "BIAS",

@@ -20,7 +20,7 @@ from rich.table import Table
 from tables import bias_rows, bias_table, mixed_rows, mixed_table, pos_rows, pos_table
 
 from dcrfdsl import DcrfError
-from dcrfdsl.report import print_table
+from dcrfdsl.cli.report import print_table
 
 __all__ = ["FULL", "QUICK", "Plan", "main", "reproduce", "show"]
 

@@ -20,10 +20,10 @@ from rich.console import Console
 from tables import MODELS, table1, table1_rows
 
 from dcrfdsl import DcrfError, fit, load_template, read_corpus
+from dcrfdsl.cli.report import print_table
 from dcrfdsl.data import Corpus, InternedColumn
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.report import print_table
-from dcrfdsl.spec.resolve import Resolved
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = ["ROWS", "Task", "chosen", "main", "ner_task", "pos_task", "reproduce", "run_task", "wrong_tags"]
 

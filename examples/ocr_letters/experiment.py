@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dcrfdsl import corpus_from_rows, fit, load_template, to_text
 from dcrfdsl.data import Corpus
-from dcrfdsl.spec.resolve import Resolved
+from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = ["FOLDS", "PIXELS", "PROTOCOLS", "SETTINGS", "TEMPLATES", "Experiment", "Job", "Words", "jobs_of"]
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from tables import NAMES, PUBLISHED, error_rows, error_table, published_table
 
 from dcrfdsl import DcrfError
-from dcrfdsl.report import duration, print_table
+from dcrfdsl.cli.report import duration, print_table
 
 __all__ = ["Log", "main", "reproduce"]
 

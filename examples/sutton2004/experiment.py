@@ -21,8 +21,8 @@ import numpy as np
 from dcrfdsl import fit, load_template, load_text, read_corpus, to_text
 from dcrfdsl.data import Corpus, InternedColumn
 from dcrfdsl.metrics import evaluate_predictions
-from dcrfdsl.model import Prediction, TrainedModel
-from dcrfdsl.spec.resolve import Resolved
+from dcrfdsl.model.trained_model import Prediction, TrainedModel
+from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = ["MODELS", "SETTINGS", "Experiment", "Job", "Lists", "drawn", "read_lists", "retagged"]
 

@@ -22,7 +22,7 @@ from rich.console import Console
 from tables import table1, table1_rows, table3, table3_rows
 
 from dcrfdsl import DcrfError
-from dcrfdsl.report import duration, print_table
+from dcrfdsl.cli.report import duration, print_table
 
 __all__ = ["FULL", "QUICK", "Log", "Plan", "main", "reproduce"]
 

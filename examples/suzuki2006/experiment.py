@@ -18,8 +18,8 @@ import numpy as np
 
 from dcrfdsl import fit, load_template, read_corpus, to_text
 from dcrfdsl.data import Corpus
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import Resolved
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = ["FILES", "HELD_OUT", "METHODS", "Experiment", "Job", "Method", "wrong"]
 

@@ -22,7 +22,7 @@ from rich.console import Console
 from tables import PAPER, dev_table, score_rows, score_table, test_table
 
 from dcrfdsl import DcrfError
-from dcrfdsl.report import duration, print_table
+from dcrfdsl.cli.report import duration, print_table
 
 __all__ = ["FULL", "QUICK", "Log", "Plan", "chosen", "main", "reproduce", "trained"]
 

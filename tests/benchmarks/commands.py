@@ -30,8 +30,8 @@ from dcrfdsl.cli import run
 from dcrfdsl.cli.inputs import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.features.extract import FeatureExtractor
-from dcrfdsl.features.lexicons import load_lexicons
-from dcrfdsl.model import TrainedModel
+from dcrfdsl.features.values.lexicons import load_lexicons
+from dcrfdsl.model.trained_model import TrainedModel
 
 __all__ = ["cold_start", "compiling", "loading", "reading", "tagging"]
 

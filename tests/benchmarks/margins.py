@@ -9,12 +9,12 @@ from figures import Figure, seconds_of
 from work import ROUNDS, corpus_of, criterion_of, resolved_of, test_file
 
 from dcrfdsl.cli.inputs import data_statement
-from dcrfdsl.criteria import Hmsvm
+from dcrfdsl.criteria.criteria_table import Hmsvm
 from dcrfdsl.data import read_corpus
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.settings import TrainSettings
-from dcrfdsl.spec.values import stage_settings
-from dcrfdsl.training import fit
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.settings.settings_reading import stage_settings
+from dcrfdsl.semantics.settings.training_settings import TrainSettings
+from dcrfdsl.training.pipeline import fit
 
 __all__ = ["margin_training"]
 

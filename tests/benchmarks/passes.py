@@ -11,8 +11,8 @@ from figures import Figure, Skip, Target, at_least, at_most, seconds_of, times_f
 from work import CHUNKING, FACTORIAL, POS, ROUNDS, SMOKE, corpus_of, objective, segment_errors, trained_weights
 
 from dcrfdsl.graph.factor_graph import FactorGraph
-from dcrfdsl.inference.single import infer_graph
-from dcrfdsl.spec.settings import BpSettings
+from dcrfdsl.inference.methods.single_graph import infer_graph
+from dcrfdsl.semantics.settings.training_settings import BpSettings
 
 __all__ = ["chain_pass", "error_pass", "factorial_pass", "messages", "pos_pass"]
 

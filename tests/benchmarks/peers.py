@@ -22,7 +22,7 @@ from work import SMOKE, corpus_of, resolved_of, work_folder
 
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.features.extract import FeatureExtractor
-from dcrfdsl.features.lexicons import load_lexicons
+from dcrfdsl.features.values.lexicons import load_lexicons
 
 __all__ = [
     "Descent", "attributes", "crfsuite_descent", "crfsuite_pass", "crfsuite_tagging", "crfsuite_trainer",

@@ -11,9 +11,9 @@ from work import SHARED, SMOKE
 from dcrfdsl.cli.inputs import data_statement
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 __all__ = ["piecewise_training"]
 

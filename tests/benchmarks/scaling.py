@@ -15,7 +15,7 @@ from work import CHUNKING, ROUNDS, SMOKE, corpus_of, objective, trained_weights
 from dcrfdsl.cli.inputs import data_statement
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 __all__ = ["chains", "labels", "long_sequence", "tokens"]
 
@@ -103,7 +103,7 @@ RUN = """
 import resource, sys, time
 import numpy as np
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training import fit
 text, length, task = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 resolved = load_text(text)

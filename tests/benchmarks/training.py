@@ -25,8 +25,8 @@ from work import (
     work_folder,
 )
 
-from dcrfdsl.spec.resolve import load_template
-from dcrfdsl.training import Iteration, fit
+from dcrfdsl.semantics.resolve.resolution import load_template
+from dcrfdsl.training.pipeline import Iteration, fit
 
 __all__ = ["full_factorial", "peak_memory", "time_to_objective"]
 
@@ -91,7 +91,7 @@ def full_factorial() -> Iterator[Figure]:
 PEER_MEMORY = """
 import sys
 from peers import crfsuite_trainer
-from dcrfdsl.report import peak_mb
+from dcrfdsl.cli.report import peak_mb
 trainer = crfsuite_trainer(sys.argv[1], "chunk", 3)
 trainer.train(sys.argv[2])
 print(peak_mb())

@@ -17,17 +17,17 @@ import numpy as np
 from figures import Skip
 from numpy.typing import NDArray
 
-from dcrfdsl.assembly import assemble
 from dcrfdsl.cli.inputs import data_statement
-from dcrfdsl.criteria import CRITERIA, Criterion, Likelihood, Penalty, Supervision
+from dcrfdsl.criteria.criteria_table import CRITERIA, Criterion, Likelihood, Penalty, Supervision
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method
-from dcrfdsl.spec.losses import LOSSES, MceSettings
-from dcrfdsl.spec.resolve import Resolved, load_template, load_text
-from dcrfdsl.spec.settings import GaussianPrior, TrainSettings
-from dcrfdsl.spec.values import inference_settings
-from dcrfdsl.training import fit
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
+from dcrfdsl.semantics.settings.loss_settings import LOSSES, MceSettings
+from dcrfdsl.semantics.settings.settings_reading import inference_settings
+from dcrfdsl.semantics.settings.training_settings import GaussianPrior, TrainSettings
+from dcrfdsl.training.pipeline import fit
+from dcrfdsl.training.problem import assemble
 
 __all__ = [
     "CHUNKING", "FACTORIAL", "POS", "ROOT", "ROUNDS", "SMOKE", "command", "conll2000", "corpus_of", "criterion_of",

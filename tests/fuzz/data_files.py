@@ -23,11 +23,11 @@ import numpy as np
 from dcrfdsl.cli.drawing import FORMATS, GraphDrawing, VariableMark
 from dcrfdsl.data import corpus_from_rows, read_corpus, stream_corpus, tagged
 from dcrfdsl.data.states import declared_states
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.features.lexicons import read_lexicon
-from dcrfdsl.printing import json_text
-from dcrfdsl.spec.model import Label, ModelSpec, StateFile
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.errors.printing import json_text
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.features.values.lexicons import read_lexicon
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.schema.model_spec import Label, ModelSpec, StateFile
 
 from .cases import Fuzzer, Wrong
 

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from dcrfdsl.registry import Table
-from dcrfdsl.spec import losses, margins, settings
-from dcrfdsl.spec.methods import MethodSettings
+from dcrfdsl.semantics.settings import loss_settings as losses
+from dcrfdsl.semantics.settings import margin_settings as margins
+from dcrfdsl.semantics.settings import training_settings as settings
+from dcrfdsl.semantics.settings.method_settings import MethodSettings
 
 from .material import NUMBERS, PATHS, WORDS
 

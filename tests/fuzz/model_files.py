@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from dcrfdsl.data import stream_corpus
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
 
 from .cases import Fuzzer, Wrong
 from .small_models import SMALL, train_small

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.spec.check import check
-from dcrfdsl.spec.resolve import load_text
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.resolve.resolution import load_text
 
 from .cases import Fuzzer
 from .grammar import Draw, settings_text

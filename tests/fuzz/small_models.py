@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.resolve import load_text
-from dcrfdsl.training import fit
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.training.pipeline import fit
 
 __all__ = ["SMALL", "Small", "train_small"]
 

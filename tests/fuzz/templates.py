@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dcrfdsl.cli.costs import declared_costs
-from dcrfdsl.errors import DcrfError, Diagnostic, render_all
-from dcrfdsl.spec.check import EXPLANATIONS, check
-from dcrfdsl.spec.resolve import Resolved, load_text, resolve
-from dcrfdsl.spec.unparse import to_text
+from dcrfdsl.cli.cost_table import declared_costs
+from dcrfdsl.errors.problems import DcrfError, Diagnostic, render_all
+from dcrfdsl.semantics.checks.checker import EXPLANATIONS, check
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_text, resolve
+from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.syntax.format import format_template
-from dcrfdsl.syntax.parse import parse_partial
+from dcrfdsl.syntax.parser import parse_partial
 
 from .cases import Fuzzer, Wrong
 from .grammar import Draw

@@ -14,12 +14,12 @@ import numpy as np
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import declared_states
-from dcrfdsl.errors import DcrfError
-from dcrfdsl.model import TrainedModel
-from dcrfdsl.spec.model import Column, DataSpec, Scheme
-from dcrfdsl.spec.resolve import Resolved, load_text
-from dcrfdsl.spec.values import inference_settings, stage_chain, stage_settings
-from dcrfdsl.training import fit
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
+from dcrfdsl.semantics.schema.model_spec import Column, DataSpec, Scheme
+from dcrfdsl.semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
+from dcrfdsl.training.pipeline import fit
 
 __all__ = ["ITERATIONS", "is_quick", "is_small", "rows_of", "trained_model", "try_training", "warm_up"]
 

@@ -1,7 +1,7 @@
 """What is made of smooth counts of errors: a sum, or a measure of right and wrong segments, with its derivatives.
 
-Not here: the counts. To add a measure: a settings class in `spec.losses`, a class here, a line in `MEASURES`; it gets
-TP, FP and FN of the whole training set and gives its value and what changes with ℓ of one segment.
+Not here: the counts. To add a measure: a settings class in `semantics.settings.loss_settings`, a class here, a line in
+`MEASURES`; it gets TP, FP and FN of the whole training set and gives its value and what changes with ℓ of one segment.
 Source: Suzuki, McDermott & Isozaki 2006 §4.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ...registry import Table
-from ...spec.losses import MceSettings
+from ...semantics.settings.loss_settings import MceSettings
 
 __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "Precision", "Recall"]
 

@@ -1,0 +1,173 @@
+"""From what the builder's methods take to nodes of the specification: values, settings, columns, domains, sites.
+
+One function a kind of argument, each with the Python forms that it accepts. Not here: terms and conditions (`terms`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ..errors.arguments import require_kind, require_list
+from ..semantics.schema import expressions as ex
+from ..semantics.schema import model_spec as spec_model
+from ..semantics.schema.unparse import is_plain_name
+from .builder_terms import (
+    Call,
+    Choice,
+    Clique,
+    Constant,
+    Expression,
+    Lexicon,
+    Member,
+    Term,
+    Value,
+    as_condition,
+    as_feature,
+    as_term,
+)
+
+__all__ = [
+    "Domain",
+    "as_call",
+    "as_column",
+    "as_count",
+    "as_doc",
+    "as_domain",
+    "as_features",
+    "as_member",
+    "as_option",
+    "as_setting_value",
+    "as_settings",
+    "as_sites",
+    "as_value",
+    "as_value_if",
+]
+
+Domain: TypeAlias = "Sequence[str] | int | spec_model.Domain | None"
+_COLUMN = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*(?:\(\s*(\d+)\s*\))?\s*)?")
+
+
+def as_value_if(what: Expression | Choice | str) -> ex.ValueIf:
+    """The value of a memory or a view."""
+    if isinstance(what, Choice):
+        condition, otherwise = as_condition(what.condition), as_condition(what.otherwise)
+        return ex.ValueIf(value=as_condition(what.value), condition=condition, otherwise=otherwise)
+    return ex.ValueIf(value=as_condition(as_feature(what)))
+
+
+def as_value(what: Value) -> ex.Value:
+    """An argument or setting: numbers, `True`/`False` as `yes`/`no`, a bare word or a quoted text."""
+    match what:
+        case Term():
+            return what.node
+        case Call():
+            return (
+                ex.Apply(function=what.name, arguments=what.arguments)
+                if what.arguments
+                else ex.Reference(name=what.name)
+            )
+        case Constant() | Lexicon():
+            return ex.Reference(name=what.name)
+        case Clique():
+            return ex.Reference(name=what.named())
+        case ex.Regex():
+            return what
+        case bool():
+            return ex.Reference(name="yes" if what else "no")
+        case float() if math.isinf(what) and what > 0:
+            return ex.Reference(name="inf")
+        case int() | float() if math.isfinite(what):
+            return ex.Number(value=what)
+        case str():
+            return ex.Reference(name=what) if is_plain_name(what) else ex.Text(value=what)
+        case range():
+            if what.step != 1 or len(what) == 0:
+                raise ValueError(f"a range counts up by 1 and is not empty, found {what!r}")
+            return ex.Range(first=what[0], last=what[-1])
+        case _:
+            raise TypeError(f"{what!r} is no value of a template")
+
+
+def as_setting_value(what: Value | None) -> ex.Value:
+    """Like `as_value`; `None` is the bare word `none`."""
+    return ex.Reference(name="none") if what is None else as_value(what)
+
+
+def as_settings(settings: Mapping[str, Any]) -> tuple[spec_model.Setting, ...]:
+    """Keyword arguments as the settings of a block; a dot in a key parts it."""
+    return tuple(
+        spec_model.Setting(key=tuple(key.split(".")), value=as_setting_value(value)) for key, value in settings.items()
+    )
+
+
+def as_doc(text: str) -> tuple[str, ...]:
+    require_kind(text, str, "doc", "a text")
+    return tuple(line.strip() for line in text.strip().splitlines())
+
+
+def as_column(text: str) -> spec_model.Column:
+    """`"word"`, `"height:float"`, `"pixels:vector(128)"`"""
+    require_kind(text, str, "columns", 'texts such as "word" or "height:float"')
+    found = _COLUMN.fullmatch(text)
+    if found is None:
+        raise ValueError(f'expected a column such as "word", "height:float" or "pixels:vector(128)", found {text!r}')
+    name, kind, size = found.groups()
+    column_type = {"name": kind or "str", "size": None if size is None else int(size)}
+    return spec_model.Column(name=name, source=name, type=spec_model.ColumnType.model_validate(column_type))
+
+
+def as_option(value: Value) -> ex.Value:
+    """Options of a reader: a text is always a text, never a bare word that would read as a column."""
+    return ex.Text(value=value) if isinstance(value, str) else as_value(value)
+
+
+def as_domain(domain: Domain) -> spec_model.Domain:
+    match domain:
+        case None:
+            return spec_model.Learned()
+        case int():
+            return spec_model.Cardinality(count=domain)
+        case ex.Frozen():
+            return domain
+        case set() | frozenset():
+            raise TypeError("expected a list of states: a set has no order, and the order of the states decides ties")
+        case str():
+            raise TypeError(f"expected a list of states, found {domain!r}; a file of states is state_file({domain!r})")
+        case _:
+            require_list(domain, "domain", "states")
+            return spec_model.Enumerated(states=tuple(domain))
+
+
+def as_count(value: int | Constant) -> int | ex.Reference:
+    return ex.Reference(name=value.name) if isinstance(value, Constant) else value
+
+
+def as_features(features: Sequence[Expression | str]) -> tuple[ex.Feature, ...]:
+    require_list(features, "features", "features")
+    return tuple(as_feature(feature).node for feature in features)
+
+
+def as_sites(sites: Sequence[Term | str]) -> tuple[spec_model.Site, ...]:
+    require_list(sites, "over", "variables")
+    found = []
+    for site in sites:
+        node = as_term(site).node
+        if not isinstance(node, ex.Reference):
+            raise TypeError(f"a clique holds variables, not features of them: found {node.function}(…)")
+        found.append(spec_model.Site(variable=node.name, place=node.place))
+    return tuple(found)
+
+
+def as_member(member: Clique | Member | str) -> spec_model.Member:
+    if isinstance(member, Member):
+        return spec_model.Member(clique=member.clique, place=member.place, locked=member.locked)
+    return spec_model.Member(clique=member.named() if isinstance(member, Clique) else member, place=ex.Here())
+
+
+def as_call(method: str | Call, settings: tuple[spec_model.Setting, ...]) -> spec_model.CallSpec:
+    if isinstance(method, Call):
+        return spec_model.CallSpec(name=method.name, arguments=method.arguments, settings=settings)
+    return spec_model.CallSpec(name=method, settings=settings)

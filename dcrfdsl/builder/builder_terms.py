@@ -1,0 +1,306 @@
+"""What is looked at, in Python: references with places, tests, crosses, conditions, and the values of settings.
+
+Each object wraps a node of `semantics.schema.expressions`; operators make new ones and nothing is changed in place. Not
+here: statements (`model`), feature functions (`functions`).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import SupportsIndex, TypeAlias
+
+from ..semantics.schema import expressions as ex
+
+__all__ = [
+    "Call",
+    "Choice",
+    "Clique",
+    "Constant",
+    "Expression",
+    "Lexicon",
+    "Member",
+    "Position",
+    "Term",
+    "all_of",
+    "any_of",
+    "as_condition",
+    "as_feature",
+    "as_term",
+    "if_else",
+    "positions",
+]
+
+
+@dataclass(frozen=True)
+class Position:
+    """A named position of a relational clique: `i`, `i - 1`. Made by `positions`."""
+
+    name: str
+    shift: int = 0
+
+    def __add__(self, other: int) -> Position:
+        return Position(self.name, self.shift + operator.index(other))
+
+    def __sub__(self, other: int) -> Position:
+        return self + -operator.index(other)
+
+
+def positions(*names: str) -> tuple[Position, ...]:
+    """Names for the positions of a relational clique.
+
+    >>> i, j = positions("i", "j")
+    >>> i - 1
+    Position(name='i', shift=-1)
+    """
+    return tuple(Position(name) for name in names)
+
+
+_HERE = ex.Here()
+PlaceKey: TypeAlias = SupportsIndex | slice | tuple[SupportsIndex, ...] | Position | EllipsisType
+
+
+def _place(key: PlaceKey) -> ex.Place:
+    """The place that an index stands for; a slice includes both its ends, as `-2..2` does."""
+    match key:
+        case EllipsisType():
+            return ex.All
+        case Position():
+            return ex.Named(position=key.name, shift=key.shift)
+        case slice():
+            if key.start is None or key.stop is None or key.step is not None:
+                raise ValueError("a window has two ends and no step: word[-2:2], both ends included")
+            return ex.Window(first=operator.index(key.start), last=operator.index(key.stop))
+        case tuple():
+            return ex.Several(offsets=tuple(operator.index(offset) for offset in key))
+        case _:
+            offset = operator.index(key)
+            return ex.Here() if offset == 0 else ex.At(offset=offset)
+
+
+class Expression:
+    """A condition or a feature. `&` crosses features , and means `and` where a condition is wanted. `|`: or, `~`: not.
+
+    >>> i, j = positions("i", "j")
+    >>> word = Term("word")
+    >>> same_capital = (word[i] == word[j]) & word[i].matches("[A-Z].*")
+    """
+
+    def __init__(self, node: ex.Feature):
+        self.node = node
+
+    def __and__(self, other: Expression) -> Expression:
+        parts = [*_factors(self), *_factors(as_feature(other))]
+        return Expression(ex.Cross(factors=tuple(parts)))
+
+    def __or__(self, other: Expression) -> Expression:
+        return any_of(self, other)
+
+    def __invert__(self) -> Expression:
+        return Expression(ex.Not(inner=as_condition(self)))
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a condition of a template has no truth value in Python: use & | ~ for `and or not`, and .in_()"
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.node!r})"
+
+
+class Term(Expression):
+    """Something with a value at each position: a column, `lower(word)`, a feature group. Index it to look around.
+
+    >>> word = Term("word")
+    >>> around = (word[-1], word[-2:2], word[-2, 0, 2])
+    """
+
+    node: ex.Reference | ex.Apply
+
+    def __init__(self, node: ex.Reference | ex.Apply | str):
+        super().__init__(ex.Reference(name=node) if isinstance(node, str) else node)
+
+    __iter__ = None  # indexing never ends, so a term must not be iterated over
+
+    def __getitem__(self, key: PlaceKey) -> Term:
+        """The term elsewhere: `word[-1]`, `word[-2:2]` (both ends included), `word[-2, 0]`, `word[i - 1]`, `y[...]`."""
+        if self.node.place != ex.Here():
+            raise ValueError("this term has a place already; index it once")
+        return Term(self.node.model_copy(update={"place": _place(key)}))
+
+    def matches(self, pattern: str, *, ignore_case: bool = False) -> Expression:
+        """True where the whole value matches the RE2 pattern: `word.matches("[A-Z][a-z]+")`."""
+        return Expression(ex.Matches(term=self.node, regex=_regex(pattern, ignore_case)))
+
+    def has(self, pattern: str, *, ignore_case: bool = False) -> Expression:
+        """True where the RE2 pattern matches somewhere in the value: `word.has("[0-9]")`."""
+        return Expression(ex.Has(term=self.node, regex=_regex(pattern, ignore_case)))
+
+    def is_(self, state: str) -> Expression:
+        """`pos.is_("NN")`"""
+        return Expression(ex.Is(term=self.node, state=state))
+
+    def is_not(self, state: str) -> Expression:
+        """`role.is_not("O")`"""
+        return Expression(ex.Is(term=self.node, state=state, negated=True))
+
+    def in_(self, *where: Lexicon | str) -> Expression:
+        """In a lexicon, `word.in_(places)`, or one of some states, `pos.in_("NN", "NNS")`."""
+        return _in(self, where, negated=False)
+
+    def not_in(self, *where: Lexicon | str) -> Expression:
+        """The opposite of `in_`."""
+        return _in(self, where, negated=True)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        """`word[i] == word[j]`; with a text the same as `is_`."""
+        return _equals(self, other, negated=False)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return _equals(self, other, negated=True)
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`."""
+
+    name: str
+
+    def __call__(self, term: Term | str) -> Term:
+        return Term(ex.Apply(function=self.name, arguments=(ex.Argument(value=as_term(term).node),)))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A declared constant (`let`); stands where a value may stand."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method, metric or prior with its arguments. Made by `call`, `gaussian`, `accuracy` …"""
+
+    name: str
+    arguments: tuple[ex.Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Member:
+    """A clique as a part of a piece: `chain`, `chain[1]`, `locked(words)`."""
+
+    clique: str
+    place: ex.Place = _HERE
+    locked: bool = False
+
+
+@dataclass(frozen=True)
+class Clique:
+    """A declared clique. `chain[1]` is, in a piece, the instance anchored at the next position."""
+
+    name: str | None
+
+    def __getitem__(self, key: PlaceKey) -> Member:
+        return Member(self.named(), _place(key))
+
+    def named(self) -> str:
+        """Its name; `ValueError` if it was given none."""
+        if self.name is None:
+            raise ValueError('only a named clique can be referred to: m.clique(…, name="chain")')
+        return self.name
+
+
+Value: TypeAlias = "Term | Call | Constant | Lexicon | Clique | str | int | float | bool | range | ex.Regex"
+
+
+def all_of(*conditions: Expression) -> Expression:
+    """All conditions hold (`and`): `all_of(word.has("-"), word.has("[0-9]"))`."""
+    return Expression(ex.And(parts=tuple(_parts(conditions, ex.And))))
+
+
+def any_of(*conditions: Expression) -> Expression:
+    """At least one condition holds (`or`); the same as `a | b`."""
+    return Expression(ex.Or(parts=tuple(_parts(conditions, ex.Or))))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`value if condition else otherwise`, the value of a memory or view. Made by `if_else`."""
+
+    value: Expression
+    condition: Expression
+    otherwise: Expression
+
+
+def if_else(value: Expression | str, condition: Expression, otherwise: Expression | str) -> Choice:
+    """`value if condition else otherwise`, for memories and views.
+
+    >>> role = Term("role")
+    >>> coarse = if_else(Term("yes"), role.is_not("O"), Term("no"))
+    """
+    return Choice(as_feature(value), condition, as_feature(otherwise))
+
+
+# to nodes of the specification ------------------------------------------------------------------------------
+
+
+def as_term(what: Term | str) -> Term:
+    """A term; a text names a column, label or group."""
+    if isinstance(what, Term):
+        return what
+    if isinstance(what, str):
+        return Term(what)
+    raise TypeError(f"expected a column, label or feature, found {what!r}")
+
+
+def as_feature(what: Expression | str) -> Expression:
+    """A feature; a text names a column or group."""
+    return what if isinstance(what, Expression) else as_term(what)
+
+
+def as_condition(what: Expression) -> ex.Condition:
+    """The node of a condition; crossed conditions are joined by `and`."""
+    node = as_feature(what).node
+    return ex.And(parts=node.factors) if isinstance(node, ex.Cross) else node
+
+
+def _factors(expression: Expression) -> tuple[ex.Condition, ...]:
+    node = expression.node
+    return node.factors if isinstance(node, ex.Cross) else (node,)
+
+
+def _parts(conditions: tuple[Expression, ...], kind: type[ex.And] | type[ex.Or]) -> list[ex.Condition]:
+    """The conditions, those that are already of this kind opened up; at least two."""
+    parts: list[ex.Condition] = []
+    for condition in map(as_condition, conditions):
+        parts.extend(condition.parts if isinstance(condition, kind) else (condition,))
+    if len(parts) < 2:
+        raise ValueError("expected at least two conditions")
+    return parts
+
+
+def _regex(pattern: str, ignore_case: bool) -> ex.Regex:
+    """The pattern as it stands between slashes: a slash of its own is escaped there, unless it is in brackets."""
+    escaped = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]|/", lambda found: r"\/" if found[0] == "/" else found[0], pattern)
+    return ex.Regex(pattern=escaped, ignore_case=ignore_case)
+
+
+def _in(term: Term, where: tuple[Lexicon | str, ...], *, negated: bool) -> Expression:
+    match where:
+        case (Lexicon() as lexicon,):
+            return Expression(ex.InLexicon(term=term.node, lexicon=lexicon.name, negated=negated))
+        case (_, *_) if all(isinstance(state, str) for state in where):
+            return Expression(ex.InSet(term=term.node, states=tuple(map(str, where)), negated=negated))
+    raise TypeError('expected one lexicon or some states: word.in_(places), pos.in_("NN", "NNS")')
+
+
+def _equals(term: Term, other: object, *, negated: bool) -> Expression:
+    if isinstance(other, str):
+        return Expression(ex.Is(term=term.node, state=other, negated=negated))
+    if isinstance(other, Term):
+        return Expression(ex.Equals(left=term.node, right=other.node, negated=negated))
+    raise TypeError(f"a term is compared with a term or a state, found {other!r}")

@@ -1,0 +1,116 @@
+"""`dcrfdsl check`: every problem of a template at once, then what it will cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .console import INPUT_ERROR, Features, Quiet, SetPaths, StageName, Talk, print_diagnostics, refuse
+from .inputs import read_features, read_sample, resolved_template
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..errors.problems import Diagnostic
+    from ..semantics.schema.model_spec import ModelSpec
+
+__all__ = ["check"]
+
+
+def check(
+    template: Annotated[str | None, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="FILE", help="Check it against this training data too.")
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="SLUG", help="Explain a kind of message, error[SLUG].")
+    ] = None,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Print the template with the pieces that `memm` and its like stand for.")
+    ] = False,
+    stage: StageName = None,
+    set_: SetPaths = None,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Check a template, all its problems at once.
+
+    Ends with a table of what the model will cost; with data, also what only data can tell.
+
+    \b
+    Example:
+      dcrfdsl check chunk.dcrf
+      dcrfdsl check chunk.dcrf --data train.txt
+      dcrfdsl check --explain unknown-name
+      dcrfdsl check memm.dcrf --expand
+    """
+    from ..semantics.checks.checker import check as checked
+
+    if explain is not None:
+        _explain(explain)
+        return
+    if template is None:
+        raise typer.BadParameter("give a TEMPLATE to check, or --explain SLUG")
+    talk = Talk(quiet)
+    resolved = resolved_template(template, set_, stage, data)
+    registered = read_features(features)
+    corpus = read_sample(data, resolved.spec, talk) if data and resolved.spec.data else None
+    _report(checked(resolved, stage=stage, corpus=corpus, registered=registered), template, quiet)
+    if expand:
+        _expand(resolved.spec, stage)
+        return
+    for line in resolved.spec.doc:
+        print(line)
+    from .cost_table import declared_costs, trained_costs
+
+    if corpus is None:
+        costs = declared_costs(resolved, stage)
+    else:
+        costs, found = trained_costs(resolved, corpus, registered, stage)
+        _report(found, template, quiet)
+    if not quiet:
+        if resolved.spec.doc:
+            print()
+        costs.print()
+        _print_pieces(resolved.spec, stage)
+
+
+def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> None:
+    """Prints what was found, and ends the command if an error is among it."""
+    errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
+    print_diagnostics(diagnostic for diagnostic in diagnostics if errors or not quiet)
+    if errors:
+        Talk(quiet)(f"\n{errors} error{'' if errors == 1 else 's'} in {template}")
+        raise typer.Exit(INPUT_ERROR)
+
+
+def _expand(spec: ModelSpec, stage: str | None) -> None:
+    from ..semantics.schema.unparse import to_text
+    from ..semantics.settings.piece_shorthands import expanded
+
+    print(to_text(expanded(spec, stage)), end="")
+
+
+def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
+    """Which pieces training normalises apart, and which cliques count in several of them."""
+    from ..semantics.settings.piece_shorthands import last_pieces, times_held
+
+    pieces = last_pieces(spec, stage)
+    if not pieces:
+        return
+    several = [f"`{name}` {count} times" for name, count in times_held(pieces).items() if count > 1]
+    print(f"\npieces     {', '.join(piece.name for piece in pieces)}")
+    if several:
+        print(f"overlap    trained {', '.join(several)}; `overlap = divide` would count each once")
+
+
+def _explain(slug: str) -> None:
+    from ..registry import did_you_mean
+    from ..semantics.checks.checker import EXPLANATIONS, explain
+
+    page = explain(slug)
+    if page is None:
+        guess = did_you_mean(slug, EXPLANATIONS)
+        refuse("unknown-slug", f"`{slug}` is no kind of message", f"did you mean `{guess}`?" if guess else None)
+    print(page)

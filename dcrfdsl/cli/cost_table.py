@@ -1,0 +1,248 @@
+"""The cost table of `dcrfdsl check`, and what only data can tell about a template.
+
+Without data nothing of the engine is loaded: then the table shows what the declared states determine, and `?` for the
+rest. Not here: the estimates themselves (`graph.model_cost`), rules on templates (`semantics.checks.checker`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from ..errors.problems import Diagnostic
+from .probabilities import decode_words
+from .report import duration, peak_mb, print_table
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..features.extract import FeatureExtractor
+    from ..features.values.lexicons import Lexicons
+    from ..features.values.registered import RegisteredFeature
+    from ..graph.model_cost import Joined
+    from ..semantics.resolve.resolution import Resolved
+    from ..semantics.schema.model_spec import CliqueSpec, ModelSpec
+    from ..training.time_estimate import SecondsRange
+
+__all__ = ["CostTable", "declared_costs", "trained_costs"]
+
+RARE = 10_000  # a lexicon that matches fewer than one token in so many is worth a warning
+UNKNOWN = "?"
+MOST_ROWS = 200  # cliques that are listed
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """`cliques`: name, states of its sites, entries of its table, weights; `totals`: a name and words for it."""
+
+    cliques: Sequence[tuple[str, str, str, str]]
+    totals: Sequence[tuple[str, str]]
+
+    def print(self) -> None:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("clique", overflow="fold")
+        for heading in ("states", "table", "weights"):
+            table.add_column(heading, justify="right")
+        for row in self.cliques[:MOST_ROWS]:
+            table.add_row(*map(Text, row))
+        print_table(table)
+        if len(self.cliques) > MOST_ROWS:
+            print(f"… and {len(self.cliques) - MOST_ROWS:,} more cliques")
+        print()
+        width = max(len(name) for name, _ in self.totals)
+        for name, words in self.totals:
+            print(f"{name:<{width}}  {words}")
+
+
+# without data -----------------------------------------------------------------------------------------------------
+
+
+def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
+    """What is known before any data is read: the tables over declared states."""
+    from ..data.labels import declared_states
+
+    spec = resolved.spec  # checked
+    states = declared_states(spec, resolved.directories)
+    counts = {name: None if own is None else len(own) for name, own in states.items()}
+    rows = [(clique.label, *_table_of(clique, counts), UNKNOWN) for clique in spec.cliques]
+    sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
+    work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
+    unknown = ", ".join(f"`{name}`" for name, count in counts.items() if count is None)
+    totals = [("one sweep", UNKNOWN if None in sweeps else _work(work))]
+    totals += [(name, UNKNOWN) for name in ("exact", "weights", "memory", "time")]
+    totals += _decoding(spec, stage)
+    if unknown:
+        totals.append(("?", f"the states of {unknown} are learned; give training data with `--data FILE`"))
+    else:
+        totals.append(("?", "depends on data; give training data with `--data FILE`"))
+    return CostTable(rows, totals)
+
+
+def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
+    """By which rule labels will be decoded, where nobody says it and the criterion has one of its own."""
+    from ..semantics.settings.decode_rules import decode_rule
+
+    rule = decode_rule(spec, stage)
+    return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
+
+
+def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
+    """States of each site, START and STOP included where they are used; None if data must teach them."""
+    beyond = 2 if clique.edges == "pad" else 0
+    found = [counts.get(site.variable) for site in clique.sites]
+    return [None if count is None else count + beyond for count in found]
+
+
+def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None:
+    cards = _cards(clique, counts)
+    known = [card for card in cards if card is not None]
+    return math.prod(known) if len(known) == len(cards) else None
+
+
+def _table_of(clique: CliqueSpec, counts: Mapping[str, int | None]) -> tuple[str, str]:
+    cards, entries = _cards(clique, counts), _entries(clique, counts)
+    states = " × ".join(
+        f"{UNKNOWN} {site.variable}" if card is None else str(card)
+        for site, card in zip(clique.sites, cards, strict=True)
+    )
+    return states, UNKNOWN if entries is None else f"{entries:,}"
+
+
+def _joined_words(joined: Joined) -> str:
+    """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
+    median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
+    return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"
+
+
+# with data --------------------------------------------------------------------------------------------------------
+
+
+def trained_costs(
+    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
+) -> tuple[CostTable, list[Diagnostic]]:
+    """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
+    from ..criteria.run_sums import gradient_runs
+    from ..graph.model_cost import training_cost
+    from ..inference import Binder, choose_method, mixed_method
+    from ..semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
+    from ..semantics.settings.training_settings import LbfgsSettings
+    from ..training.problem import assemble
+    from ..training.time_estimate import training_seconds
+
+    spec = resolved.spec  # checked
+    problem = assemble(spec, corpus, resolved.directories, registered)
+    extractor, graph, rows, relations = problem.extractor, problem.graph, problem.rows, problem.relations
+    idle = dict(_idle_lexicons(spec, corpus, problem.lexicons, registered))
+    warnings = [*_silent_features(extractor, corpus, idle.keys()), *idle.values()]
+    parameters, _ = problem.learn_parameters()
+    settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
+    runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
+    optimizer, history = settings.optimizer, 0
+    if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
+        history = optimizer.memory
+    cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
+    asked = settings.infer or inference_settings(spec)
+    method, method_settings = choose_method(graph, asked)
+    taken = f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
+    if method == "auto":  # the graphs of the data decide
+        bound = Binder(graph, parameters, programs=False).bind(rows, corpus.sentence_off, relations)
+        method = mixed_method(bound, method_settings).words()
+        taken = f"`auto` takes {method}"
+    counts: dict[str, int | None] = {name: len(own) for name, own in problem.states.items()}
+    for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
+        counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
+    cliques = [
+        (clique.label, *_table_of(clique, counts), f"{weights:,}")
+        for clique, weights in zip(spec.cliques, cost.weights, strict=True)
+    ]
+    cores = int(os.environ.get("DCRFDSL_THREADS") or 0) or os.cpu_count() or 1
+    exact = method == "exact" and not cost.joined
+
+    def relative_cost(sample: Corpus) -> float:
+        part = assemble(spec, sample, resolved.directories, registered)
+        weights, _ = part.learn_parameters()
+        its = training_cost(
+            part.graph, weights, part.rows, sample.sentence_off, runs=runs, history=history, relations=part.relations
+        )
+        return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
+
+    lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
+    # the program and the data are here already, as they will be in training
+    memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
+    width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
+    if cost.exact.work == math.inf:
+        width = f"a table of {cost.exact.largest:.1g} entries at least"
+    work = _work(cost.exact.work) if cost.exact.work < math.inf else "does not fit"
+    totals = [
+        ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
+        ("weights", f"{sum(cost.weights):,}"),
+        *(("joined", _joined_words(own)) for own in cost.joined),
+        ("exact", "depends on what each sentence joins" if cost.joined else f"{work}; {width}"),
+        ("one sweep", _work(cost.sweep)),
+        ("method", taken),
+        *_decoding(spec, stage),
+        ("memory", f"about {memory / 1e6:,.0f} MB at most, the program included"),
+        ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
+    ]
+    return CostTable(cliques, totals), warnings
+
+
+def _time(lasts: SecondsRange, cores: int) -> str:
+    return (
+        f"{duration(lasts.least)} to {duration(lasts.most)} on {cores} core{'' if cores == 1 else 's'}, "
+        "by the pace on the first sentences"
+    )
+
+
+def _work(multiply_adds: float) -> str:
+    return f"{multiply_adds:,.0f} multiply-adds a token"
+
+
+def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
+    """Features without a single id, each named once however many cliques use it. Those that read a lexicon of `idle`
+    are silent for that reason.
+    """
+    from ..features.values.lexicon_matches import lexicons_of
+
+    fires: dict[str, bool] = {}
+    for number, own in enumerate(extractor.sets):
+        for feature, count in zip(extractor.listed(number)[0], own.features_of_template, strict=True):
+            if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
+                continue
+            # of a vector single components may well be zero throughout
+            name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
+            fires[name] = fires.get(name, False) or count > 0
+    for name in (name for name, fired in fires.items() if not fired):
+        yield Diagnostic(
+            "silent-feature",
+            f"the feature `{name}` never fires in the training data, or not as often as `min_count` asks",
+            location=corpus.file,
+            help="correct it, or leave it out: it costs time and has no weight",
+            severity="warning",
+        )
+
+
+def _idle_lexicons(
+    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
+) -> Iterator[tuple[str, Diagnostic]]:
+    """By the name of the lexicon."""
+    from ..features.values.lexicon_matches import idle_remedy, lexicon_matches
+
+    for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
+        if tokens * RARE < corpus.num_tokens or tokens == 0:
+            entries = len(lexicons.by_name[name].entries)
+            yield (
+                name,
+                Diagnostic(
+                    "idle-lexicon",
+                    f"lexicon `{name}` ({entries:,} entries) matches {tokens:,} of {corpus.num_tokens:,} tokens",
+                    location=corpus.file,
+                    help=idle_remedy(name, spec, corpus, lexicons),
+                    severity="warning",
+                ),
+            )

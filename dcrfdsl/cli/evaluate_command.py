@@ -1,0 +1,86 @@
+"""`dcrfdsl eval`: how well a model tags data whose labels are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors.printing import json_text
+from ..errors.problems import render
+from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
+from .inputs import read_features, read_gold
+
+if TYPE_CHECKING:
+    from ..data import Corpus
+    from ..inference.run_status import RunStatus
+
+__all__ = ["evaluate"]
+
+# What is no share between 0 and 1, even where its value is a float.
+_NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Data with labels; - is stdin.")],
+    decode: Decode = None,
+    rounds: Rounds = None,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score a model on labelled data.
+
+    By the metrics that its template names.
+
+    \b
+    Example:
+      dcrfdsl eval chunk.model test.txt
+      dcrfdsl eval chunk.model test.txt --json
+      dcrfdsl eval chunk.model test.txt --decode joint
+    """
+    check_decode(decode)
+    from ..model.trained_model import TrainedModel
+    from .report import print_table, scores_table
+
+    talk = Talk(quiet)
+    trained = TrainedModel.load(model, registered=read_features(features))
+    trained = trained if rounds is None else trained.at_round(rounds)
+    corpus = read_gold(data, trained.spec, talk)
+    scores = trained.evaluate(
+        corpus,
+        decode=decode,
+        on_status=lambda status: _warn(status, corpus, talk),
+        on_remark=lambda remark: talk(render(remark)),
+    )
+    if as_json:
+        print(json_text(scores))
+        return
+    shares = {name: value for name, value in scores.items() if isinstance(value, float) and not _is_no_share(name)}
+    print_table(scores_table(shares))
+    print()
+    for name, value in scores.items():
+        if name == "rank_risk":
+            bound = "≥ " if "at_least(rank_risk)" in scores else ""
+            print(f"rank risk: {bound}{value:.3g}")
+        elif name not in shares:
+            print(f"{name.replace('_', ' ')}: {value:,}")
+
+
+def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
+    """Says where inference did not do what it should."""
+    from ..inference.run_status import contradiction_words
+
+    if status.impossible:
+        places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]
+        talk(f"warning: {contradiction_words(places)}; nothing is right there")
+    if not status.converged:
+        talk(
+            f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "
+            f"(largest change {status.residual:.1e}); their labels are the best that was found"
+        )
+
+
+def _is_no_share(name: str) -> bool:
+    return name.partition("(")[0] in _NO_SHARES

@@ -1,0 +1,59 @@
+"""`dcrfdsl fmt`: templates in the one canonical layout."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .console import INPUT_ERROR, Features, Quiet, Talk, print_diagnostics
+from .inputs import STDIN, read_text, read_unused_features
+
+__all__ = ["fmt"]
+
+
+def fmt(
+    templates: Annotated[
+        list[str], typer.Argument(metavar="TEMPLATE...", help="Template files; - is stdin, to stdout.")
+    ],
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not in this layout.")
+    ] = False,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write templates in the canonical layout. Comments and meaning stay.
+
+    \b
+    Example:
+      dcrfdsl fmt chunk.dcrf
+      dcrfdsl fmt --check templates/*.dcrf
+      dcrfdsl fmt - < chunk.dcrf
+    """
+    from ..errors.problems import DcrfError
+    from ..files.whole_files import write_whole
+    from ..syntax.format import format_template
+    from ..syntax.parser import parse
+
+    talk = Talk(quiet)
+    read_unused_features(features, talk, "the layout depends on no function")
+    failed = False
+    for path in templates:
+        try:
+            before = read_text(path)
+            after = format_template(parse(before, "<stdin>" if path == STDIN else path))
+        except DcrfError as error:
+            print_diagnostics(error.diagnostics)
+            failed = True
+            continue
+        if check:
+            if after != before:
+                talk(f"would change {path}")
+                failed = True
+        elif path == STDIN:
+            print(after, end="")
+        elif after != before:
+            write_whole(path, (after.encode(),))
+            talk(f"changed {path}")
+    if failed:
+        raise typer.Exit(INPUT_ERROR)

@@ -1,0 +1,137 @@
+"""`dcrfdsl infer`: inference on one factor graph in the UAI format, without a template."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..errors.printing import json_text
+from .console import Features, Json, Quiet, Talk, refuse
+from .inputs import read_unused_features
+
+if TYPE_CHECKING:
+    from ..inference.run_status import GraphResult
+    from ..semantics.settings.training_settings import MethodSettings
+
+__all__ = ["infer"]
+
+Task = Literal["mar", "pr", "map"]
+
+
+def infer(
+    graph: Annotated[str, typer.Argument(metavar="FILE.uai", help="Factor graph in the UAI format.")],
+    task: Annotated[
+        Task, typer.Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")
+    ] = "mar",
+    method: Annotated[
+        str, typer.Option("--method", metavar="M", help="auto, exact, trp, bp, mean_field, trw, gibbs.")
+    ] = "auto",
+    evidence: Annotated[
+        str | None, typer.Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Largest change of a message at convergence.")
+    ] = None,
+    max_iterations: Annotated[int | None, typer.Option("--max-iterations", help="Iterations at most.")] = None,
+    damping: Annotated[float | None, typer.Option("--damping", help="Share of the old message that is kept.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the method's random choices.")] = None,
+    samples: Annotated[int | None, typer.Option("--samples", help="Sweeps that gibbs keeps.")] = None,
+    burn_in: Annotated[int | None, typer.Option("--burn-in", help="Sweeps that gibbs leaves out first.")] = None,
+    thin: Annotated[int | None, typer.Option("--thin", help="Of so many sweeps gibbs keeps one.")] = None,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Infer on a factor graph in the UAI format.
+
+    Marginals (mar), log Z (pr) or the best assignment (map).
+
+    \b
+    Example:
+      dcrfdsl infer grid.uai --task mar --method trp --tolerance 1e-6
+      dcrfdsl infer grid.uai --evidence grid.uai.evid --task pr --json
+    """
+    chosen = {
+        "tolerance": tolerance, "max_iterations": max_iterations, "damping": damping, "seed": seed,
+        "samples": samples, "burn_in": burn_in, "thin": thin,
+    }  # fmt: skip
+    talk = Talk(quiet)
+    read_unused_features(features, talk, "a factor graph has no features")
+    settings = _settings(method, {name: value for name, value in chosen.items() if value is not None}, talk)
+    from ..graph.uai import read_uai, read_uai_evidence
+    from ..inference.methods.single_graph import infer_graph
+
+    model = read_uai(graph)
+    if evidence is not None:
+        model = model.given(read_uai_evidence(evidence, model))
+    result = infer_graph(model, task, settings)
+    status = result.status
+    if status.impossible:
+        refuse("no-assignment", f"no assignment of `{graph}` is possible: each has potential 0, log Z is -inf")
+    if status.damped:
+        talk("note: the messages oscillated and were damped")
+    if not status.converged and method == "gibbs":
+        talk(
+            f"warning: the chains of `gibbs` do not agree: their average has a standard error of {status.residual:.1e} "
+            f"after {status.iterations} sweeps; try more --samples, or another method"
+        )
+    elif not status.converged:
+        talk(
+            f"warning: `{method}` did not converge: what it computes still moves by {status.residual:.1e} "
+            f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"
+        )
+    print(json_text(_as_json(task, method, result)) if as_json else _as_text(result))
+
+
+def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings:
+    """The settings of `method`, those of the command line in place of its defaults.
+
+    What a method does not have (`exact` has no iterations) is said and left out, so that one command line serves all.
+    """
+    from pydantic import ValidationError
+
+    from ..semantics.settings.training_settings import INFERENCE
+
+    if method not in INFERENCE:
+        near = INFERENCE.suggest(method)
+        remedy = f"did you mean `{near}`?" if near else f"it is one of {', '.join(INFERENCE)}"
+        refuse("unknown-method", f"`{method}` is not an inference method", remedy)
+    known = INFERENCE[method].model_fields
+    for name in chosen.keys() - known.keys():
+        talk(f"note: `{method}` has no {name.replace('_', ' ')}; it is not used")
+    try:
+        return INFERENCE[method](**{name: value for name, value in chosen.items() if name in known})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = str(first["loc"][0]).replace("_", "-")
+        raise typer.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
+
+
+def _as_json(task: str, method: str, result: GraphResult) -> dict[str, Any]:
+    """The contract of `infer --json`; what a task does not compute is absent."""
+    answer = {
+        "task": task,
+        "method": method,
+        "log_z": result.log_z,
+        "marginals": None if result.marginals is None else [marginal.tolist() for marginal in result.marginals],
+        "assignment": None if result.assignment is None else result.assignment.tolist(),
+        "score": result.score,
+        "converged": result.status.converged,
+        "iterations": result.status.iterations,
+        "residual": result.status.residual,
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def _as_text(result: GraphResult) -> str:
+    lines = []
+    if result.log_z is not None:
+        lines.append(f"log Z {result.log_z:.10g}")
+    if result.score is not None:
+        lines.append(f"score {result.score:.10g}")
+    if result.assignment is not None:
+        lines.append("assignment " + " ".join(map(str, result.assignment.tolist())))
+    for v, marginal in enumerate(result.marginals or ()):
+        lines.append(f"{v}: " + " ".join(f"{p:.6f}" for p in marginal))
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""`dcrfdsl new`: the ready-made templates, to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .console import Quiet, Talk, refuse
+
+__all__ = ["new"]
+
+
+def new(
+    template: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A template; without one, they are listed.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this new file.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """List the ready-made templates, or take one.
+
+    \b
+    Example:
+      dcrfdsl new
+      dcrfdsl new linear_chain -o chunk.dcrf
+    """
+    from ..registry import did_you_mean
+    from ..syntax.resources import resource_path
+
+    ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
+    if template is None:
+        width = max(map(len, ready), default=0)
+        for name, path in ready.items():
+            print(f"{name:<{width}}  {_first_words(path)}")
+        return
+    name = template.removesuffix(".dcrf")
+    if name not in ready:
+        near = did_you_mean(name, ready)
+        remedy = f"did you mean `{near}`?" if near else "`dcrfdsl new` lists them"
+        refuse("unknown-template", f"there is no ready-made template `{template}`", remedy)
+    text = ready[name].read_text(encoding="utf-8")
+    if output is None:
+        print(text, end="")
+        return
+    if output.exists():
+        refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
+    from ..files.whole_files import write_whole
+
+    write_whole(output, (text.encode(),))
+    talk = Talk(quiet)
+    talk(f"{output} written; next:")
+    talk(f"  dcrfdsl check {output}")
+
+
+def _first_words(path: Path) -> str:
+    """The first line of a template's doc comment."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("##"):
+            return line.lstrip("#").strip()
+    return ""

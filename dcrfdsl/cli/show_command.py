@@ -1,0 +1,96 @@
+"""`dcrfdsl show`: what a model has learned and where it comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors.printing import json_text
+from ..errors.problems import data_error
+from .console import Features, Json, Quiet, Talk
+from .inputs import read_features
+from .probabilities import training_notes
+
+if TYPE_CHECKING:
+    from ..model.trained_model import TrainedModel
+
+__all__ = ["show"]
+
+
+def show(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    clique: Annotated[
+        str | None, typer.Option("--clique", metavar="NAME", help="Only this clique; * and ? match.")
+    ] = None,
+    feature: Annotated[
+        str | None, typer.Option("--feature", metavar="TEXT", help="Only features that contain this text.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="The N strongest weights.")] = 20,
+    path: Annotated[bool, typer.Option("--path", help="The rounds of boosting, from the first on.")] = False,
+    template: Annotated[bool, typer.Option("--template", help="Print the model's template instead.")] = False,
+    features: Features = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a model has learned.
+
+    The strongest weights by clique and feature, and how the model was trained.
+
+    \b
+    Example:
+      dcrfdsl show chunk.model
+      dcrfdsl show chunk.model --clique words --feature "word=the" --top 50
+      dcrfdsl show chunk.model --template > chunk.dcrf
+      dcrfdsl show boosted.model --path
+    """
+    from ..model.trained_model import TrainedModel
+    from .report import print_table, weights_table
+
+    trained = TrainedModel.load(model, registered=read_features(features))
+    if template:
+        from ..semantics.schema.unparse import to_text
+
+        print(to_text(trained.spec), end="")
+        return
+    if path:
+        _path(trained, as_json)
+        return
+    rows = trained.strongest_weights(top, clique, feature)
+    if as_json:
+        for name, text, states, weight in rows:
+            print(json_text({"clique": name, "feature": text, "states": list(states), "weight": weight}))
+        return
+    _describe(trained, Talk(quiet))
+    print_table(weights_table(rows))
+
+
+def _path(trained: TrainedModel, as_json: bool) -> None:
+    """Every round: what it promised to leave of the risk, the risk after it, and the weight that it moved."""
+    from .report import path_table, print_table
+
+    rounds = [
+        {"round": number, **done._asdict(), "clique": clique, "feature": text, "states": list(states)}
+        for number, (done, clique, text, states) in enumerate(trained.boosting_path(), 1)
+    ]
+    if not rounds:
+        raise data_error("no-such-round", "the model has no rounds of boosting", help="train it by `adaboost`")
+    if not as_json:
+        print_table(path_table(rounds))
+        return
+    for own in rounds:
+        print(json_text(own))
+
+
+def _describe(trained: TrainedModel, talk: Talk) -> None:
+    """Where the model comes from, in a few lines beside the data."""
+    for line in trained.spec.doc:
+        talk(line)
+    record = trained.record
+    talk(
+        f"{trained.num_weights:,} weights; stage `{record.stage}`: {record.end} after "
+        f"{record.iterations} iterations, {'converged' if record.converged else 'not converged'}"
+    )
+    for note in training_notes(trained):
+        talk(note)
+    talk()

@@ -1,0 +1,383 @@
+"""`dcrfdsl tag`: predictions beside the lines of the input in its own format, or as JSON."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ..errors.figures import figure
+from ..errors.printing import json_text
+from .ahead import ahead
+from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
+from .inputs import STDIN, data_statement, read_features
+from .probabilities import probability_notes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..data import Chunk, Corpus
+    from ..data.labels import EncodedLabels
+    from ..inference.decoding.labellings import NBest
+    from ..inference.marginals import CliqueMarginal
+    from ..model.predictor import Answers
+    from ..model.trained_model import TrainedModel
+
+__all__ = ["tag"]
+
+_TOKENS_AT_ONCE = 50_000
+_SMALLEST = 5e-5  # a probability below this would read 0.0000
+_NO_LABEL = "_"
+
+
+def tag(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE...]", help="Text to tag; - or nothing is stdin.")
+    ] = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
+    ] = False,
+    cliques: Annotated[
+        bool, typer.Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
+    ] = False,
+    nbest: Annotated[
+        int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
+    ] = None,
+    decode: Decode = None,
+    given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
+    as_json: Json = False,
+    flush: Annotated[
+        bool | None,
+        typer.Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
+    ] = None,
+    rounds: Rounds = None,
+    threads: Threads = None,
+    features: Features = None,
+    quiet: Quiet = False,
+) -> None:
+    """Tag text. The input comes out again with the predicted labels appended, in the order of the template.
+
+    With --nbest every sentence comes once for each of its labellings, best first, with rank and probability: two more
+    columns of each token in conll, comments in CoNLL-U, keys "rank" and "probability" in jsonl. A probability is _
+    (null) where the model is too wide for exact inference: the labellings are then good ones, not surely the best.
+
+    With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
+    template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is
+    given counts for probabilities too. Where no labelling agrees with it, each label of the sentence reads _.
+
+    At a pipe or a terminal a sentence is answered once it ends, in a blank line (jsonl: with its line), if no more text
+    is there by then: another program can send one and wait. --no-flush collects more, --flush does so for files too.
+
+    With --json a labelling is a line {"file", "line", "sentence", "labels"}; --nbest adds "rank", "probability" and
+    "score" (log potential), --marginals "marginals" (state to probability, for each label and token), and
+    --clique-marginals "cliques": {"clique", "sites": [[variable, token from 0], …], "states": [[state, …,
+    probability], …]}, likeliest first; latent variables and memories are among the variables.
+
+    \b
+    Example:
+      dcrfdsl tag chunk.model test.txt > tagged.txt
+      cat test.txt | dcrfdsl tag chunk.model --marginals
+      dcrfdsl tag chunk.model test.txt --nbest 10 --json
+      dcrfdsl tag chunk.model partly-tagged.txt --given
+    """
+    if cliques and not as_json:
+        refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
+    if decode is not None and nbest is not None:
+        refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
+    check_decode(decode)
+    from ..inference.run_status import RunStatus
+    from ..model.trained_model import TrainedModel
+    from .compiler_notice import announce_compiling
+
+    trained = TrainedModel.load(model, registered=read_features(features))
+    trained = trained if rounds is None else trained.at_round(rounds)
+    talk, status, tagger = (
+        Talk(quiet),
+        RunStatus(),
+        _Tagger(trained, threads, decode=decode, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
+    )
+    announce_compiling(talk)
+    prepared = map(tagger.prepared, _chunks(files or [STDIN], trained, given, flush))
+    for work in prepared if threads == 1 else ahead(prepared):
+        status += tagger.best(work) if nbest is None else tagger.several(work, nbest)
+        sys.stdout.flush()
+    if not status.converged:
+        talk(
+            f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
+            f"(largest change {status.residual:.1e}); their labels are the best that was found"
+        )
+    for note in tagger.notes():
+        talk(note)
+
+
+def _chunks(files: list[str], trained: TrainedModel, given: bool, flush: bool | None) -> Iterator[Chunk]:
+    """Whole sentences of the input, file after file; the label columns may be there or not, unless they are `given`."""
+    from ..data import stream_corpus
+
+    data, labels = data_statement(trained.spec), trained.labels
+    required, optional = (labels, ()) if given else ((), labels)
+    for file in files:
+        yield from stream_corpus(
+            file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, flush=flush
+        )
+
+
+def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
+    off = corpus.sentence_off.tolist()
+    return [token for s in sentences for token in range(off[s], off[s + 1])]
+
+
+def _sentences(count: int) -> str:
+    return f"{count} sentence{'' if count == 1 else 's'}"
+
+
+class _Work(NamedTuple):
+    """A chunk, the labels that it gives, and its features; None where nothing is given, or there is no token."""
+
+    chunk: Chunk
+    known: EncodedLabels | None
+    answers: Answers | None
+
+
+class _Tagger:
+    """Writes chunk after chunk to stdout; `sentences` counts those written as JSON."""
+
+    def __init__(
+        self,
+        trained: TrainedModel,
+        threads: int | None,
+        *,
+        decode: str | None,
+        marginals: bool,
+        cliques: bool,
+        given: bool,
+        as_json: bool,
+    ):
+        self.trained, self.threads, self.as_json = trained, threads, as_json
+        self.marginals, self.cliques, self.given, self.decode = marginals, cliques, given, decode
+        self.sentences = 0
+        self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
+        self.searched, self.score = 0, 0.0  # sentences whose best labelling was searched approximately, its total score
+        self.without: list[str] = []  # where sentences without any labelling begin
+        self.surely = True  # whether they have none, and not only none was found
+        self.ranked = False
+
+    def prepared(self, chunk: Chunk) -> _Work:
+        """What can be done before the chunk's turn comes."""
+        known = self._known(chunk.corpus)
+        return _Work(chunk, known, self.trained.on(chunk.corpus, known) if chunk.corpus.num_tokens else None)
+
+    def best(self, work: _Work) -> Any:
+        """The one best labelling of each sentence; `_` in a sentence without any. Returns how inference ended."""
+        from ..data import tagged
+        from ..inference.run_status import RunStatus
+
+        (chunk, known, answers), status, columns = work, RunStatus(), dict[str, list[str]]()
+        corpus = chunk.corpus
+        if answers is not None:
+            prediction = self.trained.predict(answers, threads=self.threads, decode=self.decode)
+            status = prediction.status
+            scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
+            if status.approximate and scores:
+                self.searched += len(scores)
+                self.score += sum(scores)
+            columns = {label: prediction.texts(label) for label in prediction.codes}
+            self._note_without(status.impossible, corpus, surely=True)
+            for token in _tokens_of(status.impossible, corpus):
+                for texts in columns.values():
+                    texts[token] = _NO_LABEL
+        tables = self._tables(corpus, answers)
+        if self.as_json:
+            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known)
+        else:
+            sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
+        return status
+
+    def several(self, work: _Work, count: int) -> Any:
+        """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
+        from ..data import repeated, tagged
+        from ..inference.run_status import RunStatus
+
+        chunk, known, answers = work
+        self.ranked, corpus = True, chunk.corpus
+        if answers is None:
+            if not self.as_json:
+                sys.stdout.buffer.write(tagged(chunk, {}))
+            return RunStatus()
+        found = self.trained.nbest(answers, count, threads=self.threads)
+        self._note(found, corpus)
+        copies = [max(1, len(own)) for own in found.sentences]
+        columns, remarks = self._ranked(found, corpus)
+        tables = self._tables(corpus, answers)
+        if self.as_json:
+            self._print_json(corpus, copies, remarks, columns, tables, known)
+        else:
+            import numpy as np
+
+            off = corpus.sentence_off
+            rows = np.concatenate(
+                [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
+            )  # token of the chunk that each token of the copies is
+            again = {label: table[rows] for label, table in tables.items()}
+            written = {**columns, **self._distributions(again)}
+            said = {name: remarks[name] for name in ("rank", "probability")}
+            sys.stdout.buffer.write(tagged(repeated(chunk, copies), written, said))
+        return found.status
+
+    def _known(self, corpus: Corpus) -> EncodedLabels | None:
+        """The labels that the input gives; None where nothing is asked for, or there is no token."""
+        from ..data.labels import given_labels
+
+        return (
+            given_labels(self.trained.spec, self.trained.states, corpus) if self.given and corpus.num_tokens else None
+        )
+
+    def _ranked(self, found: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
+        """Labels of each token of the copies; rank, probability and score of each copy."""
+        columns: dict[str, list[str]] = {label: [] for label in self.trained.labels}
+        remarks: dict[str, list[float | str | None]] = {"rank": [], "probability": [], "score": []}
+        for own, length in zip(found.sentences, corpus.lengths().tolist(), strict=True):
+            if not len(own):
+                for texts in columns.values():
+                    texts += [_NO_LABEL] * length
+                remarks["rank"].append(0)
+                remarks["probability"].append(0.0 if own.exact else None)
+                remarks["score"].append(None)
+            for rank, (score, probability) in enumerate(zip(own.score.tolist(), own.probability.tolist(), strict=True)):
+                for label, texts in columns.items():
+                    states = self.trained.states[label]
+                    texts += [states[code] for code in own.codes[label][rank].tolist()]
+                remarks["rank"].append(rank + 1)
+                remarks["probability"].append(None if math.isnan(probability) else probability)
+                remarks["score"].append(score)
+        return columns, remarks
+
+    def _note(self, found: NBest, corpus: Corpus) -> None:
+        for own in found.sentences:
+            weighed = bool(len(own)) and not math.isnan(own.probability[0])
+            self.exact += own.exact
+            self.tried += not own.exact and weighed
+            self.approximate += not own.exact and not weighed
+        none = [s for s, own in enumerate(found.sentences) if not len(own)]
+        self._note_without(none, corpus, surely=all(found.sentences[s].exact for s in none))
+
+    def _note_without(self, sentences: Iterable[int], corpus: Corpus, *, surely: bool) -> None:
+        for s in sentences:
+            self.without.append(f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}")
+            self.surely = self.surely and surely
+
+    def notes(self) -> Iterator[str]:
+        """What is to be said at the end."""
+        from ..semantics.settings.settings_reading import inference_settings
+
+        method = inference_settings(self.trained.spec).method
+        if self.ranked or self.marginals or self.cliques:
+            yield from probability_notes(self.trained)
+        if self.searched:
+            yield (
+                f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
+                f"the best there are; their total score is {figure(self.score)}"
+            )
+        if self.exact and method not in ("exact", "auto"):
+            yield f"note: n-best by exact inference, which fits, and not by `{method}`"
+        if self.approximate:
+            yield (
+                f"note: exact inference does not fit on {_sentences(self.approximate)}: "
+                "their n-best labellings are approximate, without probabilities"
+            )
+        if self.tried:
+            yield (
+                f"note: the n-best labellings of {_sentences(self.tried)} are the best that were tried, with their "
+                "exact probabilities, and others may lie between and behind them: the latent variables cannot be "
+                "summed out first at a bearable cost"
+            )
+        if self.without:
+            kept = "that keeps to the given labels " if self.given else ""
+            verdict = "is possible" if self.surely else "was found"
+            many = f"{len(self.without)} sentences, the first" if len(self.without) > 1 else "the sentence"
+            rank = "rank 0 and " if self.ranked else ""
+            yield (
+                f"warning: no labelling {kept}{verdict} for {many} at {self.without[0]}; "
+                f"written with {rank}`{_NO_LABEL}` for each label"
+            )
+
+    def _tables(self, corpus: Corpus, answers: Answers | None) -> Mapping[str, NDArray[Any]]:
+        """Marginals of each label, [N, states]; not-a-number in a sentence without any labelling."""
+        if not self.marginals or answers is None:
+            return {}
+        tables, status = self.trained.marginals(answers, threads=self.threads)
+        own = {label: tables[label] for label in self.trained.labels}
+        for table in own.values():
+            table[_tokens_of(status.impossible, corpus)] = math.nan
+        return own
+
+    def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
+        """Each label's marginal distribution as text, a token each."""
+        columns = {}
+        for label, table in tables.items():
+            states = self.trained.states[label]
+            order = (-table).argsort(axis=1, kind="stable")
+            columns[f"{label}_marginals"] = [
+                ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST) or _NO_LABEL
+                for row, ranks in zip(table, order, strict=True)
+            ]
+        return columns
+
+    def _print_json(
+        self,
+        corpus: Corpus,
+        copies: Sequence[int],
+        remarks: Mapping[str, Sequence[float | str | None]],
+        columns: Mapping[str, Sequence[str]],
+        tables: Mapping[str, NDArray[Any]],
+        known: EncodedLabels | None,
+    ) -> None:
+        """A line a labelling. `marginals` are those of the tokens, the same for every labelling of a sentence."""
+        at = copy = 0
+        off = corpus.sentence_off.tolist()
+        asked = self.cliques and corpus.num_tokens
+        of_cliques = self.trained.clique_marginals(corpus, given=known) if asked else iter(())
+        for s, many in enumerate(copies):
+            length = off[s + 1] - off[s]
+            more: dict[str, Any] = {}
+            if tables:
+                more["marginals"] = {
+                    label: [
+                        None if math.isnan(row[0]) else dict(zip(self.trained.states[label], row, strict=True))
+                        for row in own[off[s] :][:length].tolist()
+                    ]
+                    for label, own in tables.items()
+                }
+            if self.cliques:
+                more["cliques"] = [self._clique_record(own) for own in next(of_cliques)[0]]
+            for _ in range(many):
+                record: dict[str, Any] = {
+                    "file": corpus.file,
+                    "line": int(corpus.token_line[off[s]]),
+                    "sentence": self.sentences + s + 1,
+                    **{name: values[copy] for name, values in remarks.items()},
+                    "labels": {label: texts[at : at + length] for label, texts in columns.items()},
+                    **more,
+                }
+                print(json_text(record, ensure_ascii=False))
+                at, copy = at + length, copy + 1
+        self.sentences += len(copies)
+
+    def _clique_record(self, own: CliqueMarginal) -> dict[str, Any]:
+        import numpy as np
+
+        states = [self.trained.states[variable] for variable, _ in own.sites]
+        table = [
+            [*(names[x] for names, x in zip(states, index, strict=True)), float(own.table[index])]
+            for index in np.ndindex(own.table.shape)
+            if own.table[index] >= _SMALLEST
+        ]
+        return {
+            "clique": own.clique,
+            "sites": [list(site) for site in own.sites],
+            "states": sorted(table, key=lambda entry: -entry[-1]),
+        }

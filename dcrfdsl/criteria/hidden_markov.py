@@ -1,0 +1,256 @@
+"""The hidden Markov model: joint maximum likelihood by counting, its log probabilities laid into the ordinary weights.
+
+    p(y, x) = Π_v p(y_v | earlier neighbours) Π_q p(q(x, t) | y_t)         (Altun 2003, Table 1; Lafferty 2001, §5)
+
+Each conditional is (count + s) / (total + s · outcomes), s > 0 the smoothing, over the assignments that are possible.
+A feature emits one of its values or nothing: a text that training did not show, a test that fails. With c, n⁰ and n the
+counts of a value with label y, of nothing, and of y,
+
+    weight of (value, y) = log (c + s) / (n⁰ + s),    bias of y += log p(nothing | y) = log (n⁰ + s) / (n + s (V + 1)),
+
+so a value that was never seen with y, which has no weight where n⁰ = 0, and one that was never seen at all have the
+probabilities that smoothing gives them, and scores are log p(y, x). With `unseen = once` n⁰ and n have the values that
+training shows once on top, as if each had been new there. Where a wider clique lies, its weights have what
+narrower ones add taken out. Not here: which templates are such models (`semantics.conditions.markov_structure`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors.problems import DcrfError, Diagnostic
+from ..features.plan.expansion import ExpandedFeature
+from ..graph.known_labels import instances_of, known_assignments
+from ..graph.templates import CliqueTemplate
+from ..inference import RunStatus
+from ..semantics.conditions.markov_structure import last_site, obstacles, scope
+from ..semantics.settings.training_settings import HmmSettings, TrainSettings
+from .supervision import Supervision
+
+__all__ = ["Hmm", "build_hmm"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Hmm:
+    """−log p(y, x) of the training data, and the weights that counting gives: `optimizers.objective.CountedObjective`.
+
+    solution [W]: log probabilities.   counts [W]: of the gold labels.
+    """
+
+    words = ""  # no inference
+    tightened: tuple[str, float, float] | None = None
+    total_status = RunStatus()
+    pause: int | None = None
+
+    def __init__(self, solution: Floats, counts: Floats):
+        self.solution, self.counts = solution, counts
+
+    @property
+    def num_weights(self) -> int:
+        return len(self.solution)
+
+    def start(self, weights: Floats) -> Floats:
+        """See `Likelihood.start`; counting does not begin anywhere."""
+        return weights
+
+    def weights_of(self, point: Floats) -> Floats:
+        """See `Likelihood.weights_of`."""
+        return point
+
+    def advance(self, weights: Floats) -> None:
+        """See `PieceObjective.advance`."""
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """−Σ log p(y, x) in nats where the weights are log probabilities; the gradient knows nothing of that [W]."""
+        return -float(weights @ self.counts), -self.counts
+
+    def sharpen(self) -> bool:
+        return False
+
+    def gap(self, gradient: Floats) -> float | None:
+        """Smoothing moves the weights away from the least value."""
+
+    def contradictions(self) -> tuple[int, ...]:
+        return ()
+
+
+def build_hmm(given: Supervision, settings: TrainSettings) -> Hmm:
+    """Counts. DcrfError where the template or its features are no hidden Markov model, or labels are not known."""
+    own = settings.criterion
+    assert isinstance(own, HmmSettings)
+    found = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(given.spec, own.order)]
+    if found:
+        raise DcrfError(found)
+    if (given.gold.codes < 0).any():
+        raise _error("`hmm` counts gold labels, and some are missing or ambiguous", "train by `likelihood`")
+    counter = _Counter(given, own)
+    for label in given.spec.labels:
+        counter.distribution(label.name)
+    for number, template in enumerate(given.graph.templates[: len(given.spec.cliques)]):
+        if template.feature_set >= 0:
+            counter.emissions(number, template)
+    return Hmm(counter.weights, given.counts)
+
+
+class _Placed(NamedTuple):
+    """A clique: its instances by their assignments [I], and the place of the label that it gives, [I]."""
+
+    number: int
+    template: CliqueTemplate
+    site: int
+    assignment: Ints
+    place: Ints
+
+
+class _Counter:
+    """Fills `weights` [W], a part at a time."""
+
+    def __init__(self, given: Supervision, own: HmmSettings):
+        self.given, self.own = given, own
+        self.weights = np.zeros(given.parameters.num_weights)
+
+    # p(y | earlier neighbours) ----------------------------------------------------------------------------------
+
+    def distribution(self, label: str) -> None:
+        """The biases of the cliques of a label, from the narrowest to the widest."""
+        spec, order = self.given.spec, self.own.order
+        numbers = [
+            n for n, clique in enumerate(spec.cliques) if clique.sites[last_site(spec, clique, order)].variable == label
+        ]
+        numbers.sort(key=lambda n: len(scope(spec, spec.cliques[n], order)))
+        placed = [self._placed(number) for number in numbers]
+        tables: list[Floats] = []
+        for n, one in enumerate(placed):
+            wider = np.concatenate([np.zeros(0, np.int64), *(other.place for other in placed[n + 1 :])])
+            alone = ~np.isin(one.place, wider)
+            table = np.zeros(one.template.num_assignments)
+            bias = self.given.parameters.cliques[one.number].bias
+            if alone.any() and len(bias):
+                table[bias] = self._conditional(one, alone)[bias]
+                for narrow, known in zip(placed[:n], tables, strict=True):
+                    table[bias] -= _seen_in(narrow, known, one, bias)
+            start = self.given.parameters.bias_start(one.number)
+            self.weights[start : start + len(bias)] += table[bias]
+            tables.append(table)
+
+    def _placed(self, number: int) -> _Placed:
+        spec, off, gold = self.given.spec, self.given.sentence_off, self.given.gold
+        template = self.given.graph.templates[number]
+        sentence, anchor = instances_of(template, off)
+        site = last_site(spec, spec.cliques[number], self.own.order)
+        margin = 1 + 2 * max(abs(o) for t in self.given.graph.templates for o in t.offsets)
+        place = off[sentence] + (2 * sentence + 1) * margin + anchor + template.offsets[site]
+        self._require_all_states(number, template)
+        return _Placed(
+            number, template, site, known_assignments(template, gold, off, sentence, anchor), place.astype(np.int64)
+        )
+
+    def _require_all_states(self, number: int, template: CliqueTemplate) -> None:
+        """A clique of one label has a bias for every state, or one that it lacks would have the score 0."""
+        wanted = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
+        if len(template.cards) == 1 and len(self.given.parameters.cliques[number].bias) < wanted:
+            message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
+            raise _error(message, f"write `clique {template.name} with states = all: …`")
+
+    def _conditional(self, one: _Placed, chosen: NDArray[np.bool_]) -> Floats:
+        """log p(label | the others) of each assignment, from the `chosen` instances; what is impossible has no mass.
+
+        What a constraint over other sites forbids (a scheme: a first state) keeps its share.
+        """
+        size, cards = one.template.num_assignments, one.template.full_cards
+        smoothing = self.own.smoothing if self.own.moves is None else self.own.moves
+        possible = np.zeros(size, np.bool_)
+        possible[self.given.parameters.cliques[one.number].bias] = True
+        counts = np.bincount(one.assignment[chosen], minlength=size) + smoothing
+        mass = np.where(possible, counts, 0.0).reshape(cards)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares: Floats = np.log(mass / mass.sum(axis=one.site, keepdims=True)).ravel()
+        return shares
+
+    # p(feature | y) ------------------------------------------------------------------------------------------------
+
+    def emissions(self, number: int, template: CliqueTemplate) -> None:
+        """The weights of a clique's features, and what its bias has of them."""
+        given = self.given
+        assert given.extractor is not None
+        listed, listed_as = given.extractor.listed(template.feature_set)
+        rows, off = given.rows[template.feature_set], given.sentence_off
+        sentence, anchor = instances_of(template, off)
+        state = np.zeros(len(rows.row_off) - 1, np.int64)
+        state[rows.first_row(off)[sentence] + anchor] = known_assignments(template, given.gold, off, sentence, anchor)
+        fired = np.repeat(np.arange(len(state)), np.diff(rows.row_off))  # the row of each entry
+        which = np.append(listed_as, -1)[np.minimum(rows.feature, len(listed_as))]
+        for chosen in self._emitting(listed, template.name):
+            own = fired[which == chosen]
+            if len(np.unique(own)) < len(own):
+                message = f"`hmm` counts one value a position, and `{listed[chosen].name}` has several"
+                raise _error(message, "list features that have one value, or train by `likelihood`")
+            values = np.flatnonzero(listed_as == chosen)
+            value = rows.feature[which == chosen]
+            once = (np.bincount(value, minlength=len(listed_as)) == 1)[value]
+            self._emission(number, template, values, state, state[own], state[own[once]])
+
+    def _emitting(self, listed: Sequence[ExpandedFeature], clique: str) -> list[int]:
+        """Which of a clique's features are emitted."""
+        if self.own.overlapping:
+            return list(range(len(listed)))
+        here = [n for n, feature in enumerate(listed) if all(factor.offset == 0 for factor in feature.factors)]
+        if not here:
+            message = f"`hmm` emits the first feature of `{clique}` that is read at the label's position: there is none"
+            raise _error(message, "list one, or write `overlapping = yes`")
+        return here[:1]
+
+    def _emission(
+        self, number: int, template: CliqueTemplate, values: Ints, state: Ints, emitting: Ints, once: Ints
+    ) -> None:
+        """A feature with its `values`.
+
+        state: of each position.   emitting, once: of those where it has a value, and where it has one that is nowhere
+        else.
+        """
+        parameters, smoothing = self.given.parameters, self.own.smoothing
+        own, size = parameters.cliques[number], template.num_assignments
+        total = np.bincount(state, minlength=size)
+        silent = total - np.bincount(emitting, minlength=size)
+        if self.own.unseen == "once":
+            new = np.bincount(once, minlength=size)
+            total, silent = total + new, silent + new
+        entries = np.concatenate([np.zeros(0, np.int64), *(np.arange(*own.run_off[v : v + 2]) for v in values)])
+        if silent.any() and len(entries) < len(values) * len(own.bias):
+            message = (
+                f"a feature of `{template.name}` has no value at some positions, or values that count as new; then "
+                "`hmm` needs a weight of each value for each state"
+            )
+            raise _error(message, f"write `clique {template.name} with states = all: …`, or list another feature")
+        weight, label = parameters.entry_start(number) + entries, own.entry[entries]
+        self.weights[weight] = np.log((self.given.counts[weight] + smoothing) / (silent[label] + smoothing))
+        nothing = np.log((silent + smoothing) / (total + smoothing * (len(values) + 1)))
+        start = parameters.bias_start(number)
+        self.weights[start : start + len(own.bias)] += nothing[own.bias]
+
+
+def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: NDArray[np.int32]) -> Floats:
+    """What the narrow clique adds where the wide one has `assignments`; 0 where it does not lie there."""
+    states = np.unravel_index(assignments, wide.template.full_cards)
+    of = dict(zip(_sites(wide), states, strict=True))
+    own = [of[site] for site in _sites(narrow)]
+    cards = narrow.template.full_cards
+    lies = np.all([one < card for one, card in zip(own, cards, strict=True)], axis=0)
+    index = np.ravel_multi_index(tuple(np.where(lies, one, 0) for one in own), cards)
+    return np.where(lies, table[index], 0.0)
+
+
+def _sites(one: _Placed) -> list[tuple[int, int]]:
+    """The variable of each site, and its position from the last one's."""
+    origin = one.template.offsets[one.site]
+    return [(v, o - origin) for v, o in zip(one.template.variables, one.template.offsets, strict=True)]
+
+
+def _error(message: str, remedy: str) -> DcrfError:
+    return DcrfError(Diagnostic("cannot-count", message, help=remedy))

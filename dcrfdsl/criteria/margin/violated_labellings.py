@@ -1,0 +1,213 @@
+"""Finds the labelling of each sequence that violates its margin most: the largest 2 loss(y) + g(y) of wrong ones.
+
+    loss ≡ 1     the best wrong labelling: on chains whose labels are all known in one pass; on other graphs, exactly,
+                 by decoding that of wrong labellings (`graph.variants.excluding_gold`); on loops with messages as good
+                 as these are (`mce.rivals`)
+    hamming      decoding the graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by any method;
+    y* is no
+                 violation. Where something is hidden there are right labellings that would seem one: then the same
+                 graph is searched as with a loss of 1
+
+With a slack a labelling the best ones are listed (`ListSearch`), exactly.
+
+Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2003 (Hamming). Not here: margins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.variants.cost_augmented import costed_graph
+from ...graph.variants.excluding_gold import differing_rows
+from ...inference import METHODS, BoundData, Expectations, RunStatus
+from ...inference.bound.chain_graphs import LONGEST, ChainRuns, chain_of
+from ...inference.decoding.labellings import arenas
+from ...kernels.sequences.nbest import exact_nbest
+from ...semantics.settings.training_settings import ExactSettings
+from ..mce.competing_labellings import OrderedRivals, differing_data
+from ..supervision import Inference, Supervision
+
+__all__ = [
+    "ChainSearch", "CostedSearch", "DifferingSearch", "ListSearch", "OrderedSearch", "Search", "costed",
+    "deciding_chain",
+]  # fmt: skip
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+HALF = 2.0  # margins are halves of differences of scores
+
+
+def costed(given: Supervision, looked_at: Sequence[int]) -> Supervision:
+    """The training data with a cost a wrong state."""
+    graph = costed_graph(given.graph, given.gold, looked_at, HALF, len(given.rows))
+    return replace(given, graph=graph, rows=(*given.rows, *differing_rows(given.graph, given.gold, looked_at)))
+
+
+class Search(Protocol):
+    """Labellings of all variables, sequence by sequence (see `BoundData.labelling_off`); -1 where there is none."""
+
+    whole: bool  # whether the data set can only be searched as a whole
+    approximate: bool
+
+    @property
+    def status(self) -> RunStatus:
+        """How inference ended, over all calls."""
+
+    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+        """Writes the labellings of some sequences at `weights` [W] into `found`."""
+
+
+def deciding_chain(given: Supervision) -> ChainRuns | None:
+    """What decodes the training data if its graphs are chains, packed if that can be."""
+    for data in (given.bind(programs=False), given.bind_plain(programs=False)):
+        chain = chain_of(data.graph, data.kinds)
+        if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
+            return None
+        runs = ChainRuns(data, chain)
+        if runs.scores:
+            return runs
+    return None
+
+
+class _Decoding:
+    """Runs of sequences, shared out among threads."""
+
+    whole = False
+    approximate = False
+
+    def __init__(self, data: BoundData, given: Supervision):
+        self._data, self._workers, self.status = data, given.workers, RunStatus()
+        self._cells: Floats | None = None
+
+    def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
+        tokens = self._data.rows.token_off
+        cut = int(np.searchsorted(tokens, (tokens[first] + tokens[last]) // 2))
+        return [(first, cut), (cut, last)] if first < cut < last else [(first, last)]
+
+
+class ChainSearch(_Decoding):
+    """Of chains, exactly."""
+
+    def __init__(self, runs: ChainRuns, known: Codes, given: Supervision):
+        super().__init__(runs.data, given)
+        self._runs, self._known = runs, known
+
+    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+        """See `Search`."""
+        potentials = self._data.potentials(weights, self._cells)
+        self._cells = potentials.weights if self._data.packing is not None else None
+        self._workers.map(
+            lambda a, b: self._runs.decode_other(potentials, a, b, self._known, found), self._parts(first, last)
+        )
+        self.status = self.status + RunStatus(graphs=last - first)
+
+
+class DifferingSearch(_Decoding):
+    """Of any graph that `exact` can do, exactly."""
+
+    def __init__(self, given: Supervision, looked_at: Sequence[int], settings: ExactSettings):
+        super().__init__(differing_data(given, looked_at), given)
+        self._width = len(given.graph.cards)
+        self._method = METHODS["exact"].build(self._data, settings)
+        self._labelling = np.zeros(int(self._data.labelling_off[-1]), np.int32)
+
+    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+        """See `Search`."""
+        data, out = self._data, Expectations.empty(self._data)
+        potentials = data.potentials(weights, self._cells)
+        self._cells = potentials.weights if data.packing is not None else None
+        self._workers.map(
+            lambda a, b: self._method.decode(potentials, a, b, out, self._labelling), self._parts(first, last)
+        )
+        begin, end = data.rows.token_off[first], data.rows.token_off[last]
+        wide = self._labelling.reshape(-1, len(data.graph.cards))[begin:end, : self._width]
+        found.reshape(-1, self._width)[begin:end] = wide
+        for s in out.summary().impossible:
+            found.reshape(-1, self._width)[data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+        self.status = self.status + RunStatus(graphs=last - first)
+
+
+class CostedSearch(_Decoding):
+    """With a cost a wrong state, by any method; finds y* where no labelling violates its margin."""
+
+    def __init__(self, given: Supervision, inference: Inference):
+        """given: see `costed`; everything is known."""
+        data = given.bind_plain(programs=METHODS[inference.name].programs)
+        packed = data.packed(bundled=True)
+        chain = chain_of(packed.graph, packed.kinds)
+        if chain is None or ChainRuns(packed, chain).scores:
+            data = packed
+        super().__init__(data, given)
+        self._method = inference.build(self._data)
+        self.approximate = self._method.approximate
+
+    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+        """See `Search`."""
+        out = Expectations.empty(self._data, approximate=self.approximate)
+        potentials = self._data.potentials(weights, self._cells)
+        self._cells = potentials.weights if self._data.packing is not None else None
+        self._workers.map(lambda a, b: self._method.decode(potentials, a, b, out, found), self._parts(first, last))
+        self.status = self.status + out.summary()
+
+
+class OrderedSearch:
+    """Of wrong ones, by messages: the best one found, which need not be the best."""
+
+    whole = True
+    approximate = True
+
+    def __init__(self, rivals: OrderedRivals):
+        self._rivals = rivals
+
+    @property
+    def status(self) -> RunStatus:
+        """How decoding ended, over all calls."""
+        return self._rivals.status
+
+    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+        """See `Search`; of all sequences."""
+        best = self._rivals.best_wrong(weights)
+        found[:] = best.T.ravel()
+
+
+class ListSearch:
+    """The best labellings of each sequence, `most` at most, y* among them or not where `data` has it. Exact."""
+
+    whole = False
+    approximate = False
+
+    def __init__(self, data: BoundData, most: int, given: Supervision):
+        """data: not packed, with contraction programs; the variables of the model come first."""
+        self.most, self._width = most, len(given.graph.cards)
+        self._data, self._workers, self.status = data, given.workers, RunStatus()
+        self._programs, self._patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+        self._labelling = np.zeros((most, int(data.labelling_off[-1])), np.int32)
+        self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
+        self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
+
+    def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, NDArray[np.int64]]:
+        """Labellings [most, flat], and how many each of the sequences [last - first] has, best first."""
+        d, out, p = self._data, Expectations.empty(self._data), self._data.potentials(weights)
+        labelling, count, score = self._labelling, self._count, self._score
+
+        def run(a: int, b: int) -> None:
+            exact_nbest(
+                a, b, d.shapes, d.kinds, d.bindings, d.rows, self._programs, self._patterns, p.weights, p.log_base,
+                p.base, p.peaks, p.fits, d.labelling_off, labelling, count, score, out.log_z, out.status, out.redone,
+                *arenas(d),
+            )  # fmt: skip
+
+        self._workers.map(run, [(first, last)])
+        self.status = self.status + RunStatus(graphs=last - first)
+        wide = len(d.graph.cards)
+        if wide > self._width:
+            begin, end = d.rows.token_off[first], d.rows.token_off[last]
+            own = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
+            self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = own
+            return self._narrow, count[first:last]
+        return labelling, count[first:last]

@@ -1,0 +1,135 @@
+"""Stretches of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.competitors`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...inference import BoundData, Expectations, Potentials, RunStatus, Workers
+from ...inference.bound.chain_graphs import ChainRuns, RivalSums, chain_of
+from ...kernels.chain.competitors import SegmentMarks, Smoothing, Stretches
+from ..batches import SentenceBatches
+from ..run_sums import FeatureSums
+from .error_counts import Counted
+from .measures import Counts, Measure
+
+__all__ = ["ChainBatches", "ChainCounter", "judging_chain"]
+
+Floats = NDArray[np.float64]
+
+
+def judging_chain(data: BoundData) -> ChainRuns | None:
+    """What judges stretches of this data set, if its graphs are chains."""
+    chain = chain_of(data.graph, data.kinds)
+    runs = ChainRuns(data, chain) if chain is not None else None
+    return runs if runs is not None and runs.judges else None
+
+
+class ChainCounter:
+    """Counts errors on stretches of chains whose labels are all known. Exact."""
+
+    approximate = False
+
+    def __init__(
+        self, runs: ChainRuns, labelling: NDArray[np.int32], stretches: Stretches, marks: SegmentMarks,
+        smoothing: Smoothing, find_false: bool, workers: Workers,
+    ):  # fmt: skip
+        self.data = runs.data
+        self._runs, self._labelling, self._stretches, self._marks = runs, labelling, stretches, marks
+        self._smoothing, self._find_false = smoothing, find_false
+        self._right = FeatureSums(runs.data, workers)
+        self._wrong = FeatureSums(runs.data, workers) if find_false else None
+        self._workers = workers
+        self.status = RunStatus()
+
+    @property
+    def num_stretches(self) -> int:
+        return len(self._stretches.first)
+
+    def count(self, weights: Floats) -> Counted:
+        """See `Counter.count`."""
+        data = self._runs.data
+        potentials = data.potentials(weights)
+        loss, false = np.zeros(data.num_sequences), np.zeros(data.num_sequences)
+        status, unused = np.zeros(data.num_sequences, np.int8), np.zeros(0)
+
+        def run(first: int, last: int) -> None:
+            right = RivalSums(*self._right.of(first), loss)
+            nothing = RivalSums(unused, np.zeros_like(data.hard), false)
+            wrong = RivalSums(*self._wrong.of(first), false) if self._wrong is not None else nothing
+            self._runs.rivals(
+                potentials, first, last, self._labelling, self._stretches, self._marks, self._smoothing,
+                self._find_false, (1.0, 1.0), right, wrong, status,
+            )  # fmt: skip
+
+        self._workers.map(run, self._right.runs)
+        self.status = self.status + RunStatus(graphs=data.num_sequences)
+        of_false = self._wrong.total() if self._wrong is not None else np.zeros(data.num_weights)
+        return Counted(float(loss.sum()), float(false.sum()), self._right.total(), of_false)
+
+    def judge(self, data: BoundData, shares: tuple[float, float]) -> _JudgingMethod:
+        """The same counts of a data set laid out in another way, as an inference method; for `shares` see there."""
+        runs = judging_chain(data)
+        assert runs is not None
+        return _JudgingMethod(
+            runs, self._labelling, self._stretches, self._marks, self._smoothing, self._find_false, shares
+        )
+
+
+class _JudgingMethod:
+    """Counts of errors in the place of log Z, and their gradient in the place of expectations.
+
+    shares: what ℓ of a stretch and ℓ of a false segment count for.
+    """
+
+    approximate = False
+
+    def __init__(
+        self, runs: ChainRuns, labelling: NDArray[np.int32], stretches: Stretches, marks: SegmentMarks,
+        smoothing: Smoothing, find_false: bool, shares: tuple[float, float],
+    ):  # fmt: skip
+        self._runs, self._labelling, self._stretches, self._marks = runs, labelling, stretches, marks
+        self._smoothing, self._find_false, self.shares = smoothing, find_false, shares
+        self._loss, self._false, self._status = (
+            np.zeros(runs.data.num_sequences), np.zeros(runs.data.num_sequences),
+            np.zeros(runs.data.num_sequences, np.int8),
+        )  # fmt: skip
+
+    def remember(self) -> None:
+        pass
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """As `ExpectingMethod.expectations`."""
+        right, wrong = RivalSums(gradient, expected, self._loss), RivalSums(gradient, expected, self._false)
+        self._runs.rivals(
+            potentials, first, last, self._labelling, self._stretches, self._marks, self._smoothing, self._find_false,
+            self.shares, right, wrong, self._status,
+        )  # fmt: skip
+        own = slice(first, last)
+        out.log_z[own] = self.shares[0] * self._loss[own] + self.shares[1] * self._false[own]
+
+
+class ChainBatches(SentenceBatches):
+    """Counts of errors in batches. The derivatives of a measure by what is counted are those of the whole data set
+    where a pass begins (Suzuki 2006 §3.3, for single sequences).
+    """
+
+    def __init__(
+        self, counter: ChainCounter, measure: Measure, precision: Floats, workers: Workers, data: BoundData, size: int
+    ):
+        self._counter, self._measure = counter, measure
+        self._judging = counter.judge(data, (1.0, 0.0))
+        super().__init__(data, self._judging, precision, None, workers, data.partial_gradients(1), size)
+
+    def begin(self, weights: Floats) -> None:
+        """As `SentenceBatches.begin`."""
+        if self._measure.needs_false or self._measure.is_ratio:
+            found = self._counter.count(weights)
+            measured = self._measure(Counts(self._counter.num_stretches, found.missed, found.false))
+            self._judging.shares = measured.by_missed, measured.by_false
+        super().begin(weights)

@@ -1,0 +1,169 @@
+"""The best wrong labelling of each sentence: one that contradicts what is known of the label variables that a loss
+looks at.
+
+Exactly by decoding the graph of wrong labellings (`graph.variants.excluding_gold`). On loops with messages: the best
+one found; where that is right, it is decoded again with the likeliest wrong state of some variable held fast. Sources:
+Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: what is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.variants.constrained_graph import ANY, only
+from ...graph.variants.excluding_gold import differing_graph, differing_rows
+from ...inference import METHODS, Binder, BoundData, Expectations, RunStatus
+from ...inference.decoding.constrained_decoding import Orders, Steering
+from ...semantics.settings.training_settings import AutoSettings, ExactSettings
+from ..supervision import Inference, Supervision
+from .constrained_errors import goes_on
+from .error_counts import Rivals
+
+__all__ = ["ExactRivals", "OrderedRivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+RUNS = 16
+
+
+def differing_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+    """The training data without the labellings that agree with what is known, packed, with contraction programs."""
+    return wrong_data(given, looked_at).packed(bundled=True)
+
+
+def wrong_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+    """The same, not packed."""
+    graph = differing_graph(given.graph, given.gold, looked_at, len(given.rows))
+    rows = (*given.rows, *differing_rows(given.graph, given.gold, looked_at))
+    binder = Binder(graph, given.parameters, programs=True)
+    return binder.bind(rows, given.sentence_off, given.relations)
+
+
+class ExactRivals:
+    """Exact, on every graph that `exact` can do."""
+
+    def __init__(self, data: BoundData, width: int, settings: ExactSettings, given: Supervision):
+        """data: see `differing_data`.   width: variables of a position in the model."""
+        self._data, self._width, self._workers = data, width, given.workers
+        self._method = METHODS["exact"].build(data, settings)
+        self.status = RunStatus()
+
+    def best_wrong(self, weights: Floats) -> Codes:
+        """See `Rivals.best_wrong`."""
+        data, method = self._data, self._method
+        labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+        out, potentials = Expectations.empty(data), data.potentials(weights)
+        self._workers.map(lambda first, last: method.decode(potentials, first, last, out, labelling), data.chunks(RUNS))
+        impossible = out.summary().impossible  # no other labelling: nothing can go wrong there
+        self.status = self.status + RunStatus(graphs=data.num_sequences)
+        found = labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
+        for s in impossible:
+            found[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+        return found
+
+
+class OrderedRivals:
+    """By any method; as good as that is."""
+
+    def __init__(self, steering: Steering, given: Supervision, looked_at: Sequence[int], inference: Inference):
+        self._steering, self._given, self._looked_at = steering, given, tuple(looked_at)
+        self._data = given.bind(programs=METHODS[inference.name].programs)
+        self._method = inference.build(self._data)
+        # a sentence of which nothing is known is never wrong
+        cards = given.graph.cards
+        says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._looked_at]
+        told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
+        self._can_be_wrong = told[given.sentence_off[1:]] > told[given.sentence_off[:-1]]
+
+    @property
+    def status(self) -> RunStatus:
+        """How decoding ended, over all calls."""
+        return self._steering.status
+
+    def best_wrong(self, weights: Floats) -> Codes:
+        """See `Rivals.best_wrong`."""
+        off = self._given.sentence_off
+        count, labels = len(off) - 1, self._given.graph.num_labels
+        free = np.full((labels, int(off[-1])), ANY, np.int32)
+        found = self._decode(weights, Orders(np.arange(count), free))
+        same = np.ones(count, np.bool_)
+        wrong = self._given.gold.contradicts(found[:labels], self._given.graph.cards[:labels])
+        for variable in self._looked_at:
+            same[np.searchsorted(off, np.flatnonzero(wrong[variable]), side="right") - 1] = False
+        again = np.flatnonzero(same & self._can_be_wrong)
+        found[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
+        if not len(again):
+            return found
+        orders = self._likeliest_others(weights, again)
+        others = self._decode(weights, orders)
+        at = 0
+        for s in again.tolist():
+            length = int(off[s + 1] - off[s])
+            found[:, off[s] : off[s + 1]] = others[:, at : at + length]
+            at += length
+        return found
+
+    def _allowed(self, variable: int, card: int) -> NDArray[np.bool_]:
+        """The states that a label may have as far as is known, [N, card]."""
+        gold = self._given.gold
+        return gold.allowed(variable, card)[gold.runs(variable, card)]
+
+    def _decode(self, weights: Floats, orders: Orders) -> Codes:
+        result = self._steering.decode(weights, orders)
+        return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
+
+    def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> Orders:
+        """For each of some sentences: the wrong state that has the largest marginal."""
+        data, method, given = self._data, self._method, self._given
+        out = Expectations.empty(data, marginals=True, approximate=method.approximate)
+        potentials, nothing = data.potentials(weights), np.zeros(0)
+        given.workers.map(
+            lambda first, last: method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard))),
+            data.chunks(RUNS),
+        )
+        cards = given.graph.cards
+        marginals = out.marginals.reshape(-1, sum(cards))
+        starts = np.cumsum([0, *cards])
+        best = np.full((len(self._looked_at), len(marginals)), -1.0)
+        state = np.zeros(best.shape, np.int32)
+        for n, variable in enumerate(self._looked_at):
+            own = marginals[:, starts[variable] : starts[variable + 1]].copy()
+            own[self._allowed(variable, cards[variable])] = -1.0
+            best[n], state[n] = own.max(axis=1), own.argmax(axis=1)
+        off, blocks = given.sentence_off, []
+        for s in sentences.tolist():
+            part = best[:, off[s] : off[s + 1]]
+            n, t = divmod(int(part.argmax()), part.shape[1])
+            codes = np.full((given.graph.num_labels, part.shape[1]), ANY, np.int32)
+            codes[self._looked_at[n], t] = only(state[n, off[s] + t])
+            blocks.append(codes)
+        return Orders(sentences, np.concatenate(blocks, axis=1))
+
+
+def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
+    """What finds the best wrong labellings, by the inference of a stage."""
+    if inference.name == "exact":
+        settings = inference.settings
+        assert isinstance(settings, ExactSettings | AutoSettings)
+        exact = ExactSettings(max_table=settings.max_table)
+        return ExactRivals(differing_data(given, looked_at), len(given.graph.cards), exact, given)
+    return OrderedRivals(steering_of(given, inference, looked_at), given, looked_at, inference)
+
+
+def steering_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Steering:
+    """Orders on the training data; those on a label that is looked at may ask whether a segment goes on."""
+    sets = []
+    for variable in range(given.graph.num_labels):
+        goes = (
+            goes_on(given.states[variable])
+            if variable in looked_at
+            else np.zeros((0, given.graph.cards[variable]), np.bool_)
+        )
+        sets.append(np.concatenate([goes, ~goes]))
+    return Steering(
+        given.graph, given.parameters, given.rows, given.sentence_off, given.relations, sets, inference.name,
+        inference.settings, given.workers,
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""Stretches of any graph, judged by decoding under orders: the best that agrees with y* there, and that disagrees.
+
+A labelling that disagrees does so first at some position of the stretch, so the best one is the best of as many
+decodings as the stretch is long. Exact where decoding is; with messages on loops a good one of each kind, whose own
+score is taken. Not here: decoding (`inference.decoding.constrained_decoding`), chains (`chains`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.segment_types import mark_table, segments_of
+from ...graph.variants.constrained_graph import ANY, but, of_set, only
+from ...inference import RunStatus, Workers
+from ...inference.decoding.constrained_decoding import Orders, Steered, Steering
+from ...kernels.chain.competitors import Smoothing
+from ...kernels.optimization.labelling_counts import count_labellings
+from ..run_sums import FeatureSums
+from .error_counts import Counted, Rivals
+from .judged_spans import GOES_ON, Judged, stretches_of
+from .smoothing import smoothed
+
+__all__ = ["OrderedCounter", "goes_on"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+
+def goes_on(states: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Whether the segment of a state goes on in the state after it, [K, K]."""
+    mark, kind, _ = mark_table(states)
+    mark, kind = mark[: len(states)], kind[: len(states)]
+    inside = np.isin(mark, GOES_ON)[:, None] & np.isin(mark, (2, 3))[None, :]
+    same: NDArray[np.bool_] = kind[:, None] == kind[None, :]
+    return inside & same
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """The orders of some stretches. stretch [R]: which one each order is of; agrees [R]: whether y* is kept on it."""
+
+    orders: Orders
+    stretch: Ints
+    agrees: NDArray[np.bool_]
+
+
+class OrderedCounter:
+    """Counts errors on stretches of label variables that are wholly known there.
+
+    judged: of each variable the stretches to be judged.   states: of each of these variables.   rivals: gives the best
+    wrong labellings, whose segments are judged as well; None where false segments do not count.
+    """
+
+    def __init__(
+        self, steering: Steering, codes: Codes, sentence_off: Ints, cards: Sequence[int], judged: Sequence[Judged],
+        states: Sequence[tuple[str, ...]], smoothing: Smoothing, rivals: Rivals | None, workers: Workers,
+        approximate: bool,
+    ):  # fmt: skip
+        self._steering, self._codes, self._off, self._cards = steering, codes, sentence_off, tuple(cards)
+        self._judged, self._smoothing, self._rivals, self._workers = tuple(judged), smoothing, rivals, workers
+        self._states = tuple(states)
+        self._goes = [goes_on(own) for own in states]
+        self._fixed = [self._orders(own, goes) for own, goes in zip(judged, self._goes, strict=True)]
+        self.approximate = approximate
+
+    @property
+    def status(self) -> RunStatus:
+        """How decoding ended, over all calls."""
+        return self._steering.status + (self._rivals.status if self._rivals is not None else RunStatus())
+
+    @property
+    def num_stretches(self) -> int:
+        return sum(len(own.sentence) for own in self._judged)
+
+    def count(self, weights: Floats) -> Counted:
+        """See `Counter.count`."""
+        size = len(weights)
+        missed, gradient, false, false_gradient = 0.0, np.zeros(size), 0.0, np.zeros(size)
+        for judged, given in zip(self._judged, self._fixed, strict=True):
+            value, own = self._judge(weights, given, judged.stretches.weight)
+            missed, gradient = missed + value, gradient + own
+        if self._rivals is not None:
+            labelling = self._rivals.best_wrong(weights)
+            for judged, states, goes in zip(self._judged, self._states, self._goes, strict=True):
+                found = self._false_segments(judged, labelling[judged.variable], states)
+                value, own = self._judge(weights, self._orders(found, goes), found.stretches.weight)
+                false, false_gradient = false + value, false_gradient + own
+        return Counted(missed, false, gradient, false_gradient)
+
+    def _false_segments(self, judged: Judged, rival: Codes, states: tuple[str, ...]) -> Judged:
+        """The segments of a labelling [N] that are not among those judged. Sentences without one (-1) have none."""
+        mark, kind, _ = mark_table(states)
+        sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
+        gold = self._codes[judged.variable]
+        own = np.where(rival < 0, gold, rival)
+        found = segments_of(own, mark, kind, self._off)
+        right = segments_of(gold, mark, kind, self._off)
+        known = set(zip(right.start.tolist(), right.end.tolist(), right.kind.tolist(), strict=True))
+        is_new = np.array(
+            [
+                key not in known
+                for key in zip(found.start.tolist(), found.end.tolist(), found.kind.tolist(), strict=True)
+            ],
+            np.bool_,
+        )
+        start, end = found.start[is_new], found.end[is_new]
+        of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
+        return Judged(judged.variable, of, stretches_of(of, start, end, checked, self._off))
+
+    def _orders(self, judged: Judged, goes: NDArray[np.bool_]) -> _Given:
+        """What to decode for every stretch: first what agrees, then each way to disagree."""
+        off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
+        blocks: list[Codes] = []
+        sentence: list[int] = []
+        stretch: list[int] = []
+        agrees: list[bool] = []
+        own = judged.stretches
+        parts = (own.first.tolist(), own.last.tolist(), own.checked.tolist(), judged.sentence.tolist())
+        for n, (first, last, checked, s) in enumerate(zip(*parts, strict=True)):
+            gold = codes[off[s] : off[s + 1]]
+            right = np.full(len(gold), ANY, np.int32)
+            right[first : last + 1] = only(gold[first : last + 1])
+            ways = []
+            for t in range(first, last + 1):
+                wrong = np.full(len(gold), ANY, np.int32)
+                wrong[first:t] = right[first:t]
+                wrong[t] = but(gold[t], card)
+                ways.append(wrong)
+            if checked and last + 1 < len(gold):
+                sets = [of_set(gold[last], card), of_set(card + gold[last], card)]
+                if not goes[gold[last], gold[last + 1]]:
+                    sets.reverse()
+                wrong = right.copy()
+                right[last + 1], wrong[last + 1] = sets
+                ways.append(wrong)
+            blocks += [right, *ways]
+            count = 1 + len(ways)
+            sentence += [s] * count
+            stretch += [n] * count
+            agrees += [True, *[False] * len(ways)]
+        every = np.full((len(self._cards), sum(map(len, blocks))), ANY, np.int32)
+        every[judged.variable] = np.concatenate([np.zeros(0, np.int32), *blocks])
+        orders = Orders(np.array(sentence, np.int64), every)
+        return _Given(orders, np.array(stretch, np.int64), np.array(agrees, np.bool_))
+
+    def _judge(self, weights: Floats, given: _Given, weight: Floats) -> tuple[float, Floats]:
+        """Σ weight · ℓ of stretches, and its gradient [W]."""
+        if not len(given.stretch):
+            return 0.0, np.zeros(len(weights))
+        found = self._steering.decode(weights, given.orders)
+        begin = np.flatnonzero(given.agrees)
+        right = found.score[begin]
+        wrong_score = np.where(given.agrees, -np.inf, found.score)
+        wrong = np.maximum.reduceat(wrong_score, begin)
+        ways = np.split(wrong_score, begin[1:])
+        best = begin + np.array([int(np.argmax(own)) for own in ways])
+        with np.errstate(invalid="ignore"):
+            value, slope = smoothed(self._smoothing, wrong - right)
+        pull = np.where(np.isfinite(wrong) & np.isfinite(right), weight * slope, 0.0)
+        mass = np.zeros(len(given.stretch))
+        mass[best] += pull
+        mass[begin] -= pull
+        return float((weight * value).sum()), self._counts(found, mass)
+
+    def _counts(self, found: Steered, mass: Floats) -> Floats:
+        """Σ mass · F of labellings, [W]."""
+        data, sums = found.data, FeatureSums(found.data, self._workers)
+
+        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
+            belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
+            count_labellings(
+                first, last, data.shapes, data.kinds, data.bindings, data.rows, found.labelling[None, :],
+                data.labelling_off, mass[None, :], belief, expected, gradient,
+            )  # fmt: skip
+
+        return sums.map(run)

@@ -1,0 +1,104 @@
+"""The stretches of a data set that a loss judges: whole sequences, positions, gold segments.
+
+Not here: how they are judged (`chains`, `ordered`, `sequences`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.segment_types import ENDS, STARTS, mark_table, segments_of
+from ...errors.problems import DcrfError, Diagnostic
+from ...kernels.chain.competitors import SegmentMarks, Stretches
+from ...semantics.settings.loss_settings import BalancedLoss, LabelLoss, MeasureLoss
+from ...semantics.settings.method_settings import MethodSettings
+
+__all__ = [
+    "GOES_ON", "Judged", "judged_positions", "judged_segments", "judged_sequences", "segment_marks", "stretches_of",
+]  # fmt: skip
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+GOES_ON = (1, 2)  # marks after which only what follows shows whether the segment has ended
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Stretches of one label variable. sentence [n]: of each."""
+
+    variable: int
+    sentence: Ints
+    stretches: Stretches
+
+
+def judged_sequences(sentence_off: Ints) -> Stretches:
+    """Every sequence that has a position, as a whole."""
+    sentence = np.flatnonzero(np.diff(sentence_off) > 0)
+    first, last = sentence_off[sentence], sentence_off[sentence + 1] - 1
+    return stretches_of(sentence, first, last, np.zeros(len(sentence), np.bool_), sentence_off)
+
+
+def stretches_of(
+    sentence: Ints,
+    first: Ints,
+    last: Ints,
+    checked: NDArray[np.bool_],
+    sentence_off: Ints,
+    weight: Floats | None = None,
+) -> Stretches:
+    """Stretches of sentences, in order; first, last: tokens of the data set.   weight: by default 1."""
+    return Stretches(
+        np.searchsorted(sentence, np.arange(len(sentence_off))),
+        (first - sentence_off[sentence]).astype(np.int32),
+        (last - sentence_off[sentence]).astype(np.int32),
+        checked,
+        np.ones(len(sentence)) if weight is None else weight,
+    )
+
+
+def judged_positions(variable: int, codes: NDArray[np.int32], sentence_off: Ints, loss: MethodSettings) -> Judged:
+    """Every position whose label is known. `codes` [N]; with `balanced_accuracy` states share the weight."""
+    assert isinstance(loss, LabelLoss)
+    token = np.flatnonzero(codes >= 0)
+    sentence = np.searchsorted(sentence_off, token, side="right") - 1
+    weight = np.ones(len(token))
+    if isinstance(loss, BalancedLoss):
+        times = np.bincount(codes[token])
+        weight = len(token) / (np.count_nonzero(times) * times[codes[token]])
+    nowhere = np.zeros(len(token), np.bool_)
+    return Judged(variable, sentence, stretches_of(sentence, token, token, nowhere, sentence_off, weight))
+
+
+def judged_segments(
+    variable: int, name: str, codes: NDArray[np.int32], states: tuple[str, ...], sentence_off: Ints,
+    loss: MethodSettings,
+) -> Judged:  # fmt: skip
+    """The gold segments of a label. DcrfError where some labels are not known."""
+    assert isinstance(loss, MeasureLoss)
+    if (codes < 0).any():
+        where = int(np.searchsorted(sentence_off, np.flatnonzero(codes < 0)[0], side="right"))
+        message = f"`{loss.method}` counts segments, and `{name}` is not known at a token of sentence {where}"
+        raise DcrfError(Diagnostic("unknown-segments", message, help="train by `likelihood`, which sums it out"))
+    mark, kind, _ = mark_table(states)
+    found = segments_of(codes, mark, kind, sentence_off)
+    sentence = np.searchsorted(sentence_off, found.start, side="right") - 1
+    checked = np.isin(mark[codes[found.end]], GOES_ON)
+    return Judged(variable, sentence, stretches_of(sentence, found.start, found.end, checked, sentence_off))
+
+
+def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
+    """What states say of segments, for the kernels; states of no scheme are outside."""
+    mark, kind, _ = mark_table(states)
+    count = len(states)
+    mark, kind = mark[:count], kind[:count]
+    inside, changed = mark != 0, kind[:, None] != kind[None, :]
+    starts = STARTS[mark[:, None], mark[None, :]] | (inside[None, :] & changed)
+    return SegmentMarks(
+        np.where(inside, kind, -1).astype(np.int32),
+        np.isin(mark, GOES_ON),
+        np.concatenate([starts, STARTS[0, mark][None, :]]),
+        inside[:, None] & inside[None, :] & ~(ENDS[mark[:, None], mark[None, :]] | changed),
+    )

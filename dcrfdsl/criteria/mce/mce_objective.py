@@ -1,0 +1,200 @@
+"""Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
+
+What is counted is chosen by `loss`; how by the graph: a chain whose labels are known in one pass (`chains`), other
+graphs by decoding under orders (`ordered`), whole sentences by what is left without the known labelling (`sequences`).
+Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...inference import RunStatus
+from ...semantics.settings.loss_settings import LabelLoss, MceSettings, MeasureLoss, SequenceLoss
+from ...semantics.settings.training_settings import NoPrior, TrainSettings
+from ..free_and_clamped import Clamped
+from ..likelihood import build_likelihood, clamped_part
+from ..penalties import Penalty
+from ..supervision import Inference, Supervision
+from .chain_errors import ChainBatches, ChainCounter, judging_chain
+from .competing_labellings import differing_data, rivals_of, steering_of
+from .constrained_errors import OrderedCounter
+from .error_counts import Counter
+from .judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
+from .measures import MEASURES, Counts, ErrorRate, Measure
+from .sequence_errors import SequenceCounter
+from .smoothing import smoothing_of
+
+__all__ = ["Mce", "build_mce"]
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+FIRST_STEP = 0.1  # how far the weight moves that moves most
+
+
+class Mce:
+    """A measure of smooth counts of errors, and a penalty: an objective that is not convex."""
+
+    pause: int | None = None  # it is the same at every iteration
+    tightened: tuple[str, float, float] | None = None
+
+    def __init__(
+        self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, words: str,
+        clamped: Clamped | None, downhill: Callable[[], Floats],
+    ):  # fmt: skip
+        """downhill: the gradient of the likelihood at 0."""
+        self._downhill = downhill
+        self.counter, self.measure, self.penalty, self.words = counter, measure, penalty, words
+        self._given, self._clamped = given, clamped
+        self.num_weights = given.parameters.num_weights
+
+    @property
+    def l1(self) -> Floats | None:
+        """See `optimizers.objective.CornerObjective`."""
+        return self.penalty.l1
+
+    @property
+    def total_status(self) -> RunStatus:
+        """How inference ended, over all evaluations."""
+        return self.counter.status
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The measure and the penalty, and the gradient [W]."""
+        found = self.counter.count(weights)
+        measured = self.measure(Counts(self.counter.num_stretches, found.missed, found.false))
+        gradient = measured.by_missed * found.gradient
+        if measured.by_false:
+            gradient += measured.by_false * found.false_gradient
+        return measured.value + self.penalty.add(weights, gradient), gradient
+
+    def start(self, weights: Floats) -> Floats:
+        """The weights at hand. Where all are 0 every labelling ties with every other, and no direction leads down from
+        there: then a small step along the gradient of the likelihood.
+        """
+        if weights.any():
+            return weights
+        downhill = self._downhill()
+        return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
+
+    def weights_of(self, point: Floats) -> Floats:
+        """See `Likelihood.weights_of`."""
+        return point
+
+    def advance(self, weights: Floats) -> None:
+        """See `PieceObjective.advance`."""
+
+    def gap(self, gradient: Floats) -> float | None:
+        """None: the objective is not convex."""
+
+    def sharpen(self) -> bool:
+        """Decoding gets no more exact."""
+        return False
+
+    def batches(self, size: int | None = None) -> ChainBatches | None:
+        """Single sequences of chains (`size` 1, say), where the penalty is quadratic; none for a start on batches."""
+        if size is None or not isinstance(self.counter, ChainCounter) or not self.penalty.is_quadratic:
+            return None
+        data = self.counter.data.unbundled()
+        return ChainBatches(self.counter, self.measure, self.penalty.precision, self._given.workers, data, size)
+
+    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
+        """See `Likelihood.spread`."""
+        cuts = np.linspace(0, self.num_weights, 9).astype(int).tolist()
+        return self._given.workers.map(task, list(itertools.pairwise(cuts)))
+
+    def contradictions(self) -> tuple[int, ...]:
+        """See `Likelihood.contradictions`."""
+        return () if self._clamped is None else self._clamped.contradictions()
+
+
+def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
+    """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
+    own = settings.criterion
+    assert isinstance(own, MceSettings)
+    inference = _inference(given, settings, own)
+    is_measure = isinstance(own.loss, MeasureLoss)
+    measure: Measure = MEASURES[own.loss.method](own) if is_measure else ErrorRate()
+    counter = _counter(given, settings, own, inference, measure.needs_false)
+    if is_measure and counter.num_stretches == 0:
+        message = f"`{own.loss.method}` counts segments, and the training data has none"
+        raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
+
+    def downhill() -> Floats:
+        free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
+        return build_likelihood(given, free).value_and_gradient(np.zeros(given.parameters.num_weights))[1]
+
+    clamped = clamped_part(given, inference)
+    return Mce(counter, measure, given, given.penalty(settings), inference.name, clamped, downhill)
+
+
+def _inference(given: Supervision, settings: TrainSettings, own: MceSettings) -> Inference:
+    """What the stage asks for, but `exact` for what is made of sums over all labellings."""
+    remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
+    if math.isfinite(own.psi):
+        return given.exact_inference(settings, f"`psi = {own.psi:g}`", f"write `psi = inf`, or {remedy}")
+    if own.measure == "difference":
+        return given.exact_inference(settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}")
+    return given.inference(settings)
+
+
+def _looked_at(given: Supervision, loss: object) -> list[int]:
+    """The label variables that a loss names, or all."""
+    names = loss.labels if isinstance(loss, LabelLoss | MeasureLoss) else ()
+    numbers = {name: n for n, name in enumerate(given.graph.variables)}
+    return [numbers[name] for name in names] if names else list(range(given.graph.num_labels))
+
+
+def _judged(given: Supervision, loss: object, looked_at: list[int]) -> list[Judged]:
+    codes, off = given.gold.codes, given.sentence_off
+    found = []
+    for variable in looked_at:
+        if isinstance(loss, LabelLoss):
+            found.append(judged_positions(variable, codes[variable], off, loss))
+        elif isinstance(loss, MeasureLoss):
+            name, states = given.graph.variables[variable], given.states[variable]
+            found.append(judged_segments(variable, name, codes[variable], states, off, loss))
+    return found
+
+
+def _counter(
+    given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, find_false: bool
+) -> Counter:
+    looked_at = _looked_at(given, own.loss)
+    all_known = not (given.gold.codes < 0).any()
+    judged = _judged(given, own.loss, looked_at)
+    if all_known and math.isinf(own.psi) and own.measure != "difference" and inference.name in ("exact", "auto"):
+        runs = judging_chain(given.bind(programs=False))
+        if runs is not None:
+            stretches = judged[0].stretches if judged else judged_sequences(given.sentence_off)
+            return ChainCounter(
+                runs, given.labelling, stretches, segment_marks(given.states[0]), smoothing_of(own), find_false,
+                given.workers,
+            )  # fmt: skip
+    if isinstance(own.loss, SequenceLoss):
+        return _sequence_counter(given, settings, own, inference, looked_at)
+    steering = steering_of(given, inference, looked_at)
+    return OrderedCounter(
+        steering, given.gold.codes, given.sentence_off, given.graph.cards[: given.graph.num_labels], judged,
+        [given.states[variable] for variable in looked_at], smoothing_of(own),
+        rivals_of(given, inference, looked_at) if find_false else None, given.workers, inference.name != "exact",
+    )  # fmt: skip
+
+
+def _sequence_counter(
+    given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, looked_at: list[int]
+) -> SequenceCounter:
+    completing = given.exact_if_it_fits(settings) or inference
+    if math.isinf(own.psi):
+        return SequenceCounter(given, own, inference, completing, rivals_of(given, inference, looked_at), None)
+    hidden = bool((given.gold.codes < 0).any())
+    if hidden and own.psi != 1.0:
+        message = f"`psi = {own.psi:g}` cannot sum out labels that are latent or not known"
+        raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
+    return SequenceCounter(given, own, inference, completing, None, differing_data(given, looked_at))

@@ -1,0 +1,1 @@
+"""Piecewise criteria: losses of pieces, each normalised over its own variables."""

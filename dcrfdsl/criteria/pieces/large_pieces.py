@@ -1,0 +1,146 @@
+"""The losses of pieces with too many joint states to go through one by one: exact inference on the graph of each.
+
+    Σ_π [log Z_π(y*_N) − log Z_π(y*_N, y_π as known)],    Z_π: of the graph of instance π, what it conditions on clamped
+
+An instance whose own variables are all known has the score of the gold labels for the second term, which is linear in
+the weights; the others are summed out. Not here: the graphs (`graph.pieces.piece_graphs`), small pieces (`piecewise`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...graph.pieces.piece_graphs import piece_graphs, roles_of, shared_out
+from ...graph.pieces.piece_instances import PieceTemplate, piece_arrays
+from ...graph.shapes import offsets
+from ...inference import Binder, Expectations, RunStatus
+from ...inference.decoding.labellings import largest_table
+from ...inference.methods.message_methods import ExpectingMethod
+from ...inference.pieces.piece_data import InstanceMethod, bind_instances
+from ...kernels.tables.log_tables import add_bias_gradient
+from ...semantics.settings.settings_reading import inference_settings
+from ...semantics.settings.training_settings import ExactSettings, TrainSettings
+from ..likelihood import Clamped, Likelihood
+from ..penalties import Penalty
+from ..supervision import Supervision
+
+__all__ = ["LargePieces"]
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+SLICES = 8  # of the weights, for threads
+
+
+class LargePieces:
+    """Objective over the instances of `templates` in one data set, without a penalty.
+
+    divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
+    pieces, shape_of: the instances on every shape, and the shape of each sentence.
+    """
+
+    tightened: tuple[str, float, float] | None = None  # exact inference has no tolerance
+
+    def __init__(
+        self,
+        given: Supervision,
+        settings: TrainSettings,
+        templates: Sequence[PieceTemplate],
+        *,
+        divide: bool,
+        beside: Sequence[PieceTemplate],
+    ):
+        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(given.spec)))
+        binder = Binder(given.graph, given.parameters, programs=False)
+        sentences = binder.bind(given.rows, given.sentence_off, given.relations)
+        shapes, self.shape_of = sentences.bank.shapes, sentences.rows.shape
+        self.pieces = piece_arrays(given.graph, shapes, templates, divide=divide, beside=beside)
+        if not len(self.pieces.template):
+            message = f"no sentence has an instance of piece `{templates[0].name}`"
+            raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
+        model = shared_out(given.graph, given.parameters, roles_of(given.graph, shapes, self.pieces))
+        graphs = piece_graphs(
+            given.graph, shapes, self.pieces, model, given.gold, num_sets=len(given.rows), max_table=exact.max_table
+        )
+        counts = np.diff(self.pieces.instance_off)[self.shape_of]
+        first = offsets(counts)
+        self.sentence = np.repeat(np.arange(len(counts)), counts)
+        turn = np.arange(first[-1]) - first[self.sentence]
+        instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
+        free, known = bind_instances(
+            graphs, model, given.rows, given.gold, given.sentence_off, given.relations, self.sentence, instance
+        )
+        free = free.packed(bundled=True)
+        self.num_weights, self.workers = given.parameters.num_weights, given.workers
+        self._weight, self._share, self._trained = model.weight, model.share, model.trained
+        partly, method = self._partly(given, instance), InstanceMethod(known, exact)
+        gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
+        clamped = Clamped(known, method, partly) if partly.any() else None
+        nothing = Penalty.none(len(model.weight))
+        self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, given.workers, clamped)
+
+    def _partly(self, given: Supervision, instance: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether some variable that an instance is over is not known, [n]."""
+        width, labelling, pieces = len(given.graph.cards), given.labelling, self.pieces
+        partly = np.zeros(len(instance), np.bool_)
+        complete = given.gold.complete_sentences(given.sentence_off)
+        for n in np.flatnonzero(~complete[self.sentence]).tolist():
+            over = pieces.over[pieces.over_off[instance[n]] : pieces.over_off[instance[n] + 1]]
+            partly[n] = (labelling[width * given.sentence_off[self.sentence[n]] + over] < 0).any()
+        return partly
+
+    @property
+    def method(self) -> ExpectingMethod:
+        return self._instances.method
+
+    @property
+    def total_status(self) -> RunStatus:
+        """How inference ended, over all evaluations; a graph is an instance here."""
+        status = self._instances.total_status
+        return replace(status, impossible=self._sentences(status.impossible))
+
+    def _sentences(self, instances: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted({int(self.sentence[n]) for n in instances}))
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The losses of all instances, in nats, and the gradient [W]."""
+        value, own = self._instances.value_and_gradient(self._share * weights[self._weight])
+        gradient = np.zeros(self.num_weights)
+        np.add.at(gradient, self._weight, self._trained * self._share * own)
+        return value, gradient
+
+    def batches_under(self, penalty: Penalty, size: int | None = None) -> None:
+        """Large pieces are not trained in batches of sentences."""
+
+    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
+        """`task(first, last)` for stretches that make up all weights, by the threads there are."""
+        cuts = np.linspace(0, self.num_weights, SLICES + 1).astype(int).tolist()
+        return self.workers.map(task, list(itertools.pairwise(cuts)))
+
+    def sharpen(self) -> bool:
+        return False
+
+    def contradictions(self) -> tuple[int, ...]:
+        """See `Likelihood.contradictions`."""
+        return self._sentences((*self._impossible, *self._instances.contradictions()))
+
+
+def _counts(clamped: Clamped) -> tuple[Floats, tuple[int, ...]]:
+    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and those that cannot be.
+
+    With one labelling left, expectations are the counts of that one, at any weights.
+    """
+    data = clamped.data
+    out = Expectations.empty(data)
+    counts, cells = np.zeros(data.num_weights), np.zeros(len(data.hard))
+    potentials = data.potentials(np.zeros(data.num_weights))
+    for begin, end in clamped.runs(0, data.num_sequences):
+        clamped.method.expectations(potentials, begin, end, out, counts, cells)
+    add_bias_gradient(data.bindings, cells, counts)
+    return counts, out.summary().impossible

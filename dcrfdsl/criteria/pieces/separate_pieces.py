@@ -1,0 +1,128 @@
+"""Pieces that share no weight: their losses are minimised one after another, each with weights and tables of its own.
+
+The objective of such pieces is a sum of functions of different weights (McCallum & Sutton 2004 §2: parameters of
+factors that are never in a common piece are independent). Alone, each needs fewer steps than the slowest does, and a
+step costs its own tables only. Weights that no piece trains are in none of the parts, and keep their values.
+Not here: the losses (`piecewise`), the order of work (`optimizers.separable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.parameters import Parameters
+from ...graph.pieces.piece_instances import independent_pieces, piece_templates
+from ...inference import RunStatus
+from ...semantics.settings.piece_shorthands import pieces_of
+from ...semantics.settings.training_settings import LikelyCases, PieceSettings, TrainSettings
+from ..supervision import Supervision
+from .piece_likelihood import PieceObjective, build_piecewise
+
+__all__ = ["Part", "PiecesApart", "build_pieces", "restricted"]
+
+Floats = NDArray[np.float64]
+
+
+class Part(NamedTuple):
+    """own [w]: the numbers of its weights among all, ascending."""
+
+    own: NDArray[np.int64]
+    objective: PieceObjective
+
+
+class PiecesApart:
+    """A sum of objectives of different weights. num_weights: W of the model, some of which may be in no part."""
+
+    pause: int | None = None  # it is the same at every iteration
+
+    def __init__(self, apart: Sequence[Part], num_weights: int):
+        self.apart, self.num_weights = tuple(apart), num_weights
+
+    @property
+    def words(self) -> str:
+        """How the objective is taken, for the record."""
+        return f"pieces in {len(self.apart)} independent parts"
+
+    def start(self, weights: Floats) -> Floats:
+        """See `Likelihood.start`."""
+        return weights
+
+    def weights_of(self, point: Floats) -> Floats:
+        """See `Likelihood.weights_of`."""
+        return point
+
+    def advance(self, weights: Floats) -> None:
+        """See `PieceObjective.advance`."""
+
+    @property
+    def tightened(self) -> tuple[str, float, float] | None:
+        """See `Likelihood.tightened`."""
+        return next((found for part in self.apart if (found := part.objective.tightened) is not None), None)
+
+    @property
+    def total_status(self) -> RunStatus:
+        """How inference ended, over all evaluations."""
+        return sum((part.objective.total_status for part in self.apart), start=RunStatus())
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """The losses of all pieces and the penalties, in nats, and the gradient [W]."""
+        gradient, total = np.zeros(self.num_weights), 0.0
+        for own, objective in self.apart:
+            value, gradient[own] = objective.value_and_gradient(weights[own])
+            total += value
+        return total, gradient
+
+    def gap(self, gradient: Floats) -> float | None:
+        """See `Likelihood.gap`."""
+        gaps = [objective.gap(gradient[own]) for own, objective in self.apart]
+        known = [gap for gap in gaps if gap is not None]
+        return sum(known) if len(known) == len(gaps) else None
+
+    def sharpen(self) -> bool:
+        return sum(part.objective.sharpen() for part in self.apart) > 0  # all of them
+
+    def contradictions(self) -> tuple[int, ...]:
+        """See `PieceObjective.contradictions`."""
+        return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
+
+
+def restricted(given: Supervision, cliques: Iterable[int]) -> tuple[Supervision, NDArray[np.int64]]:
+    """The training data of a model that has these cliques alone, with its weights; and their numbers among all."""
+    held = frozenset(cliques)
+    parts = tuple(own if c in held else own.without_weights() for c, own in enumerate(given.parameters.cliques))
+    own = np.sort(np.concatenate([given.parameters.of_clique(c) for c in sorted(held)]))
+    kept = tuple(t for t in given.graph.templates if t.clique in held or t.clique < 0)
+    part = replace(
+        given,
+        graph=replace(given.graph, templates=kept),
+        parameters=Parameters(parts),
+        counts=given.counts[own],
+        weights=given.weights[own] if len(given.weights) else given.weights,
+        relations={c: pairs for c, pairs in given.relations.items() if c in held},
+    )
+    return part, own
+
+
+def build_pieces(given: Supervision, settings: TrainSettings) -> PieceObjective | PiecesApart:
+    """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
+
+    Pieces are trained together where a score on held-out data says when to stop, since that is of the whole model, and
+    where the whole model chooses the cases of NOTA.
+    """
+    own = settings.criterion
+    assert isinstance(own, PieceSettings)
+    templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
+    groups = independent_pieces(templates)
+    if len(groups) == 1 or settings.patience is not None or isinstance(own.nota, LikelyCases):
+        return build_piecewise(given, settings, templates)
+    parts = []
+    for group in groups:
+        part, numbers = restricted(given, (clique for template in group for clique, *_ in template.members))
+        if len(numbers):
+            parts.append(Part(numbers, build_piecewise(part, settings, group)))
+    return PiecesApart(parts, given.parameters.num_weights)

@@ -1,0 +1,188 @@
+"""How much each feature can count in each sequence, in groups of sequences where it is the same; and what it is
+expected to count.
+
+    L_ik ≤ u_ik(y) = ψ_k(x_i, y) − ψ_k(x_i, y_i) ≤ U_ik
+
+Where it fires a feature counts for a weight or does not, so U is what it comes to wherever it fires in x_i, less the
+gold count, and L what its values below 0 come to, less the same. Where it cannot fire there is no pair (i, k). Source:
+Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.special.boosting_rounds`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...inference import BoundData, Expectations, Workers
+from ...inference.methods.message_methods import ExactMethod
+from ...kernels.chain.forward_backward import ChainSums, room_for
+from ...kernels.exact.contraction import UNDERFLOW
+from ...kernels.runtime.machine_vectors import aligned_zeros
+from ...kernels.sequences.feature_counts import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
+from ..gold_counts import Firing, SequenceCounts
+
+__all__ = ["PairExpectations", "Ranges", "ranges_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+RUNS = 16  # of sequences, for threads
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """G groups, weight by weight. off [W+1]: groups of each.   low, high [G]: L and U.
+
+    Pairs are kept by group: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each sequence, in the
+    order of its columns and of their weights; slot [pairs]: where these are kept.   gold [m]: the slot of each gold
+    count.
+    """
+
+    off: Ints
+    low: Floats
+    high: Floats
+    slot_off: Ints
+    sequence: NDArray[np.int32]
+    pair_off: Ints
+    slot: NDArray[np.int32]
+    gold: Ints
+
+    @property
+    def num_groups(self) -> int:
+        return len(self.low)
+
+
+def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
+    """gold: F(y_i, x_i) of every sequence, [S, W]."""
+    above, first = firing.above, firing.first
+    width = np.diff(first)[above.column]
+    entry = np.repeat(np.arange(len(width), dtype=np.int32), width)
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(width)])
+    weight = firing.order[np.arange(len(entry)) - (start[:-1] - first[above.column])[entry]].astype(np.int32)
+    sequence = above.sequence.astype(np.int32)[entry]
+    keys = sequence * np.int64(gold.num_columns) + weight
+    place = np.argsort(keys, kind="stable")
+    of_gold = place[np.searchsorted(keys, gold.sequence * gold.num_columns + gold.column, sorter=place)]
+    del keys, place
+    low, high = firing.below.count[entry], above.count[entry]
+    low[of_gold] -= gold.count
+    high[of_gold] -= gold.count
+    del entry
+    order = np.lexsort((high, low, weight)).astype(np.int32)
+    starts = np.ones(len(order), np.bool_)
+    starts[1:] = np.diff(weight[order]) != 0
+    for values in (low, high):
+        starts[1:] |= np.diff(values[order]) != 0.0
+    heads = np.flatnonzero(starts)
+    slot = np.empty(len(order), np.int32)
+    slot[order] = np.arange(len(order), dtype=np.int32)
+    off = np.searchsorted(weight[order[heads]], np.arange(gold.num_columns + 1))
+    return Ranges(
+        off, low[order[heads]], high[order[heads]], np.append(heads, len(order)), sequence[order], start[above.off],
+        slot, slot[of_gold].astype(np.int64),
+    )  # fmt: skip
+
+
+class _Room(NamedTuple):
+    """What a thread works in: arenas, overwritten; sums, zeros and left so. `sums`: of a chain, None elsewhere."""
+
+    value: Floats
+    adjoint: Floats
+    gradient: Floats
+    expected: Floats
+    sums: ChainSums | None
+
+
+class PairExpectations:
+    """⟨f⟩ of the pairs of single sequences in one data set, less what the known labels count."""
+
+    def __init__(
+        self, data: BoundData, method: ExactMethod, firing: Firing, ranges: Ranges, gold: SequenceCounts,
+        workers: Workers,
+    ):  # fmt: skip
+        """data: not bundled, with contraction programs; `method` is built for it."""
+        self.out = Expectations.empty(data)
+        self._data, self._method, self._workers = data, method, workers
+        bindings, own = data.bindings, firing.above
+        order = np.argsort(bindings.bias_weight, kind="stable")
+        self._table = PairTable(
+            own.off, own.column, firing.first, firing.order, ranges.pair_off, ranges.slot, gold.off, ranges.gold,
+            gold.count,
+            np.ascontiguousarray(data.cell_of_weight()),
+            np.searchsorted(bindings.bias_weight[order], np.arange(data.num_weights + 1)),
+            bindings.bias_cell[order].astype(np.int64),
+        )  # fmt: skip
+        runs = method.chain
+        self._chain = runs.chain if runs is not None and runs.scores and runs.scatters else None
+        if self._chain is not None:
+            chain, base = self._chain, self._chain.base
+            self._longest = runs.longest if runs is not None else 0
+            places = [np.array(kinds, np.int64) for kinds in (chain.everywhere, chain.at_first, chain.at_last)]
+            pairs = np.array([kind for kind, _ in chain.pairs], np.int64)
+            turned = np.array([turned for _, turned in chain.pairs], np.bool_)
+            self._cells = ChainCells(base[places[0]], base[places[1]], base[places[2]], base[pairs], turned)
+        self._own = threading.local()
+
+    def update(self, weights: Floats, sequences: Ints, value: Floats) -> None:
+        """Of these sequences: log Z and status into `out`, expectations of their pairs into `value` [slots]."""
+        out, d = self.out, self._data
+        p, left = d.potentials(weights), sequences
+        out.redone[sequences] = False
+        tables = self._chain.tables(p.log_base, linear=True) if self._chain is not None else None
+        if tables is not None:
+
+            def by_chain(first: int, last: int) -> None:
+                room = self._room()
+                chain_pairs(
+                    sequences[first:last], self._longest, tables, d.kinds, d.bindings, d.rows, p.weights, room.gradient,
+                    room.expected, room.sums, self._cells, out.log_z, out.status, d.marginal_off, room.value,
+                    self._table, value,
+                )  # fmt: skip
+
+            self._workers.map(by_chain, self._runs(len(sequences)))
+            left = sequences[out.status[sequences] == UNDERFLOW]
+        if not len(left):
+            return
+        method = self._method
+        in_blocks = method.in_blocks[left]
+        others = left[~in_blocks]
+
+        def by_programs(first: int, last: int) -> None:
+            room = self._room(programs=True)
+            exact_pairs(
+                others[first:last], d.shapes, d.kinds, d.bindings, d.rows, method.programs, method.patterns, p.weights,
+                p.log_base, p.base, p.peaks, p.fits, room.gradient, room.expected, out.log_z, out.status, out.redone,
+                d.marginal_off, room.value, room.adjoint, self._table, value,
+            )  # fmt: skip
+
+        self._workers.map(by_programs, self._runs(len(others)))
+        for s in left[in_blocks].tolist():
+            room = self._room()
+            method.expectations(p, s, s + 1, out, room.gradient, room.expected)
+            collect_pairs(s, self._table, room.gradient, room.expected, value)
+
+    def _room(self, *, programs: bool = False) -> _Room:
+        """Memory of the calling thread, for chains or for programs."""
+        name = "programs" if programs or self._chain is None else "chain"
+        room: _Room | None = getattr(self._own, name, None)
+        if room is None:
+            shapes, chain = self._data.shapes, self._chain
+            arena = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
+            size, adjoint, sums = arena, arena, None
+            if name == "chain" and chain is not None:
+                size, adjoint, sums = room_for(self._longest, chain.width), 0, chain.sums()
+            room = _Room(
+                aligned_zeros(size), np.zeros(adjoint), aligned_zeros(self._data.num_cells),
+                np.zeros(len(self._data.hard)), sums,
+            )  # fmt: skip
+            setattr(self._own, name, room)
+        return room
+
+    def _runs(self, count: int) -> list[tuple[int, int]]:
+        """Cuts of so many sequences. Nothing depends on where they are: each sequence has its own pairs."""
+        runs = RUNS if self._workers.threads > 1 else 1
+        return list(itertools.pairwise(np.unique(np.linspace(0, count, runs + 1).astype(int)).tolist()))

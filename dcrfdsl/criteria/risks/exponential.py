@@ -1,0 +1,205 @@
+"""The exponential risk: by how much wrong labellings score above the known one, in all of them (Altun 2003 eq. 13).
+
+    R(λ) = Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) = Σ_i w_i (Z_i / exp g(y_i) − 1)
+    ∂R/∂λ = Σ_i w_i (Z_i / exp g(y_i)) (⟨F⟩_i − F(y_i))
+
+Everything is computed through logarithms. Where nearly all the probability is on y_i, Z_i and exp g(y_i) are too close
+for a difference, and the sums run over the other labellings alone (`graph.variants.excluding_gold`). Where labels are
+latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: boosting, which minimises the same (`boosting`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...inference import BoundData, Expectations, RunStatus
+from ...inference.methods.message_methods import ExactMethod
+from ...semantics.settings.risk_settings import ExponentialSettings
+from ...semantics.settings.training_settings import TrainSettings
+from ..free_and_clamped import stretches
+from ..gold_counts import gold_counts
+from ..likelihood import clamped_part
+from ..mce.competing_labellings import differing_data
+from ..run_sums import FeatureSums
+from ..supervision import Inference, Supervision
+from .risk import Risk
+
+__all__ = ["NEAR", "Exponential", "WrongSums", "build_exponential", "finite", "log_wrong", "needs_exact"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+LARGEST = 80.0  # log R; the pairs of points that L-BFGS remembers are single precision
+NEAR = 0.01  # log Z − g*, below which ten and more digits of the difference would be lost
+
+
+class _Source(NamedTuple):
+    """A data set with what is summed over it."""
+
+    data: BoundData
+    method: ExactMethod
+    sums: FeatureSums
+
+    @classmethod
+    def of(cls, data: BoundData, given: Supervision, inference: Inference) -> _Source:
+        method = inference.build(data)
+        assert isinstance(method, ExactMethod)
+        return cls(data, method, FeatureSums(data, given.workers))
+
+    def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
+        """Of the sequences that are chosen, [S]; 0 of the others."""
+        out, potentials, nothing = Expectations.empty(self.data), self.data.potentials(weights), np.zeros(0)
+
+        def run(first: int, last: int) -> None:
+            for begin, end in stretches(chosen[first:last], first):
+                self.method.expectations(potentials, begin, end, out, nothing, np.zeros(len(self.data.hard)))
+
+        self.sums.visit(run)
+        return out.log_z, out.summary()
+
+    def expected(self, weights: Floats, share: Floats) -> Floats:
+        """Σ share ⟨F⟩, [W]; what has no share is not looked at."""
+        out, potentials, chosen = Expectations.empty(self.data), self.data.potentials(weights), share != 0.0
+        if not chosen.any():
+            return np.zeros(self.data.num_weights)
+
+        def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
+            for begin, end in stretches(chosen[first:last], first):
+                self.method.expectations(potentials, begin, end, out, gradient, expected, share)
+
+        return self.sums.map(run)
+
+
+class WrongSums:
+    """Sums over the wrong labellings of each sequence, compared with the known one."""
+
+    def __init__(self, given: Supervision, inference: Inference):
+        self._given, self._exact = given, inference
+        self._all = _Source.of(given.bind(programs=True), given, inference)
+        self.clamped = clamped_part(given, inference)
+        self._known = _Source.of(self.clamped.data, given, inference) if self.clamped is not None else None
+        self._partly = self.clamped.partly if self.clamped is not None else np.zeros(self.num_sequences, np.bool_)
+        self.gold = gold_counts(given)
+        self.status = RunStatus()
+
+    @property
+    def num_sequences(self) -> int:
+        return len(self._given.sentence_off) - 1
+
+    @cached_property
+    def _others(self) -> _Source:
+        graph = self._given.graph
+        return _Source.of(differing_data(self._given, range(graph.num_labels)), self._given, self._exact)
+
+    def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
+        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
+
+        The latter is nan where the former was not computed from it; the former is -inf where nothing can be wrong.
+        """
+        chosen = np.ones(self.num_sequences, np.bool_) if chosen is None else chosen
+        log_z, status = self._all.log_z(weights, chosen)
+        self.status = self.status + status
+        right = self.gold.times(weights)
+        if self._known is not None:
+            known, _ = self._known.log_z(weights, chosen & self._partly)
+            right = np.where(self._partly, known, right)
+        above = np.where(chosen, log_z - right, np.nan)
+        near = above < NEAR
+        ratio = log_wrong(above)
+        if near.any():
+            others, _ = self._others.log_z(weights, near)
+            ratio = np.where(near, others - right, ratio)
+            above = np.where(near, np.nan, above)
+        return ratio, above
+
+    def weighed(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
+        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the sequences that are chosen, [S], 0 of the others; and the gradient
+        [W] of their sum, all 0 where that is not finite.
+        """
+        ratio, above = self.log_ratios(weights, chosen)
+        with np.errstate(over="ignore"):
+            risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
+            share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
+        if not np.isfinite(risk.sum() + share.sum()):
+            return risk, np.zeros(self._given.parameters.num_weights)
+        alone = np.where(np.isnan(above), risk, 0.0)
+        of_known = share + alone
+        gradient = self._all.expected(weights, share) - self.gold.total(of_known)
+        if alone.any():
+            gradient += self._others.expected(weights, alone)
+        if self._known is not None:
+            gradient -= self._known.expected(weights, np.where(self._partly, of_known, 0.0))
+        return risk, gradient
+
+    def check(self, weights: Floats, log_weight: Floats, written: float | str) -> None:
+        """DcrfError where the risk with these weights of sequences, which `written` asks for, overflows."""
+        logs = log_weight + self.log_ratios(weights)[0]
+        worst = int(np.argmax(logs))
+        if logs[worst] + np.log(len(logs)) > LARGEST:
+            message = (
+                f"the exponential risk of sentence {worst + 1} is e^{logs[worst]:.0f} with `weight = {written}`, "
+                "more than training can begin with"
+            )
+            remedy = "write a smaller `weight`, or `weight = uniform`; or let it come `after` a stage of `likelihood`"
+            raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
+
+
+class Exponential(Risk):
+    """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
+
+    is_steep = True
+
+    def __init__(self, given: Supervision, settings: TrainSettings, inference: Inference):
+        own = settings.criterion
+        assert isinstance(own, ExponentialSettings)
+        self._wrong = WrongSums(given, inference)
+        super().__init__(given, given.penalty(settings), self._wrong.clamped, "exact")
+        labels = given.graph.num_labels * np.diff(given.sentence_off)
+        self.log_weight = (
+            -finite(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
+            if own.weight == "uniform"
+            else labels * np.log(own.weight)
+        )
+        self._written = own.weight
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """As `Risk.value_and_gradient`; the value is inf where it cannot be represented."""
+        risk, gradient = self._wrong.weighed(weights, self.log_weight)
+        self.total_status = self._wrong.status
+        return float(risk.sum()) + self.penalty.add(weights, gradient), gradient
+
+    def start(self, weights: Floats) -> Floats:
+        """As `Likelihood.start`. DcrfError where the risk cannot be represented there."""
+        self._wrong.check(weights, self.log_weight, self._written)
+        return weights
+
+    def gap(self, gradient: Floats) -> float | None:
+        """See `Likelihood.gap`."""
+        return None if self.clamped is not None else self.penalty.gap(gradient)
+
+
+def log_wrong(above: Floats) -> Floats:
+    """log (e^d − 1), d = log Z − g*: what all labellings but the known one come to beside it."""
+    with np.errstate(divide="ignore"):
+        ratio: Floats = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
+    return ratio
+
+
+def finite(logs: Floats) -> Floats:
+    """0 where there is nothing to take the logarithm of."""
+    return np.where(np.isneginf(logs), 0.0, logs)
+
+
+def needs_exact(given: Supervision, settings: TrainSettings) -> Inference:
+    """Exact inference, whatever the stage asks for. DcrfError where that does not fit."""
+    remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
+    return given.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
+
+
+def build_exponential(given: Supervision, settings: TrainSettings) -> Exponential:
+    """The criterion of a stage. DcrfError where exact inference does not fit."""
+    return Exponential(given, settings, needs_exact(given, settings))

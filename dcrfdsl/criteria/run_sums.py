@@ -1,0 +1,81 @@
+"""Sums of feature counts over a data set, run by run, so that threads share it and the floats do not depend on them.
+
+Not here: what is counted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inference import BoundData, Workers
+from ..kernels.tables.log_tables import add_bias_gradient
+from ..kernels.tables.packed import add_runs, collect_gradient
+
+__all__ = ["FeatureSums", "gradient_runs", "slices"]
+
+Floats = NDArray[np.float64]
+GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
+MOST_RUNS, FEWEST_RUNS = 16, 2
+SLICES = 8  # of the weights, for threads
+
+
+class FeatureSums:
+    """A gradient [W] as the sum of what each run of sequences adds. The cut into runs depends on the data alone."""
+
+    def __init__(self, data: BoundData, workers: Workers):
+        self.data, self._workers = data, workers
+        self.runs = data.chunks(gradient_runs(data.num_cells, len(data.rows.feature)))
+        self._number = {first: number for number, (first, _) in enumerate(self.runs)}
+        self._partial = data.partial_gradients(len(self.runs))
+        self._expected = np.zeros((len(self.runs), len(data.hard)))
+        self._cell_of = data.cell_of_weight()
+        self._nothing = np.zeros(data.num_weights)
+
+    def of(self, first: int) -> tuple[Floats, Floats]:
+        """What the run that begins with sequence `first` adds to, all 0: gradient [cells], expected [shared cells]."""
+        number = self._number[first]
+        self._partial[number].fill(0.0)
+        self._expected[number].fill(0.0)
+        return self._partial[number], self._expected[number]
+
+    def map(self, task: Callable[[int, int, Floats, Floats], None]) -> Floats:
+        """Runs `task(first, last, gradient, expected)` for every run; returns the sum [W]."""
+        self._workers.map(lambda first, last: task(first, last, *self.of(first)), self.runs)
+        return self.total()
+
+    def visit(self, task: Callable[[int, int], None]) -> None:
+        """Runs `task(first, last)` for every run; nothing is summed."""
+        self._workers.map(task, self.runs)
+
+    def total(self) -> Floats:
+        """The sum of all runs, [W]; spoils what they hold."""
+        data, partial, out = self.data, self._partial, np.empty(self.data.num_weights)
+        self._workers.map(lambda first, last: add_runs(first, last, partial), slices(data.num_cells))
+        data.pass_on(partial[0])
+
+        def collect(first: int, last: int) -> None:
+            collect_gradient(first, last, partial[:1], self._cell_of, self._nothing, self._nothing, self._nothing, out)
+
+        self._workers.map(collect, slices(data.num_weights))
+        add_bias_gradient(data.bindings, self._expected.sum(axis=0), out)
+        return out
+
+
+def gradient_runs(num_cells: int, num_firing: int) -> int:
+    """Into how many runs the data is cut, each with a partial gradient of `num_cells` of its own.
+
+    Few, where features fire hardly more often (`num_firing`) than that: then adding up would take the time.
+    """
+    cells = max(1, num_cells)
+    runs = int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
+    return 1 << (runs.bit_length() - 1)  # two threads would share three runs as two and one
+
+
+def slices(num_weights: int) -> list[tuple[int, int]]:
+    """Cuts of the weights, for threads."""
+    cuts = np.linspace(0, num_weights, SLICES + 1).astype(int).tolist()
+    return list(itertools.pairwise(cuts))

@@ -1,0 +1,182 @@
+"""A text file as a stream of blocks of whole sentences: bounded memory however long the file is.
+
+Checked here, once a block: that the bytes are UTF-8 text. Not here: what the lines mean, nor where a sentence ends:
+each format brings its own `cut`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import select
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..errors.problems import DcrfError, data_error
+from ..files.whole_files import READING, clear_os_errors
+
+__all__ = ["Block", "TextSource", "blocks", "open_source"]
+
+TextSource: TypeAlias = str | Path | BufferedIOBase  # a path, `-` for standard input, or an open stream of bytes
+
+_BOM = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MARKS = (_BOM, *_UTF16_MARKS)
+_NEWLINE = 10
+_LONGEST = 1 << 26  # bytes without the end of a sentence: more is no text that anybody labels
+_TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
+
+
+class Block(NamedTuple):
+    """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file."""
+
+    text: bytes
+    first_line: int
+    bom: bytes = b""
+
+
+@contextmanager
+def open_source(source: TextSource) -> Iterator[tuple[str, BufferedIOBase]]:
+    """The name that messages use, and the bytes. `DcrfError` if the file cannot be opened or read."""
+    if isinstance(source, BufferedIOBase):
+        yield "<stream>", source
+    elif source == "-":
+        assert isinstance(sys.stdin.buffer, BufferedIOBase)
+        yield "<stdin>", sys.stdin.buffer
+    else:
+        name = os.fspath(source)
+        if "\0" in name:
+            raise data_error("file-error", f"{name!r} is no file name: it has a NUL character")
+        with clear_os_errors(name, READING), open(name, "rb") as stream:
+            assert isinstance(stream, BufferedIOBase)
+            yield name, stream
+
+
+def blocks(
+    stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, file: str, flush: bool | None = None
+) -> Iterator[Block]:
+    """Cuts `stream` into blocks of about `size` bytes; a block ends where `cut` finds the last sentence end.
+
+    `cut(text)` is the number of bytes of `text` up to there, 0 if no sentence ends in it. A sentence longer than
+    `size` makes a longer block.   flush: a block is what is there when nothing more comes at once, so that whoever
+    waits for an answer before going on gets it; by default wherever one can wait: at terminals, pipes and sockets.
+    """
+    waits = _can_wait(stream) if flush is None else flush
+    read = functools.partial(_read_what_is_there, stream) if waits else stream.read
+    rest, line, bom = b"", 1, b""
+    fresh = True
+    while more := read(max(size, len(rest))):  # doubling: a sentence of any length is looked through a few times only
+        if fresh:
+            while any(mark.startswith(more) and mark != more for mark in _MARKS) and (next_one := read(1)):
+                more += next_one
+            bom, more = _split_bom(more, file)
+            fresh = False
+        if b"\0" in more:  # before a sentence end is looked for, which `/dev/zero` does not have
+            raise _binary(Block(rest + more, line), len(rest) + more.find(b"\0"), file)
+        text = rest + more
+        end = cut(text)
+        if end:
+            yield _checked(Block(text[:end], line, bom), file)
+            line += int(
+                np.count_nonzero(np.frombuffer(text, np.uint8, end) == _NEWLINE)
+            )  # bytes.count is ten times slower
+            bom = b""
+        rest = text[end:]
+        if len(rest) > _LONGEST:
+            raise _endless(line, file)
+    if rest or bom:
+        yield _checked(Block(rest, line, bom), file)
+
+
+def _can_wait(stream: BufferedIOBase) -> bool:
+    """Whether what is read comes from somebody who may wait for the answer."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:  # no file at all
+        return False
+    return stream.isatty() or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _read_what_is_there(stream: BufferedIOBase, size: int) -> bytes:
+    """Up to `size` bytes: waits for the first of them only; nothing at the end."""
+    _is_ready(stream, None)  # a read would hold a lock as long, which ends badly where the process ends meanwhile
+    found = [stream.read1(size)]
+    left = size - len(found[0])
+    while found[-1] and left > 0 and _is_ready(stream):
+        found.append(stream.read1(left))
+        left -= len(found[-1])
+    return b"".join(found)
+
+
+def _is_ready(stream: BufferedIOBase, milliseconds: int | None = 0) -> bool:
+    """Whether a read returns at once, or by then (None: waits until it does).
+
+    `read1` has left nothing in Python's own buffer when it comes to this.
+    """
+    try:
+        waiting = select.poll()
+        waiting.register(stream.fileno(), select.POLLIN)
+        return bool(waiting.poll(milliseconds))
+    except OSError:  # no file at all
+        return False
+
+
+def _split_bom(text: bytes, file: str) -> tuple[bytes, bytes]:
+    if text.startswith(_UTF16_MARKS):
+        raise data_error(
+            "not-utf8",
+            f"`{file}` is UTF-16 text; expected UTF-8",
+            file=file,
+            line=1,
+            help=f"convert it: iconv -f UTF-16 -t UTF-8 {file} > converted.txt",
+        )
+    return (_BOM, text[len(_BOM) :]) if text.startswith(_BOM) else (b"", text)
+
+
+def _checked(block: Block, file: str) -> Block:
+    """The block itself if it is UTF-8 text; `DcrfError` names the line and the byte in it otherwise."""
+    text = block.text
+    nul = text.find(b"\0")
+    if nul >= 0:
+        raise _binary(block, nul, file)
+    if text.isascii():
+        return block
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if any(byte < 32 and byte not in _TEXT_CONTROLS for byte in text[:4096]):
+            raise _binary(block, error.start, file) from None
+        line, column = _place(block, error.start)
+        raise data_error(
+            "not-utf8",
+            f"byte {column} of line {line} is 0x{text[error.start]:02x}, which is not UTF-8",
+            file=file,
+            line=line,
+            column=column,
+            help=f"convert the file from its encoding: iconv -f ISO-8859-1 -t UTF-8 {file} > converted.txt",
+        ) from None
+    return block
+
+
+def _endless(line: int, file: str) -> DcrfError:
+    message = f"no sentence ends within {_LONGEST >> 20} MiB from line {line} on"
+    return data_error("no-sentence-end", message, file=file, line=line, help="a blank line ends a sentence")
+
+
+def _binary(block: Block, at: int, file: str) -> Exception:
+    line, column = _place(block, at)
+    message = f"`{file}` is a binary file (byte 0x{block.text[at]:02x} in line {line}); expected UTF-8 text"
+    return data_error("binary-file", message, file=file, line=line, column=column, help="unpack it if it is compressed")
+
+
+def _place(block: Block, at: int) -> tuple[int, int]:
+    """Line of the file and byte of the line, both from 1, of byte `at` of the block."""
+    line = block.first_line + block.text.count(b"\n", 0, at)
+    return line, at - (block.text.rfind(b"\n", 0, at) + 1) + 1

@@ -1,0 +1,108 @@
+"""Data that a Python program holds already: lists of sentences, and data frames.
+
+Columns go by their declared names; the reader that the template names is not asked. Not here: files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..errors.arguments import DATA, require_kind
+from ..errors.problems import DcrfError, data_error
+from ..semantics.schema.model_spec import DataSpec
+from .columns import CorpusBuilder
+from .corpus import Corpus
+from .formats import Wanted, absent_columns
+from .records import Records
+
+__all__ = ["DataFrame", "corpus_from_frame", "corpus_from_rows"]
+
+
+class _Series(Protocol):
+    def tolist(self) -> list[Any]: ...
+
+
+@runtime_checkable
+class DataFrame(Protocol):
+    """What is asked of a data frame (pandas' and others'): its column names and their values."""
+
+    @property
+    def columns(self) -> Iterable[Any]: ...
+    def __getitem__(self, name: Any, /) -> Any: ...
+
+
+def corpus_from_rows(
+    sentences: Iterable[Any], data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = ()
+) -> Corpus:
+    """A corpus from sentences, each a list of tokens (tuples in declared order, or dicts) or a dict of lists.
+
+    `required` and `optional` as in `read_corpus`. Lines are numbers of sentences, from 1. A sentence without a token
+    is left out.
+    """
+    require_kind(data, DataSpec, "data", DATA)
+    require_kind(sentences, Iterable, "sentences", "a list of sentences")
+    wanted = Wanted("<rows>", data, frozenset(required), frozenset(optional))
+    wanted.check_names()
+    records = Records(wanted, key=attrgetter("name"), unit="sentence")
+    for number, sentence in enumerate(sentences, 1):
+        records.add(sentence, number)
+    return _corpus(records, wanted)
+
+
+def corpus_from_frame(
+    frame: DataFrame,
+    data: DataSpec,
+    *,
+    sentence: str = "sentence",
+    required: Collection[str] = (),
+    optional: Collection[str] = (),
+) -> Corpus:
+    """A corpus from a frame of one token a row.
+
+    Rows of one sentence share the value of column `sentence` and stand together. Lines are rows, from 1.
+    """
+    require_kind(data, DataSpec, "data", DATA)
+    require_kind(frame, DataFrame, "frame", "a data frame")
+    wanted = Wanted("<frame>", data, frozenset(required), frozenset(optional))
+    wanted.check_names()
+    present = {str(name) for name in frame.columns}
+    if sentence not in present:
+        raise absent_columns([sentence], wanted, 1, "it tells the sentences apart")
+    keys = frame[sentence].tolist()
+    starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
+    _check_runs(keys, starts, wanted.file)
+    columns = {c.name: frame[c.name].tolist() for c in data.columns if c.name in present}
+    records = Records(wanted, key=attrgetter("name"), unit="frame")
+    for start, end in pairwise([*starts, len(keys)]):
+        records.add({name: values[start:end] for name, values in columns.items()}, start + 1)
+    corpus = _corpus(records, wanted)
+    return Corpus(corpus.file, corpus.sentence_off, corpus.columns, np.arange(1, len(keys) + 1, dtype=np.int64))
+
+
+def _check_runs(keys: list[Any], starts: list[int], file: str) -> None:
+    seen: set[Any] = set()
+    for start in starts:
+        if keys[start] is None or keys[start] != keys[start]:  # NaN is what is not equal to itself
+            raise data_error("no-sentence", f"row {start + 1} belongs to no sentence", file=file, line=start + 1)
+        if keys[start] in seen:
+            message = f"sentence `{keys[start]}` comes again in row {start + 1}, after another sentence"
+            raise data_error("split-sentence", message, file=file, line=start + 1, help="sort the frame by sentence")
+        seen.add(keys[start])
+
+
+def _corpus(records: Records, wanted: Wanted) -> Corpus:
+    builder = CorpusBuilder(wanted.file, wanted.columns)
+    builder.add(records.take())
+    corpus = builder.corpus()
+    if not corpus.num_tokens:
+        raise _empty(wanted.file)
+    return corpus
+
+
+def _empty(file: str) -> DcrfError:
+    return data_error("empty-file", "there is no sentence with a token", file=file)

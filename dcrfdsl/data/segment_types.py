@@ -1,0 +1,81 @@
+"""Segments as conlleval reads them (Tjong Kim Sang & Buchholz 2000, with S as in its later ports), vectorised.
+
+A segment starts or ends between two tokens by their marks and types alone, so IOB1, IOB2 and IOBES are read by one
+table, and so is output that breaks its scheme. Not here: counts of right ones (`metrics.segment_scores`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ENDS", "STARTS", "Codes", "Offsets", "Segments", "has_segments", "mark_table", "segments_of", "split_mark"]
+
+Codes: TypeAlias = NDArray[np.integer]  # [N]
+Offsets: TypeAlias = NDArray[np.int64]  # [S+1]
+
+_OUTSIDE = 0
+_MARKS = "OBIES"  # outside; begin, inside, end of a segment; a segment of one token
+#                  O  B  I  E  S    the mark here; a row is the mark before
+STARTS = np.array([
+                  [0, 1, 1, 1, 1],  # O
+                  [0, 1, 0, 0, 1],  # B
+                  [0, 1, 0, 0, 1],  # I
+                  [0, 1, 1, 1, 1],  # E
+                  [0, 1, 1, 1, 1],  # S
+], np.bool_)  # fmt: skip
+ENDS = np.array([
+                  [0, 0, 0, 0, 0],  # O
+                  [1, 1, 0, 0, 1],  # B
+                  [1, 1, 0, 0, 1],  # I
+                  [1, 1, 1, 1, 1],  # E
+                  [1, 1, 1, 1, 1],  # S
+], np.bool_)  # fmt: skip
+
+
+class Segments(NamedTuple):
+    start: NDArray[np.int64]  # [G]  first token
+    end: NDArray[np.int64]  #   [G]  last token
+    kind: NDArray[np.int64]  #  [G]  type
+
+
+def has_segments(states: Sequence[str]) -> bool:
+    """Whether the states are those of a segment label: all `O` or `B-`, `I-`, `E-`, `S-` and a type, some not `O`."""
+    return all(split_mark(state) is not None for state in states) and any(state != "O" for state in states)
+
+
+def split_mark(state: str) -> tuple[str, str] | None:
+    """Mark and type; None for a state of no segment scheme."""
+    mark, _, kind = state.partition("-")
+    if state == "O":
+        return "O", ""
+    return (mark, kind) if kind and len(mark) == 1 and mark in "BIES" else None
+
+
+def mark_table(states: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Mark and type of each state, [K+2], and the names of the types. States of no scheme are outside."""
+    mark, kind = (np.zeros(len(states) + 2, np.int64) for _ in range(2))  # the last two: MISSING = -2, UNSEEN = -1
+    number: dict[str, int] = {}
+    for code, state in enumerate(states):
+        parts = split_mark(state)
+        if parts is not None and state != "O":
+            mark[code] = _MARKS.index(parts[0])
+            kind[code] = number.setdefault(parts[1], len(number))
+    return mark, kind, list(number)
+
+
+def segments_of(codes: Codes, mark: NDArray[np.int64], kind: NDArray[np.int64], sentence_off: Offsets) -> Segments:
+    """Where segments start and end by conlleval's rules: on the pair of marks, or on a change of type."""
+    full = np.diff(sentence_off) > 0
+    firsts, lasts = sentence_off[:-1][full], sentence_off[1:][full] - 1
+    marks, kinds = mark[codes], kind[codes]
+    before, after = np.roll(marks, 1), np.roll(marks, -1)
+    before[firsts], after[lasts] = _OUTSIDE, _OUTSIDE
+    changed = kinds != np.roll(kinds, 1)
+    starts = STARTS[before, marks] | (marks != _OUTSIDE) & changed
+    ends = ENDS[marks, after] | (marks != _OUTSIDE) & np.roll(changed, -1)
+    start = np.flatnonzero(starts)
+    return Segments(start, np.flatnonzero(ends), kinds[start])

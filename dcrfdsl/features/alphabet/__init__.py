@@ -1,0 +1,1 @@
+"""Alphabets: which keys have a feature, its id, and how both are stored."""

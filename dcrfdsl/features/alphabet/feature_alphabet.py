@@ -1,0 +1,236 @@
+"""The alphabet of a feature set: which keys have a feature, and its id. Locked after the training data.
+
+Per template one table from key to id: an array indexed by the key where keys are few, else an open-addressing hash
+table. Both are plain arrays that a model file holds and a process maps as they are. Ids go by count, the most
+frequent feature is 0 (so that hot weights lie together); ties by template and first appearance. Not here: how keys
+come about (`atoms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.extraction.joins import count_keys, find, find_direct, insert, intern
+
+__all__ = ["Alphabet", "KeyTable", "TemplateCounter", "TemplateTables", "breaks", "lock"]
+
+DIRECT = 1 << 18  # keys below this bound are indices of an array (1 MiB), others are hashed
+LARGEST = 1 << 62  # keys stay below
+INTERNED = 1 << 31  # bound of the numbers that stand for joined keys
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """`keys` [capacity] with `ids` [capacity], or no `keys` and `ids[key]`; -1 = empty. Read-only arrays.
+
+    Read-only always, fresh or mapped from a file, so that kernels are compiled for one kind.
+    """
+
+    keys: NDArray[np.int64]
+    ids: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, keys: NDArray[np.int64], ids: NDArray[np.int32], span: int) -> KeyTable:
+        """The table of distinct `keys` below `span` with their `ids`."""
+        if span <= DIRECT:
+            table = np.full(span, -1, np.int32)
+            table[keys] = ids
+            return cls.frozen(np.empty(0, np.int64), table)
+        capacity = 1 << (2 * len(keys)).bit_length()
+        slot_key, slot_id = np.full(capacity, -1, np.int64), np.full(capacity, -1, np.int32)
+        insert(keys, ids, slot_key, slot_id)
+        return cls.frozen(slot_key, slot_id)
+
+    @classmethod
+    def frozen(cls, keys: NDArray[np.int64], ids: NDArray[np.int32]) -> KeyTable:
+        """Around existing arrays, which are not copied."""
+        keys, ids = keys.view(), ids.view()
+        keys.flags.writeable = ids.flags.writeable = False
+        return cls(keys, ids)
+
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The id of each key, -1 where there is none."""
+        return find(keys, self.keys, self.ids) if len(self.keys) else find_direct(keys, self.ids)
+
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """All keys with their ids."""
+        used = np.flatnonzero(self.ids >= 0)
+        return (self.keys[used] if len(self.keys) else used), self.ids[used]
+
+
+def breaks(sizes: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Before which factors the keys so far must be numbered anew to stay below `LARGEST`, and a bound of the last keys.
+
+    `sizes` as in `BlockReader.keys`; 0 is skipped.
+    """
+    found: list[int] = []
+    span = 1
+    for i, size in enumerate(sizes):
+        if size == 0:
+            continue
+        if span * size > LARGEST:
+            found.append(i)
+            span = INTERNED
+        span *= size
+    return tuple(found), span
+
+
+@dataclass
+class _Counter:
+    """Counts keys below `span` as they come, block after block."""
+
+    span: int
+    counts: NDArray[np.int64] = field(init=False)
+    distinct: NDArray[np.int64] = field(init=False)
+    num: int = 0
+    _slot_key: NDArray[np.int64] = field(init=False)
+    _slot_id: NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros(self.span if self.direct else 0, np.int64)
+        self.distinct = np.empty(0, np.int64)
+        self._slot_key, self._slot_id = np.empty(0, np.int64), np.empty(0, np.int32)
+
+    @property
+    def direct(self) -> bool:
+        return self.span <= DIRECT
+
+    def add(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Count keys. Returns a number of each, by which `lock` tells its id: where keys are few the key itself."""
+        if not self.direct:
+            return self.number(keys)
+        count_keys(keys, self.counts)
+        return keys.astype(np.int32)
+
+    def number(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Count keys, and number them in order of first appearance."""
+        self._reserve(self.num + len(keys))
+        self.num, ids = intern(keys, self._slot_key, self._slot_id, self.distinct, self.counts, self.num)
+        return ids
+
+    def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The keys that came, and how often."""
+        if self.direct:
+            keys = np.flatnonzero(self.counts)
+            return keys, self.counts[keys]
+        return self.distinct[: self.num], self.counts[: self.num]
+
+    def _reserve(self, num: int) -> None:
+        """Room for `num` keys in the lists, and twice as many slots."""
+        if num <= len(self.distinct):
+            return
+        room = max(num, 2 * len(self.distinct))
+        self.distinct = np.concatenate([self.distinct[: self.num], np.empty(room - self.num, np.int64)])
+        self.counts = np.concatenate([self.counts[: self.num], np.zeros(room - self.num, np.int64)])
+        capacity = 1 << (2 * room).bit_length()
+        self._slot_key, self._slot_id = np.full(capacity, -1, np.int64), np.full(capacity, -1, np.int32)
+        insert(self.distinct[: self.num], np.arange(self.num, dtype=np.int32), self._slot_key, self._slot_id)
+
+
+class TemplateCounter:
+    """Counts the keys of one template."""
+
+    def __init__(self, sizes: tuple[int, ...]):
+        self.sizes = sizes
+        places, self.span = breaks(sizes)
+        self._stages = {place: _Counter(LARGEST) for place in places}
+        self._last = _Counter(self.span)
+
+    def compact(self, place: int, keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+        return self._stages[place].number(keys) if place in self._stages else None
+
+    def add(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        return self._last.add(keys)
+
+    def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self._last.result()
+
+    def ids_of_numbers(self, frequent: NDArray[np.bool_], ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The id of each number that `add` gave, -1 for none; `ids` are those of the `frequent` ones of `result`."""
+        keys, _ = self.result()
+        out = np.full(self.span if self._last.direct else len(keys), -1, np.int32)
+        out[keys[frequent] if self._last.direct else frequent] = ids
+        return out
+
+    def stage_tables(self) -> dict[int, KeyTable]:
+        found = {}
+        for place, counter in self._stages.items():
+            keys, _ = counter.result()
+            found[place] = KeyTable.of(keys, np.arange(len(keys), dtype=np.int32), LARGEST)
+        return found
+
+
+@dataclass(frozen=True)
+class TemplateTables:
+    """The tables of one template: `stages[i]` numbers the keys joined before factor i, `last` gives feature ids."""
+
+    sizes: tuple[int, ...]
+    stages: dict[int, KeyTable]
+    last: KeyTable
+
+    def compact(self, place: int, keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+        return self.stages[place].find(keys) if place in self.stages else None
+
+    def codes(self, key: int) -> tuple[int, ...]:
+        """The code of each factor in a key; 0 for numbers."""
+        codes = [0] * len(self.sizes)
+        coded = [i for i, size in enumerate(self.sizes) if size]
+        for i in reversed(coded):
+            codes[i] = key if i == coded[0] else key % self.sizes[i]
+            key //= self.sizes[i]
+            if i in self.stages:
+                keys, ids = self.stages[i].entries()
+                key = int(keys[ids == key][0])
+        return tuple(codes)
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The locked tables of a feature set, a template each, and the number of its features."""
+
+    templates: tuple[TemplateTables, ...]
+    num_features: int
+
+    def origin(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The template and the key of each feature, [F]; built when a person wants to look."""
+        template = np.empty(self.num_features, np.int32)
+        key = np.empty(self.num_features, np.int64)
+        for number, tables in enumerate(self.templates):
+            keys, ids = tables.last.entries()
+            template[ids], key[ids] = number, keys
+        return template, key
+
+
+def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tuple[Alphabet, list[NDArray[np.int32]]]:
+    """The alphabet of the keys that came at least `min_counts[template]` times.
+
+    And for each template the ids of the numbers that its counter gave, so that rows need not look up keys again.
+    """
+    counted = [counter.result() for counter in counters]
+    frequent = [counts >= least for (_, counts), least in zip(counted, min_counts, strict=True)]
+    kept = [counts[own] for (_, counts), own in zip(counted, frequent, strict=True)]
+    order = _falling(np.concatenate(kept or [np.empty(0, np.int64)]))
+    ids = np.empty(len(order), np.int32)
+    ids[order] = np.arange(len(order), dtype=np.int32)
+    templates, of_numbers, start = [], [], 0
+    for counter, (keys, _), own in zip(counters, counted, frequent, strict=True):
+        keys = keys[own]
+        mine = ids[start : start + len(keys)]
+        of_numbers.append(counter.ids_of_numbers(own, mine))
+        table = KeyTable.of(keys, mine, counter.span)
+        templates.append(TemplateTables(counter.sizes, counter.stage_tables(), table))
+        start += len(keys)
+    return Alphabet(tuple(templates), len(order)), of_numbers
+
+
+def _falling(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order from the largest count to the smallest, ties as they stand; 16 bits a time, which takes linear time."""
+    below = counts.max(initial=0) - counts
+    order = np.argsort(below.astype(np.uint16), kind="stable")
+    for bits in range(16, int(below.max(initial=0)).bit_length(), 16):
+        order = order[np.argsort((below[order] >> bits).astype(np.uint16), kind="stable")]
+    return order

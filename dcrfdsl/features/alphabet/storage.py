@@ -1,0 +1,238 @@
+"""Alphabets and vocabularies as a few large arrays and a little JSON, and back without copying."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from ...files.stored_arrays import Count, Unfit, array, check_strings, check_within
+from ...semantics.schema.model_spec import ModelSpec
+from ..atoms import Vocabulary, atom_name, reach
+from ..observation_kernels import LikenessRecord
+from ..plan.condition_kinds import kind_of
+from ..plan.expansion import Factor, FeatureSetPlan
+from .feature_alphabet import DIRECT, INTERNED, LARGEST, Alphabet, KeyTable, TemplateTables, breaks
+from .string_tables import pack_strings, unpack_strings
+
+__all__ = ["FeaturesRecord", "SetRecord", "Vocabularies", "alphabet_arrays", "alphabet_metadata", "restored_alphabets"]
+
+
+@dataclass
+class Vocabularies:
+    """The vocabulary of each atom by name. Restored ones are unpacked when first needed."""
+
+    _known: dict[str, Vocabulary] | None = None
+    _packed: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
+    _lengths: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def by_name(self) -> dict[str, Vocabulary]:
+        if self._known is None:
+            self._known = self._unpacked()
+        return self._known
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        data, off = pack_strings(text for vocabulary in self.by_name.values() for text in vocabulary)
+        return {"vocabulary_bytes": data, "vocabulary_off": off}
+
+    def metadata(self) -> dict[str, int]:
+        return {name: len(vocabulary) for name, vocabulary in self.by_name.items()}
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], lengths: Mapping[str, int]) -> Vocabularies:
+        """From `arrays()` and `metadata()`; `Unfit` where they do not go together."""
+        data, off = array(arrays, "vocabulary_bytes", np.uint8), array(arrays, "vocabulary_off", np.int64)
+        check_strings(data, off, "vocabulary_off")
+        if sum(lengths.values()) != len(off) - 1:
+            raise Unfit(f"the vocabularies have {len(off) - 1:,} texts, expected {sum(lengths.values()):,}")
+        return cls(None, (data, off), lengths)
+
+    def _unpacked(self) -> dict[str, Vocabulary]:
+        found: dict[str, Vocabulary] = {}
+        if self._packed is None:
+            return found
+        data, off = self._packed
+        start = 0
+        for name, length in self._lengths.items():
+            texts = unpack_strings(data, off[start : start + length + 1])
+            found[name] = {text: code for code, text in enumerate(texts)}
+            if len(found[name]) < length:
+                raise Unfit(f"the stored vocabulary of `{name}` has a text twice")
+            start += length
+        return found
+
+
+def alphabet_arrays(alphabets: Iterable[Alphabet]) -> dict[str, NDArray[Any]]:
+    """`table_keys` and `table_ids`: those of every table, one after the other."""
+    tables = _tables(alphabets)
+    return {
+        "table_keys": np.concatenate([table.keys for table in tables] or [np.empty(0, np.int64)]),
+        "table_ids": np.concatenate([table.ids for table in tables] or [np.empty(0, np.int32)]),
+    }
+
+
+def alphabet_metadata(alphabets: Sequence[Alphabet]) -> dict[str, Any]:
+    """The lengths of the tables in `alphabet_arrays`, and the bases of the keys."""
+    return {
+        "tables": [[len(table.keys), len(table.ids)] for table in _tables(alphabets)],
+        "sets": [
+            {"num_features": one.num_features, "sizes": [list(tables.sizes) for tables in one.templates]}
+            for one in alphabets
+        ],
+    }
+
+
+class SetRecord(BaseModel, strict=True, extra="forbid"):
+    """Of one feature set: how many features, and of each listed feature the bases of its keys."""
+
+    num_features: Count
+    sizes: list[list[Count]]
+
+
+class FeaturesRecord(BaseModel, extra="forbid"):
+    """What a model file says of its features beside arrays, see `FeatureExtractor.metadata`."""
+
+    tables: list[tuple[Count, Count]]
+    sets: list[SetRecord]
+    vocabularies: dict[str, Count]
+    lexicons: list[Any]
+    registered: dict[str, Literal["value", "test", "number"]]
+    likenesses: list[LikenessRecord] = []
+
+
+def restored_alphabets(
+    spec: ModelSpec,
+    plans: Sequence[FeatureSetPlan],
+    arrays: Mapping[str, NDArray[Any]],
+    tables: Sequence[tuple[int, int]],
+    sets: Sequence[SetRecord],
+    vocabularies: Mapping[str, int],
+    kinds: Mapping[str, str],
+) -> list[Alphabet]:
+    """The alphabets of feature sets, as views of the stored arrays.
+
+    tables: lengths, see `alphabet_metadata`.   vocabularies: how many texts each has.   kinds: see `CorpusValues`.
+    Errors: `Unfit` if their numbers, lengths or ids do not fit the template; kernels do not check bounds.
+    """
+    stored = _StoredTables(array(arrays, "table_keys", np.int64), array(arrays, "table_ids", np.int32), tables)
+    _expect(len(sets) == len(plans), "feature sets")
+    alphabets = []
+    for plan, one in zip(plans, sets, strict=True):
+        _expect(len(one.sizes) == len(plan.features), "features of a set")
+        templates = []
+        for feature, numbers in zip(plan.features, one.sizes, strict=True):
+            sizes = tuple(numbers)
+            expected = tuple(_size(spec, factor, plan, vocabularies, kinds) for factor in feature.factors)
+            _expect(sizes == expected, f"codes of `{feature.name}`")
+            templates.append(stored.next_tables(sizes, one.num_features))
+        alphabet = Alphabet(tuple(templates), one.num_features)
+        _check_ids(alphabet)
+        alphabets.append(alphabet)
+    stored.close()
+    return alphabets
+
+
+def _size(
+    spec: ModelSpec, factor: Factor, plan: FeatureSetPlan, vocabularies: Mapping[str, int], kinds: Mapping[str, str]
+) -> int:
+    """The number of codes that a factor has, as `CorpusAtoms.size` has it from a corpus."""
+    kind = kind_of(spec, factor.condition, kinds)
+    if kind != "value":
+        return _CODES[kind]
+    name = atom_name(factor)
+    if name not in vocabularies:
+        raise Unfit(f"there is no vocabulary of `{name}`")
+    return max(1, vocabularies[name] + sum(reach(factor, plan.pad_left, plan.pad_right)))
+
+
+_CODES = {"number": 0, "test": 1}  # a number takes no part in keys
+
+
+class _StoredTables:
+    """Cuts the stored arrays into tables, in order."""
+
+    def __init__(self, keys: NDArray[np.int64], ids: NDArray[np.int32], lengths: Sequence[tuple[int, int]]):
+        self._keys, self._ids = keys, ids
+        self._lengths = iter(lengths)
+        self._key, self._id = 0, 0
+
+    def next_tables(self, sizes: tuple[int, ...], num_features: int) -> TemplateTables:
+        """The tables of the next template."""
+        places, span = breaks(sizes)
+        stages: dict[int, KeyTable] = {}
+        numbers = 1  # that the keys so far have
+        begin = 0
+        for place in places:
+            bound = numbers * _product(sizes[begin:place])
+            stages[place] = self._next(None, bound, INTERNED)
+            _check_permutation(stages[place].ids, "numbers of joined keys")
+            numbers, begin = int(stages[place].ids.max(initial=-1)) + 1, place
+        last = self._next(span if span <= DIRECT else None, numbers * _product(sizes[begin:]), num_features)
+        return TemplateTables(sizes, stages, last)
+
+    def _next(self, span: int | None, bound: int, num_ids: int) -> KeyTable:
+        """The next table: an array of `span` ids, or a hash table (None) of keys below `bound`; ids below `num_ids`."""
+        keys, ids = self._cut()
+        hashed = len(keys) == len(ids) and len(ids) > 0 and len(ids) & (len(ids) - 1) == 0
+        _expect(hashed if span is None else (len(keys), len(ids)) == (0, span), "table lengths")
+        check_within(ids, -1, num_ids, "table_ids")
+        if span is None:
+            check_within(keys, -1, min(bound, LARGEST), "table_keys")
+            # a look-up ends at an empty slot, so there must be one
+            _expect(bool((keys < 0).any()) and not ((keys >= 0) != (ids >= 0)).any(), "keys and ids of a table")
+        return KeyTable.frozen(keys, ids)
+
+    def _cut(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        num_keys, num_ids = next(self._lengths, (-1, -1))
+        keys = self._keys[self._key : self._key + num_keys] if num_keys >= 0 else self._keys[:0]
+        ids = self._ids[self._id : self._id + num_ids] if num_ids >= 0 else self._ids[:0]
+        _expect(len(keys) == num_keys and len(ids) == num_ids, "table lengths")
+        self._key, self._id = self._key + num_keys, self._id + num_ids
+        return keys, ids
+
+    def close(self) -> None:
+        """Nothing may be left."""
+        no_more = next(self._lengths, None) is None
+        _expect(no_more and self._key == len(self._keys) and self._id == len(self._ids), "table lengths")
+
+
+def _product(sizes: Sequence[int]) -> int:
+    """Of the bases of a key; 0 is skipped."""
+    return math.prod(size for size in sizes if size)
+
+
+def _check_ids(alphabet: Alphabet) -> None:
+    """Every feature is that of one key."""
+    ids = np.concatenate([np.zeros(0, np.int32), *(tables.last.ids for tables in alphabet.templates)])
+    _check_permutation(ids, "features", alphabet.num_features)
+
+
+def _check_permutation(ids: NDArray[np.int32], what: str, count: int | None = None) -> None:
+    """`ids` that are not -1 are 0 … count-1, each once. They are known to be below the length of the file's arrays."""
+    used = ids[ids >= 0]
+    _expect(count is None or len(used) == count, what)
+    _expect(int(used.max(initial=-1)) < len(used), what)  # before anything of that length is made
+    met = np.zeros(len(used), np.bool_)
+    met[used] = True
+    _expect(bool(met.all()), what)
+
+
+def _tables(alphabets: Iterable[Alphabet]) -> list[KeyTable]:
+    """All tables in the order in which they are stored."""
+    return [
+        table
+        for alphabet in alphabets
+        for tables in alphabet.templates
+        for table in (*tables.stages.values(), tables.last)
+    ]
+
+
+def _expect(fits: bool, what: str) -> None:
+    if not fits:
+        raise Unfit(f"the stored alphabet does not fit the template: {what} differ")

@@ -1,0 +1,41 @@
+"""What a condition gives as a feature, told by the template alone: texts, a test, or a number.
+
+The same answers as evaluation on a corpus gives (`values`, `atoms`), for a model that is read from a file. Not here:
+evaluating anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...files.stored_arrays import Unfit
+from ...semantics.schema.expressions import Apply, Condition, Reference
+from ...semantics.schema.function_signatures import FUNCTIONS
+from ...semantics.schema.model_spec import NUMERIC, ModelSpec
+from ..values.value_functions import FEATURES
+from .expansion import leaves
+from .notation import condition_text
+
+__all__ = ["kind_of"]
+
+
+def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]) -> str:
+    """`value`, `test` or `number`. `registered`: what each of the user's functions gives, in the same words.
+
+    `Unfit` where it applies a function that nobody knows.
+    """
+    if len({(condition_text(leaf), offset) for leaf, offset in leaves(spec, condition)}) > 1:
+        return "test"  # a comparison of places
+    match condition:
+        case Reference(name=name):
+            column = spec.column(name)
+            if column is not None:
+                return "number" if column.type.name in NUMERIC else "value"
+            return "test" if FUNCTIONS[name].returns == "test" else "value"
+        case Apply(function=name):
+            if name in registered:
+                return registered[name]
+            if name in FEATURES or name == "span" or any(lexicon.name == name for lexicon in spec.lexicons):
+                return "value"
+            raise Unfit(f"nothing says what the function `{name}` gives")
+    return "test"

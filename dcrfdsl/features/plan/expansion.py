@@ -1,0 +1,363 @@
+"""Feature lists of a specification, expanded: windows, groups and constants are gone, each feature has fixed places.
+
+    token[-1..1] with `features token with min_count = 2: lower(word), pos & pos[1]`
+    becomes  lower(word)[-1], lower(word), lower(word)[1], pos[-1] & pos, pos & pos[1], pos[1] & pos[2],  each from 2 on
+
+A place inside a function and a place after it add up (`lower(word[-1])[-1]` is `lower(word)[-2]`). A feature that is
+listed twice is one feature, under the laxer of its options. Not here: values, data, ids.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...semantics.conditions.feature_groups import DEEPEST, MOST_FEATURES
+from ...semantics.schema.expressions import (
+    And,
+    Apply,
+    Argument,
+    At,
+    Condition,
+    Cross,
+    Equals,
+    Feature,
+    Has,
+    Here,
+    InLexicon,
+    InSet,
+    Is,
+    Matches,
+    Named,
+    Not,
+    Number,
+    Or,
+    Place,
+    Reference,
+    Several,
+    Window,
+)
+from ...semantics.schema.function_signatures import FUNCTIONS
+from ...semantics.schema.model_spec import CliqueSpec, FeatureGroup, ModelSpec, plain
+from .named_positions import with_offsets
+from .notation import condition_text
+
+__all__ = [
+    "ExpandedFeature", "Expansion", "Factor", "FeatureSetPlan", "expand", "expand_features", "fixed_condition",
+    "leaves", "moved",
+]  # fmt: skip
+
+BIAS = "bias"
+MOST_STEPS = 10 * MOST_FEATURES  # a feature is one step for each group that it is inside of
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One member of a cross. `condition` read at t + `offset`; places inside it are relative to that.
+
+    A factor that reads one place has the offset of that place and an inside without places, so that a window of it
+    shares one table of values. One that compares places has offset 0. `component` picks one number of a vector.
+    """
+
+    condition: Condition
+    offset: int = 0
+    component: int | None = None
+
+    @property
+    def name(self) -> str:
+        text = condition_text(moved(self.condition, self.offset))
+        return text if self.component is None else f"{text}#{self.component}"
+
+
+@dataclass(frozen=True)
+class ExpandedFeature:
+    """A cross of one or more factors: one feature id for each combination of their values."""
+
+    factors: tuple[Factor, ...]
+    min_count: int = 1
+    outside: str = "boundary"
+
+    @property
+    def name(self) -> str:
+        return " & ".join(factor.name for factor in self.factors)
+
+
+@dataclass(frozen=True)
+class FeatureSetPlan:
+    """The features of one or more cliques. Anchors t run from -pad_left to T-1+pad_right.
+
+    `relation` is the number of the relational clique whose pairs of positions are its anchors, else -1.
+    """
+
+    features: tuple[ExpandedFeature, ...]
+    pad_left: int = 0
+    pad_right: int = 0
+    relation: int = -1
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """`set_of_clique[i]` is the feature set of `spec.cliques[i]`, -1 if it has none besides `bias`."""
+
+    sets: tuple[FeatureSetPlan, ...]
+    set_of_clique: tuple[int, ...]
+    bias_of_clique: tuple[bool, ...]
+
+
+def expand(spec: ModelSpec) -> Expansion:
+    """The distinct feature sets of a model. A relational clique has one of its own, over its pairs of positions."""
+    plans: dict[FeatureSetPlan, int] = {}
+    set_of_clique, bias_of_clique = [], []
+    for n, clique in enumerate(spec.cliques):
+        features, bias = expand_features(spec, with_offsets(clique.features, clique.positions))
+        plan = FeatureSetPlan(features, *_padding(clique), n if clique.relational else -1)
+        number = plans.setdefault(plan, len(plans)) if features else -1
+        set_of_clique.append(number)
+        bias_of_clique.append(bias or not clique.features)
+    return Expansion(tuple(plans), tuple(set_of_clique), tuple(bias_of_clique))
+
+
+def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple[ExpandedFeature, ...], bool]:
+    """A feature list, flat and without repetitions, and whether `bias` is in it."""
+    bias = False
+    merged: dict[tuple[Factor, ...], ExpandedFeature] = {}
+    expander = _Expander(spec, itertools.count(1))
+    for feature in features:
+        for expanded in expander.feature(feature, 0, ()):
+            if not expanded.factors:
+                bias = True
+                continue
+            known = merged.get(expanded.factors, expanded)
+            merged[expanded.factors] = ExpandedFeature(
+                expanded.factors,
+                min(known.min_count, expanded.min_count),
+                "skip" if known.outside == expanded.outside == "skip" else "boundary",
+            )
+    return tuple(merged.values()), bias
+
+
+def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
+    """A condition with every place inside its references; it may hold no window."""
+    variants = _variants(_with_constants(spec, condition), 0)
+    if len(variants) > 1:
+        raise _error("window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place")
+    return variants[0]
+
+
+def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | Apply, int]]:
+    """What an expanded condition reads: columns, `first`, `last`, `index` and spans, each with its place."""
+    for term in _terms(condition):
+        leaf = _leaf(spec, term)
+        if leaf is not None:
+            yield leaf
+
+
+# expansion ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Expander:
+    """`steps` counts what was given so far: groups that hold each other twice would go on for ever."""
+
+    spec: ModelSpec
+    steps: Iterator[int]
+
+    def feature(self, feature: Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
+        """All that one entry of a list stands for, moved by `shift`; `groups` are those that it is inside of."""
+        factors = feature.factors if isinstance(feature, Cross) else (feature,)
+        for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
+            if next(self.steps) > MOST_STEPS:
+                chain = " → ".join(f"`{name}`" for name in groups[:8]) or f"`{condition_text(factors[0])}` …"
+                raise _error("too-many-features", f"a list stands for more than {MOST_FEATURES} features: {chain}")
+            yield _crossed(combination)
+
+    def factor(self, condition: Condition, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
+        if isinstance(condition, Reference):
+            if condition.name == BIAS and self.spec.column(BIAS) is None:
+                yield ExpandedFeature(())
+                return
+            declared = self.spec.declaration(condition.name)
+            if isinstance(declared, FeatureGroup) and self.spec.column(condition.name) is None:
+                for offset in _offsets(condition.place):
+                    yield from self.group(declared, shift + offset, groups)
+                return
+        for variant in _variants(_with_constants(self.spec, condition), shift):
+            yield from (ExpandedFeature((factor,)) for factor in self.anchored(variant))
+
+    def group(self, group: FeatureGroup, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
+        if group.name in groups:
+            raise _error("group-cycle", f"feature group `{group.name}` contains itself")
+        if len(groups) >= DEEPEST:
+            raise _error(
+                "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
+            )
+        own = ExpandedFeature((), self.min_count(group), group.outside)
+        for feature in group.features:
+            for expanded in self.feature(feature, shift, (*groups, group.name)):
+                yield _crossed((own, expanded))
+
+    def min_count(self, group: FeatureGroup) -> int:
+        value = group.min_count
+        if isinstance(value, Reference):
+            found = self.spec.settled(value)
+            if not (isinstance(found, Number) and isinstance(found.value, int)):
+                raise _error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
+            value = found.value
+        return value
+
+    def anchored(self, condition: Condition) -> Iterator[Factor]:
+        """The factor of a condition with fixed places; a vector column gives one a component."""
+        read = list(leaves(self.spec, condition))
+        if not read:
+            raise _error(
+                "unknown-name", f"`{condition_text(condition)}` reads no column, position or lexicon of the data"
+            )
+        places = {offset for _, offset in read}
+        size = self.vector_size(condition)
+        if len(places) > 1 or len({condition_text(leaf) for leaf, _ in read}) > 1:
+            yield Factor(condition)
+        else:
+            (offset,) = places
+            base = moved(condition, -offset)
+            components: Sequence[int | None] = (None,) if size is None else range(size)
+            yield from (Factor(base, offset, component) for component in components)
+
+    def vector_size(self, condition: Condition) -> int | None:
+        column = self.spec.column(condition.name) if isinstance(condition, Reference) else None
+        if column is None or column.type.name != "vector":
+            return None
+        if column.type.size is None:
+            raise _error("bad-column-type", f"column `{column.name}` is a vector of unknown size")
+        return column.type.size
+
+
+def _crossed(parts: Sequence[ExpandedFeature]) -> ExpandedFeature:
+    """The cross of features: every option the stricter, `bias` the neutral element."""
+    factors = tuple(dict.fromkeys(factor for part in parts for factor in part.factors))
+    skips = any(part.outside == "skip" for part in parts)
+    return ExpandedFeature(factors, max(part.min_count for part in parts), "skip" if skips else "boundary")
+
+
+def _padding(clique: CliqueSpec) -> tuple[int, int]:
+    """How far anchors lie outside the sequence where only one site must be inside."""
+    if clique.edges == "inside" or clique.relational:
+        return 0, 0
+    offsets = [offset for site in clique.sites for offset in _offsets(site.place)]
+    return max(0, *offsets), max(0, *(-offset for offset in offsets))
+
+
+# places -------------------------------------------------------------------------------------------------------
+
+
+def _offsets(place: Place) -> Sequence[int]:
+    match place:
+        case Here():
+            return (0,)
+        case At(offset=offset):
+            return (offset,)
+        case Window(first=first, last=last):
+            return range(first, last + 1)
+        case Several(offsets=offsets):
+            return offsets
+        case Named(position=position):
+            raise _error("place-without-where", f"`[{position}]` is a position that no `where` joins")
+
+
+def _place(offset: int) -> Place:
+    return At(offset=offset)
+
+
+def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
+    """`pos = NN` and `pos = N` with `let N = "NN"` become `pos is NN`: a side that reads nothing is a value."""
+    match condition:
+        case Equals(left=left, right=right, negated=negated):
+            for term, other in ((left, right), (right, left)):
+                if isinstance(other, Reference) and _leaf(spec, other) is None:
+                    state = plain(spec.settled(other))
+                    return Is(term=term, state=str(state if state is not None else other.name), negated=negated)
+            return condition
+        case Not(inner=inner):
+            return Not(inner=_with_constants(spec, inner))
+        case And(parts=parts) | Or(parts=parts):
+            kind = type(condition)
+            return kind(parts=tuple(_with_constants(spec, part) for part in parts))
+    return condition
+
+
+def _term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply]:
+    """One term a combination of places, each place moved to the innermost reference."""
+    found: list[Reference | Apply] = []
+    for offset in _offsets(term.place):
+        if isinstance(term, Reference):
+            found.append(Reference(name=term.name, place=_place(shift + offset)))
+        elif not term.arguments:  # `first()` is `first`
+            found.append(Reference(name=term.function, place=_place(shift + offset)))
+        else:
+            subject, *rest = term.arguments
+            if not isinstance(subject.value, Reference | Apply):
+                raise _error("bad-argument", f"`{term.function}` takes a column, or a function of one, first")
+            found.extend(
+                Apply(function=term.function, arguments=(Argument(value=inner, name=subject.name), *rest))
+                for inner in _term_variants(subject.value, shift + offset)
+            )
+    return found
+
+
+def _variants(condition: Condition, shift: int) -> list[Condition]:
+    """One condition a combination of the places in its windows."""
+    match condition:
+        case Reference() | Apply():
+            return list(_term_variants(condition, shift))
+        case Matches() | Has() | Is() | InLexicon() | InSet():
+            return [condition.model_copy(update={"term": term}) for term in _term_variants(condition.term, shift)]
+        case Equals():
+            sides = itertools.product(_term_variants(condition.left, shift), _term_variants(condition.right, shift))
+            return [condition.model_copy(update={"left": left, "right": right}) for left, right in sides]
+        case Not():
+            return [Not(inner=inner) for inner in _variants(condition.inner, shift)]
+        case And() | Or():
+            kind = type(condition)
+            parts = itertools.product(*(_variants(part, shift) for part in condition.parts))
+            return [kind(parts=chosen) for chosen in parts]
+
+
+def moved(condition: Condition, shift: int) -> Condition:
+    """An expanded condition with every place moved by `shift`."""
+    return _variants(condition, shift)[0]
+
+
+def _terms(condition: Condition) -> Iterator[Reference | Apply]:
+    match condition:
+        case Reference() | Apply():
+            yield condition
+        case Matches() | Has() | Is() | InLexicon() | InSet():
+            yield condition.term
+        case Equals():
+            yield from (condition.left, condition.right)
+        case Not():
+            yield from _terms(condition.inner)
+        case And() | Or():
+            for part in condition.parts:
+                yield from _terms(part)
+
+
+def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, int] | None:
+    """The column, position or span under a term, without its place; None for a constant or a state."""
+    if isinstance(term, Reference):
+        signature = FUNCTIONS.get(term.name)
+        known = spec.column(term.name) is not None or (signature is not None and not signature.parameters)
+        return (Reference(name=term.name, place=At(offset=0)), _offsets(term.place)[0]) if known else None
+    subject = term.arguments[0].value
+    if not isinstance(subject, Reference | Apply):
+        return None
+    inner = _leaf(spec, subject)
+    if inner is None or term.function != "span":
+        return inner
+    (base,) = _term_variants(term, -inner[1])
+    return base, inner[1]
+
+
+def _error(slug: str, message: str) -> DcrfError:
+    return DcrfError(Diagnostic(slug, message))

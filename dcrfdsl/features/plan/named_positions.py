@@ -1,0 +1,48 @@
+"""The named positions of a relational clique (`word[i-1]`) written as offsets, so that all that handles offsets works.
+
+An ordinary place is an offset from the anchor. The first named position and what lies around it have offsets around
+`FAR`, the second around 2·`FAR`; no sequence is so long. Not here: which positions are joined (`relations`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...semantics.schema.expressions import At, Frozen, Named
+
+__all__ = ["named_offset", "place_name", "split_offset", "with_offsets"]
+
+FAR = 1 << 40
+NAMES = ("i", "j")
+
+
+def named_offset(number: int, shift: int) -> int:
+    """The offset that stands for named position `number` (0 or 1) plus `shift`."""
+    return (number + 1) * FAR + shift
+
+
+def split_offset(offset: int) -> tuple[int, int]:
+    """(0, offset) of an ordinary place, (1 or 2, shift) of one at the first or second named position."""
+    which = (offset + FAR // 2) // FAR
+    return which, offset - which * FAR
+
+
+def place_name(offset: int) -> str:
+    """`i-1` of a named place, `-1` of an ordinary one."""
+    which, shift = split_offset(offset)
+    if which == 0:
+        return str(shift)
+    return NAMES[which - 1] + (f"{shift:+d}" if shift else "")
+
+
+def with_offsets(node: Any, names: tuple[str, ...]) -> Any:
+    """A condition or feature in which the positions `names` have become offsets."""
+    if isinstance(node, Named) and node.position in names:
+        return At(offset=named_offset(names.index(node.position), node.shift))
+    if isinstance(node, Frozen):
+        changed = {key: with_offsets(value, names) for key, value in node}
+        return node.model_copy(update={key: value for key, value in changed.items() if value is not getattr(node, key)})
+    if isinstance(node, tuple):
+        parts = tuple(with_offsets(part, names) for part in node)
+        return parts if any(new is not old for new, old in zip(parts, node, strict=True)) else node
+    return node

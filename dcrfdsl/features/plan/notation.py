@@ -1,0 +1,142 @@
+"""Conditions and terms as they are written in a template, for names that people read.
+
+Places stand at the outermost function (`lower(word)[-1]`, wherever they were written). Not here: whole templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...semantics.schema.expressions import (
+    And,
+    Apply,
+    Argument,
+    At,
+    Condition,
+    Equals,
+    Has,
+    Here,
+    InLexicon,
+    InSet,
+    Is,
+    Matches,
+    Named,
+    Not,
+    Number,
+    Or,
+    Place,
+    Range,
+    Reference,
+    Regex,
+    Several,
+    Text,
+    Value,
+    Window,
+)
+from .named_positions import place_name
+
+__all__ = ["boundary_text", "condition_text", "term_text"]
+
+
+def boundary_text(offset: int) -> str:
+    """The value of every column `-offset` positions before the start (or `offset` after the end) of a sequence."""
+    return f"⟨{offset:+d}⟩"
+
+
+def condition_text(condition: Condition) -> str:
+    """`word[-1] has /x/ and pos is NN`"""
+    return _WRITERS[type(condition)](condition)
+
+
+def term_text(term: Reference | Apply, place: str = "") -> str:
+    """`lower(word)[-1]`; `place` is written after the term's own"""
+    if isinstance(term, Reference):
+        return term.name + _place_text(term.place) + place
+    arguments = ", ".join(_argument_text(argument) for argument in term.arguments)
+    return f"{term.function}({arguments}){_place_text(term.place)}{place}"
+
+
+def _place_text(place: Place) -> str:
+    match place:
+        case Here() | At(offset=0):
+            return ""
+        case At(offset=offset):
+            return f"[{place_name(offset)}]"
+        case Window(first=first, last=last):
+            return f"[{first}..{last}]"
+        case Several(offsets=offsets):
+            return f"[{', '.join(str(offset) for offset in offsets)}]"
+        case Named(position=position, shift=0):
+            return f"[{position}]"
+        case Named(position=position, shift=shift):
+            return f"[{position}{shift:+d}]"
+    raise AssertionError(place)
+
+
+def _argument_text(argument: Argument) -> str:
+    return f"{argument.name} = {_value_text(argument.value)}" if argument.name else _value_text(argument.value)
+
+
+def _value_text(value: Value) -> str:
+    match value:
+        case Number():
+            return str(value.value)
+        case Text():
+            return '"' + value.value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case Range():
+            return f"{value.first}..{value.last}"
+        case Regex():
+            return f"/{value.pattern}/{'i' if value.ignore_case else ''}"
+    return term_text(value)
+
+
+def _outer(term: Reference | Apply) -> str:
+    """A term whose one place, wherever it stands, is written last."""
+    bare, place = _lifted(term)
+    return term_text(bare, place)
+
+
+def _lifted(term: Reference | Apply) -> tuple[Reference | Apply, str]:
+    if isinstance(term, Reference):
+        return Reference(name=term.name), _place_text(term.place)
+    arguments, place = list(term.arguments), _place_text(term.place)
+    if arguments and isinstance(arguments[0].value, Reference | Apply):
+        inner, inner_place = _lifted(arguments[0].value)
+        arguments[0] = Argument(value=inner, name=arguments[0].name)
+        place = inner_place + place
+    return Apply(function=term.function, arguments=tuple(arguments)), place
+
+
+def _joined(word: str) -> Callable[..., str]:
+    def write(condition: And | Or) -> str:
+        return f" {word} ".join(_nested(part) for part in condition.parts)
+
+    return write
+
+
+def _nested(condition: Condition) -> str:
+    text = condition_text(condition)
+    return f"({text})" if isinstance(condition, And | Or) else text
+
+
+def _set_text(condition: InSet) -> str:
+    return f"{_outer(condition.term)} {_negation(condition)}in {{{', '.join(condition.states)}}}"
+
+
+def _negation(condition: InLexicon | InSet) -> str:
+    return "not " if condition.negated else ""
+
+
+_WRITERS: Mapping[type, Callable[..., str]] = {
+    Reference: _outer,
+    Apply: _outer,
+    Matches: lambda c: f"{_outer(c.term)} matches {_value_text(c.regex)}",
+    Has: lambda c: f"{_outer(c.term)} has {_value_text(c.regex)}",
+    Is: lambda c: f"{_outer(c.term)} is {'not ' if c.negated else ''}{c.state}",
+    InLexicon: lambda c: f"{_outer(c.term)} {_negation(c)}in {c.lexicon}",
+    InSet: _set_text,
+    Equals: lambda c: f"{_outer(c.left)} {'!=' if c.negated else '='} {_outer(c.right)}",
+    Not: lambda c: f"not {_nested(c.inner)}",
+    And: _joined("and"),
+    Or: _joined("or"),
+}

@@ -1,0 +1,228 @@
+"""The instances of relational cliques: pairs of positions of one sequence that `where` joins.
+
+`where word[i] = word[j] and word[i] matches /[A-Z].*/` is taken apart into equalities between the two positions, tests
+of one position, and the rest. Positions are joined on the equalities by sorting, so that the work grows with the pairs
+that are found, never with the square of the length; the rest is tested on those pairs.
+
+    link = next     the nearest later position that satisfies everything       link = all    every later one
+    order = any     every ordered pair, also backwards (an arc from a word to its head)
+
+A pair is left out where a site would lie outside the sequence, or two sites would be the same variable. Not here: what
+the pairs are tied by (`graph`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors.problems import data_error
+from ..semantics.schema.expressions import And, Apply, Condition, Equals, Reference
+from ..semantics.schema.model_spec import CliqueSpec, plain
+from .plan.expansion import fixed_condition, leaves
+from .plan.named_positions import named_offset, split_offset, with_offsets
+from .sentence_runs import PairBlock
+from .values.distinct_values import CorpusValues
+from .values.joint_tests import TRUE, equality_codes, joint_test
+
+__all__ = ["Pairs", "pair_block", "relate"]
+
+MOST_PAIRS = 50_000_000  # more than memory holds comfortably; `link = all` on a constant column gets there
+Ints = NDArray[np.int64]
+_Accepted = Callable[[Ints, Ints], NDArray[np.bool_]]
+
+
+class Pairs(NamedTuple):
+    """Pairs of tokens, sorted by sentence, first and second token. Those of sentence s: `off[s]` to `off[s + 1]`."""
+
+    first: Ints  #   [P]  token (over the whole corpus) at the first named position
+    second: Ints  #  [P]
+    off: Ints  #     [S+1]
+
+    def local(self, sentence: int, sentence_off: Ints) -> tuple[tuple[int, int], ...]:
+        """The pairs of one sentence, as positions in it."""
+        own = slice(self.off[sentence], self.off[sentence + 1])
+        start = sentence_off[sentence]
+        return tuple(zip((self.first[own] - start).tolist(), (self.second[own] - start).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A `where`, taken apart. `keys` are equalities as (side at the first position, side at the second)."""
+
+    keys: tuple[Equals, ...]
+    first: tuple[Condition, ...]
+    second: tuple[Condition, ...]
+    rest: tuple[Condition, ...]
+
+
+def pair_block(first: Ints, second: Ints, sentence_off: Ints) -> PairBlock:
+    """The pairs as rows that features are read at."""
+    sentence = np.searchsorted(sentence_off, first, side="right") - 1
+    return PairBlock(first, second, sentence_off[sentence], sentence_off[sentence + 1])
+
+
+def relate(clique: CliqueSpec, values: CorpusValues) -> Pairs:
+    """The instances of a relational clique in a corpus."""
+    sentence_off = np.asarray(values.corpus.sentence_off, np.int64)
+    condition = _taken_apart(clique, values)
+    tokens = np.arange(sentence_off[-1], dtype=np.int64)
+    itself = pair_block(tokens, tokens, sentence_off)
+    fits_first, fits_second = _fits(condition.first, itself, values), _fits(condition.second, itself, values)
+    keys = [equality_codes(key, values, itself) for key in condition.keys]
+    for left, right in keys:
+        fits_first &= left >= 0
+        fits_second &= right >= 0
+    gaps = _gap(clique, values, "min_gap") or 1, _gap(clique, values, "max_gap")
+    join = _Join(
+        _group([left for left, _ in keys], [right for _, right in keys], itself.start),
+        tokens[fits_first],
+        tokens[fits_second],
+        gaps[0],
+        len(tokens) if gaps[1] is None else gaps[1],
+    )
+
+    def accepted(first: Ints, second: Ints) -> NDArray[np.bool_]:
+        block = pair_block(first, second, sentence_off)
+        return _fits(condition.rest, block, values) & _sites_apart(clique, block)
+
+    every = clique.link == "all" or clique.order == "any"
+    first, second = join.every(clique.order == "any", accepted) if every else join.nearest(accepted)
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    return Pairs(first, second, np.searchsorted(first, sentence_off).astype(np.int64))
+
+
+def _taken_apart(clique: CliqueSpec, values: CorpusValues) -> _Condition:
+    assert clique.where is not None
+    where = fixed_condition(values.spec, with_offsets(clique.where, clique.positions))
+    keys: list[Equals] = []
+    parts: dict[frozenset[int], list[Condition]] = {}
+    for part in where.parts if isinstance(where, And) else (where,):
+        if isinstance(part, Equals) and not part.negated:
+            sides = [_reads(side, values) for side in (part.left, part.right)]
+            if sides == [{1}, {2}]:
+                keys.append(part)
+                continue
+            if sides == [{2}, {1}]:
+                keys.append(Equals(left=part.right, right=part.left))
+                continue
+        parts.setdefault(frozenset(_reads(part, values)), []).append(part)
+    first, second = parts.pop(frozenset({1}), []), parts.pop(frozenset({2}), [])
+    rest = [part for several in parts.values() for part in several]
+    return _Condition(tuple(keys), tuple(first), tuple(second), tuple(rest))
+
+
+def _reads(condition: Condition | Reference | Apply, values: CorpusValues) -> set[int]:
+    return {split_offset(offset)[0] for _, offset in leaves(values.spec, condition)}
+
+
+def _fits(conditions: Sequence[Condition], block: PairBlock, values: CorpusValues) -> NDArray[np.bool_]:
+    out = np.ones(block.num_rows, np.bool_)
+    for condition in conditions:
+        out &= joint_test(condition, values)(block) == TRUE
+    return out
+
+
+def _sites_apart(clique: CliqueSpec, block: PairBlock) -> NDArray[np.bool_]:
+    """Whether all sites lie in the sentence, and no two are the same variable."""
+    places = [
+        (site.variable, named_offset(clique.positions.index(site.place.position), site.place.shift))
+        for site in clique.sites
+        if site.place.kind == "named"
+    ]
+    out = block.inside([offset for _, offset in places])
+    tokens = [
+        (variable, (block.first if split_offset(offset)[0] == 1 else block.second) + split_offset(offset)[1])
+        for variable, offset in places
+    ]
+    for n, (variable, token) in enumerate(tokens):
+        for other, there in tokens[:n]:
+            if other == variable:
+                out &= token != there
+    return out
+
+
+def _gap(clique: CliqueSpec, values: CorpusValues, name: str) -> int | None:
+    value = getattr(clique, name)
+    if isinstance(value, Reference):
+        value = plain(values.spec.settled(value))
+    return value if isinstance(value, int) else None
+
+
+def _group(left: list[NDArray[np.int32]], right: list[NDArray[np.int32]], start: Ints) -> tuple[Ints, Ints]:
+    """One number for a sentence and a combination of key codes: of each token as the first, and as the second."""
+    columns = [np.concatenate([start, start]), *(np.concatenate(pair) for pair in zip(left, right, strict=True))]
+    _, number = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    number = number.ravel().astype(np.int64)
+    return number[: len(start)], number[len(start) :]
+
+
+@dataclass(frozen=True)
+class _Join:
+    """The candidates: `group` of each token as first and as second [N], tokens that may be first, and second."""
+
+    group: tuple[Ints, Ints]
+    first: Ints
+    second: Ints
+    min_gap: int
+    max_gap: int
+
+    def _sorted(self) -> tuple[Ints, Ints]:
+        """Second tokens by (group, token), and that pair as one number."""
+        span = len(self.group[0]) + 1
+        number = self.group[1][self.second] * span + self.second
+        order = np.argsort(number, kind="stable")
+        return self.second[order], number[order]
+
+    def _range(self, number: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Where the second tokens from `low` to `high` (both included) in the groups of the first tokens lie."""
+        span = len(self.group[0]) + 1
+        base = self.group[0][self.first] * span
+        size = len(self.group[0])
+        begin = np.searchsorted(number, base + np.clip(low, 0, size))
+        return begin, np.maximum(begin, np.searchsorted(number, base + np.clip(high, -1, size), side="right"))
+
+    def nearest(self, accepted: _Accepted) -> tuple[Ints, Ints]:
+        """The first acceptable later token of each; candidates are tried in rounds, the nearest ones first."""
+        seconds, number = self._sorted()
+        at, end = self._range(number, self.first + self.min_gap, self.first + self.max_gap)
+        waiting = np.flatnonzero(at < end)
+        found_first, found_second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        while len(waiting):
+            first, second = self.first[waiting], seconds[at[waiting]]
+            good = accepted(first, second)
+            found_first.append(first[good])
+            found_second.append(second[good])
+            waiting = waiting[~good]
+            at[waiting] += 1
+            waiting = waiting[at[waiting] < end[waiting]]
+        return np.concatenate(found_first), np.concatenate(found_second)
+
+    def every(self, backwards: bool, accepted: _Accepted) -> tuple[Ints, Ints]:
+        """All acceptable later tokens of each, and with `backwards` all earlier ones."""
+        seconds, number = self._sorted()
+        ranges = [self._range(number, self.first + self.min_gap, self.first + self.max_gap)]
+        if backwards:
+            ranges.append(self._range(number, self.first - self.max_gap, self.first - self.min_gap))
+        count = sum(int((end - begin).sum()) for begin, end in ranges)
+        if count > MOST_PAIRS:
+            raise data_error(
+                "too-many-pairs",
+                f"a relational clique would join {count:,} pairs of positions",
+                help="use `link = next`, a `max_gap`, or a condition that fewer positions share",
+            )
+        found_first, found_second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for begin, end in ranges:
+            counts = end - begin
+            first = np.repeat(self.first, counts)
+            step = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+            second = seconds[np.repeat(begin, counts) + step]
+            good = accepted(first, second)
+            found_first.append(first[good])
+            found_second.append(second[good])
+        return np.concatenate(found_first), np.concatenate(found_second)

@@ -1,0 +1,373 @@
+"""What conditions and terms give on the distinct values of a corpus: texts, truths or numbers, one a distinct value.
+
+Everything here runs in Python once a distinct value (regexes by RE2, lexicons, functions of users), never once a
+token. A `Source` is what is read: a column, the position in the sequence, or a span. Not here: places, the
+outside of a sequence, ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.corpus import Corpus, InternedColumn, NumericColumn
+from ...errors.problems import DcrfError, Diagnostic, data_error
+from ...semantics.schema.expressions import (
+    And,
+    Apply,
+    Condition,
+    Equals,
+    Has,
+    InLexicon,
+    InSet,
+    Is,
+    Matches,
+    Not,
+    Number,
+    Or,
+    Reference,
+    Regex,
+    Text,
+)
+from ...semantics.schema.function_signatures import FUNCTIONS, bind
+from ...semantics.schema.model_spec import NUMERIC, ModelSpec
+from ..plan.expansion import leaves
+from ..plan.notation import condition_text, term_text
+from .lexicon_spans import span_codes
+from .lexicons import Lexicons
+from .registered import RegisteredFeature
+from .user_calls import FunctionCalls, kind_of
+from .value_functions import FEATURES
+
+__all__ = ["CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """`values[codes[n]]` is what token n has; the code -1: nothing."""
+
+    codes: NDArray[np.int32]  # [N]
+    values: Sequence[Any]  #    [V]  texts, numbers, or truths
+
+
+@dataclass(frozen=True)
+class Texts:
+    """None, one or several texts a distinct value, no text twice."""
+
+    of: list[tuple[str, ...]]  # [V]
+
+
+@dataclass(frozen=True)
+class Truths:
+    of: NDArray[np.bool_]  # [V]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """0 stands for nothing."""
+
+    of: NDArray[np.float64]  # [V]
+
+
+Values: TypeAlias = Texts | Truths | Numbers
+
+
+@dataclass
+class CorpusValues:
+    """Evaluates on one corpus. `kinds` says what a registered function gave in training: value, test or number."""
+
+    spec: ModelSpec
+    corpus: Corpus
+    lexicons: Lexicons
+    registered: Mapping[str, RegisteredFeature]
+    kinds: dict[str, str]
+    _sources: dict[str, Source] = field(default_factory=dict)
+    _terms: dict[str, Values] = field(default_factory=dict)
+    _numbers: dict[str, NumericColumn] = field(default_factory=dict)
+
+    def source(self, leaf: Reference | Apply) -> Source:
+        """The codes and distinct values of a column, of `first`, `last`, `index`, or of a span."""
+        name = condition_text(leaf)
+        if name not in self._sources:
+            self._sources[name] = self._read(leaf)
+        return self._sources[name]
+
+    def numbers(self, column: str, component: int | None) -> NDArray[np.float64]:
+        """A numeric column, or one component of a vector column, [N]."""
+        values = self._numeric(column).values
+        if values.ndim == 2:
+            values = values[:, component or 0]
+        return np.ascontiguousarray(values, np.float64)
+
+    def is_numeric(self, condition: Condition) -> bool:
+        """Whether a condition is the bare name of a numeric column."""
+        column = self.spec.column(condition.name) if isinstance(condition, Reference) else None
+        return column is not None and column.type.name in NUMERIC
+
+    def evaluate(self, condition: Condition) -> tuple[Source, Values]:
+        """A condition that reads one place: its source, and what it gives on each of the source's values."""
+        leaf = next(leaves(self.spec, condition))[0]
+        source = self.source(leaf)
+        if isinstance(condition, Reference | Apply):
+            return source, self._term(condition, source)
+        return source, Truths(self._truths(condition, source))
+
+    def single(self, term: Reference | Apply) -> tuple[Source, list[str | None]]:
+        """A term that is compared: one text or None a distinct value."""
+        source, values = self.evaluate(term)
+        several = self._several(term, values)
+        if any(len(texts) > 1 for texts in several):
+            raise _error("several-values", f"`{condition_text(term)}` has several values, and `=` compares single ones")
+        return source, [texts[0] if texts else None for texts in several]
+
+    # sources ------------------------------------------------------------------------------------------------------
+
+    def _read(self, leaf: Reference | Apply) -> Source:
+        if isinstance(leaf, Apply):
+            return self._span(leaf)
+        if self.spec.column(leaf.name) is None:
+            return _POSITIONS[leaf.name](self.corpus)
+        column = self._column(leaf.name)
+        if isinstance(column, NumericColumn):
+            if column.values.ndim == 2:
+                raise _error("not-a-text", f"`{leaf.name}` is a vector: it can only be a feature as it is")
+            numbers, codes = np.unique(self._numeric(leaf.name).values, return_inverse=True)
+            return Source(codes.astype(np.int32), numbers.tolist())
+        return Source(np.require(column.codes, np.int32, ["C", "W"]), column.values)
+
+    def _column(self, name: str) -> InternedColumn | NumericColumn:
+        column = self.corpus.columns.get(name)
+        if column is None:
+            raise data_error("missing-column", f"the data has no column `{name}`", file=self.corpus.file)
+        return column
+
+    def _numeric(self, name: str) -> NumericColumn:
+        """A numeric column, looked at once: a vector is asked for as often as it has components."""
+        if name not in self._numbers:
+            self._numbers[name] = self._finite(name)
+        return self._numbers[name]
+
+    def _finite(self, name: str) -> NumericColumn:
+        column, declared = self._column(name), self.spec.column(name)
+        size = None if declared is None else declared.type.size
+        if not isinstance(column, NumericColumn) or column.values.shape[1:] != (() if size is None else (size,)):
+            wanted = "numbers" if size is None else f"vectors of {size} numbers"
+            message = f"column `{name}` does not hold {wanted}, which the template declares"
+            raise data_error("column-type", message, file=self.corpus.file)
+        finite = np.isfinite(column.values)
+        if not finite.all():
+            token = int(np.argwhere(~finite)[0][0])
+            number = column.values[token] if column.values.ndim == 1 else column.values[token][~finite[token]][0]
+            raise data_error(
+                "bad-number", f"column `{name}` has the value `{number}`, which no weight can be multiplied with",
+                file=self.corpus.file, line=int(self.corpus.token_line[token]),
+            )  # fmt: skip
+        return column
+
+    def _span(self, leaf: Apply) -> Source:
+        bound, problems = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
+        term, lexicon = bound.get("term"), bound.get("lexicon")
+        if problems or not isinstance(term, Reference | Apply) or not isinstance(lexicon, Reference):
+            raise _error("bad-argument", "; ".join(p.message for p in problems))
+        source, texts = self.evaluate(term)
+        codes = span_codes(
+            source.codes, self._several(term, texts), self.corpus.sentence_off, self._lexicon(lexicon.name)
+        )
+        return Source(codes, ("B", "I"))
+
+    def _lexicon(self, name: str) -> Mapping[str, str]:
+        if name not in self.lexicons.by_name:
+            raise _error("unknown-name", f"`{name}` is not a lexicon")
+        return self.lexicons.by_name[name].index
+
+    # terms --------------------------------------------------------------------------------------------------------
+
+    def _term(self, term: Reference | Apply, source: Source) -> Values:
+        name = term_text(term)
+        if name not in self._terms:
+            self._terms[name] = (
+                self._of_reference(term, source) if isinstance(term, Reference) else self._of(term, source)
+            )
+        return self._terms[name]
+
+    def _of_reference(self, term: Reference, source: Source) -> Values:
+        column = self.spec.column(term.name)
+        if column is None and FUNCTIONS[term.name].returns == "test":
+            return Truths(np.array(source.values, np.bool_))
+        if column is not None and column.type.name == "bag":
+            return Texts([tuple(dict.fromkeys(value.split())) for value in source.values])
+        if any(isinstance(value, float) for value in source.values[:1]):
+            return Numbers(np.array(source.values, np.float64))
+        return Texts(list(zip(source.values)))
+
+    def _of(self, term: Apply, source: Source) -> Values:
+        if term.function == "span":
+            return Texts(list(zip(source.values)))
+        subject = term.arguments[0].value
+        assert isinstance(subject, Reference | Apply)  # `expand` lets nothing else through
+        inner = self._term(subject, source)
+        if term.function in FEATURES:
+            bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
+            if problems:
+                raise _error("bad-argument", "; ".join(problem.message for problem in problems))
+            return Texts(_mapped(self._several(subject, inner), FEATURES[term.function](bound)))
+        if term.function in self.lexicons.by_name:
+            lexicon = self.lexicons.by_name[term.function]
+            if lexicon.values is None:
+                raise _error(
+                    "set-as-map", f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
+                )
+            index = lexicon.index
+            return Texts(_mapped(self._several(subject, inner), lambda text: (index[text],) if text in index else ()))
+        return self._of_registered(term, inner, source)
+
+    def _several(self, term: Reference | Apply, values: Values) -> list[tuple[str, ...]]:
+        if not isinstance(values, Texts):
+            raise _error(
+                "not-a-text", f"`{condition_text(term)}` is a {_KIND[type(values)]}, and a text is needed here"
+            )
+        return values.of
+
+    def _of_registered(self, term: Apply, inner: Values, source: Source) -> Values:
+        name = term.function
+        if name not in self.registered:
+            raise _error(
+                "unknown-function", f"`{name}` is no feature function",
+                "load the file that defines it: `--features FILE.py`, or pass it as `features`",
+            )  # fmt: skip
+        extra = [_constant(self.spec, term, argument.value) for argument in term.arguments[1:]]
+        function = self.registered[name].function
+        arguments: Iterable[Sequence[Any]] = inner.of if isinstance(inner, Texts) else [(v,) for v in inner.of.tolist()]
+        calls = FunctionCalls(name, function, self.corpus, source.codes)
+        results: list[list[Any]] = [[calls.result(n, value, extra) for value in own] for n, own in enumerate(arguments)]
+        found = {kind for row in results for kind in map(kind_of, row) if kind}
+        kind = self.kinds.get(name) or min(found, default="value")
+        if found - {kind}:
+            raise _error(
+                "mixed-results", f"feature function `{name}` gives a {kind} here and a {min(found - {kind})} there",
+                "a function must give texts, truths or numbers, always the same",
+            )  # fmt: skip
+        self.kinds[name] = kind
+        return _GATHERED[kind](results)
+
+    # conditions -----------------------------------------------------------------------------------------------------
+
+    def _truths(self, condition: Condition, source: Source) -> NDArray[np.bool_]:
+        match condition:
+            case Reference() | Apply():
+                values = self._term(condition, source)
+                if not isinstance(values, Truths):
+                    raise _error("not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here")
+                return values.of
+            case Matches(term=term, regex=regex):
+                fullmatch = _regex(regex).fullmatch
+                return self._any(term, source, lambda text: fullmatch(text.encode()) is not None)
+            case Has(term=term, regex=regex):
+                search = _regex(regex).search
+                return self._any(term, source, lambda text: search(text.encode()) is not None)
+            case Is(term=term, state=state, negated=negated):
+                return self._any(term, source, lambda text: text == state) ^ negated
+            case InSet(term=term, states=states, negated=negated):
+                return self._any(term, source, frozenset(states).__contains__) ^ negated
+            case InLexicon(term=term, lexicon=lexicon, negated=negated):
+                return self._any(term, source, self._lexicon(lexicon).__contains__) ^ negated
+            case Equals(left=left, right=right, negated=negated):
+                sides = (self.single(left)[1], self.single(right)[1])
+                equal = [a is not None and a == b for a, b in zip(*sides, strict=True)]
+                return np.array(equal, np.bool_) ^ negated
+            case Not(inner=inner):
+                return ~self._truths(inner, source)
+            case And(parts=parts):
+                return np.asarray(np.all([self._truths(part, source) for part in parts], axis=0), np.bool_)
+            case Or(parts=parts):
+                return np.asarray(np.any([self._truths(part, source) for part in parts], axis=0), np.bool_)
+
+    def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> NDArray[np.bool_]:
+        """Whether one of the texts of each value passes."""
+        several = self._several(term, self._term(term, source))
+        passed = [bool(test(texts[0])) if len(texts) == 1 else any(map(test, texts)) for texts in several]
+        return np.array(passed, np.bool_)
+
+
+def _mapped(several: list[tuple[str, ...]], function: Callable[[str], tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return [
+        function(texts[0]) if len(texts) == 1 else tuple(dict.fromkeys(out for text in texts for out in function(text)))
+        for texts in several
+    ]
+
+
+def _regex(regex: Regex) -> Any:
+    """The compiled pattern. Match it against UTF-8: texts would be decoded again to find places nobody asks for."""
+    import re2  # only here: a template without regexes needs no engine
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.case_sensitive = not regex.ignore_case
+    try:
+        return re2.compile(regex.pattern, options)
+    except re2.error as error:
+        detail = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
+        raise _error("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}") from None
+
+
+# positions ------------------------------------------------------------------------------------------------------
+
+
+def _index(corpus: Corpus) -> Source:
+    starts = np.repeat(corpus.sentence_off[:-1], corpus.lengths())
+    codes = (np.arange(corpus.num_tokens) - starts).astype(np.int32)
+    return Source(codes, [str(t + 1) for t in range(int(corpus.lengths().max(initial=0)))])
+
+
+def _first(corpus: Corpus) -> Source:
+    return Source(_marked(corpus, corpus.sentence_off[:-1]), (False, True))
+
+
+def _last(corpus: Corpus) -> Source:
+    return Source(_marked(corpus, corpus.sentence_off[1:] - 1), (False, True))
+
+
+def _marked(corpus: Corpus, tokens: NDArray[np.int64]) -> NDArray[np.int32]:
+    codes = np.zeros(corpus.num_tokens, np.int32)
+    codes[tokens[corpus.lengths() > 0]] = 1
+    return codes
+
+
+_POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last": _last, "index": _index}
+
+
+# registered functions ---------------------------------------------------------------------------------------------
+
+
+_KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number"}
+
+
+def _gathered_texts(results: list[list[Any]]) -> Texts:
+    def several(row: list[Any]) -> Iterable[str]:
+        for result in row:
+            yield from (result,) if isinstance(result, str) else result or ()
+
+    return Texts([tuple(dict.fromkeys(several(row))) for row in results])
+
+
+_GATHERED: Mapping[str, Callable[[list[list[Any]]], Values]] = {
+    "value": _gathered_texts,
+    "test": lambda results: Truths(np.array([any(row) for row in results], np.bool_)),
+    "number": lambda results: Numbers(np.array([float(sum(r or 0 for r in row)) for row in results], np.float64)),
+}
+
+
+def _constant(spec: ModelSpec, term: Apply, value: object) -> int | float | str:
+    settled = spec.settled(value) if isinstance(value, Reference) else value
+    if isinstance(settled, Number | Text):
+        return settled.value
+    raise _error("bad-argument", f"the further arguments of `{term_text(term)}` must be numbers or quoted texts")
+
+
+def _error(slug: str, message: str, help: str | None = None) -> DcrfError:
+    return DcrfError(Diagnostic(slug, message, help=help))

@@ -1,0 +1,130 @@
+"""Tests that read several places (`word[-1] = word`, `first or pos[-1] is DT`), row by row.
+
+Three values: a part that reads outside the sequence is neither true nor false, `not` leaves it so, and a test that
+is not true in the end does not fire. Within one place everything is known, so `values` needs only two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...semantics.schema.expressions import And, Apply, Condition, Equals, Not, Or, Reference
+from ..plan.expansion import leaves, moved
+from ..plan.notation import condition_text
+from ..sentence_runs import Block, PairBlock
+from .distinct_values import CorpusValues, Truths
+
+__all__ = ["TRUE", "JointTest", "equality_codes", "joint_test"]
+
+FALSE, UNKNOWN, TRUE = 0, 1, 2
+NO_VALUE = -1
+OUTSIDE = -2
+
+JointTest: TypeAlias = Callable[[Block | PairBlock], NDArray[np.int32]]
+
+
+def joint_test(condition: Condition, values: CorpusValues) -> JointTest:
+    """A function from a block to `FALSE`, `UNKNOWN` or `TRUE` a row, [R]."""
+    read = {(condition_text(leaf), offset) for leaf, offset in leaves(values.spec, condition)}
+    if len(read) == 1:
+        return _one_place(condition, read.pop()[1], values)
+    match condition:
+        case Not(inner=inner):
+            test = joint_test(inner, values)
+            return lambda block: (TRUE - test(block)).astype(np.int32)
+        case And(parts=parts):
+            return _combined(np.minimum, [joint_test(part, values) for part in parts])
+        case Or(parts=parts):
+            return _combined(np.maximum, [joint_test(part, values) for part in parts])
+        case Equals(left=left, right=right, negated=negated):
+            numeric = [values.is_numeric(side) for side in (left, right)]
+            return (_equal_numbers if all(numeric) else _equal_texts)(condition, negated, values)
+    raise DcrfError(Diagnostic("bad-argument", f"`{condition_text(condition)}` cannot read several places at once"))
+
+
+def _one_place(condition: Condition, offset: int, values: CorpusValues) -> JointTest:
+    source, truths = values.evaluate(moved(condition, -offset))
+    if not isinstance(truths, Truths):
+        message = f"`{condition_text(condition)}` is a value, and a test is needed here"
+        raise DcrfError(Diagnostic("not-a-test", message))
+    # a place without a value (the code -1, here the last entry) passes no test
+    lut = np.append(np.where(truths.of, TRUE, FALSE), FALSE).astype(np.int32)
+    codes = np.where(source.codes >= 0, source.codes, len(truths.of)).astype(np.int32)
+    return lambda block: block.codes(codes, lut, offset, left=UNKNOWN, right=UNKNOWN, step=0)
+
+
+def _combined(operation: np.ufunc, tests: list[JointTest]) -> JointTest:
+    return lambda block: reduce(operation, [test(block) for test in tests])
+
+
+def _place(term: Reference | Apply, values: CorpusValues) -> tuple[Reference | Apply, int]:
+    """A term without its place, and the place."""
+    ((_, offset),) = leaves(values.spec, term)
+    base = moved(term, -offset)
+    assert isinstance(base, Reference | Apply)
+    return base, offset
+
+
+def _equal_texts(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
+    reads = _text_readers(condition, values)
+
+    def test(block: Block | PairBlock) -> NDArray[np.int32]:
+        a, b = (read(block) for read in reads)
+        truth = np.where(((a == b) & (a != NO_VALUE)) ^ negated, TRUE, FALSE)
+        return np.where((a == OUTSIDE) | (b == OUTSIDE), UNKNOWN, truth).astype(np.int32)
+
+    return test
+
+
+def equality_codes(
+    condition: Equals, values: CorpusValues, block: Block | PairBlock
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Both sides of an equality as codes that are equal where the sides are, [R] each; negative: no value."""
+    if values.is_numeric(condition.left) and values.is_numeric(condition.right):
+        sides = []
+        for term in (condition.left, condition.right):
+            base, offset = _place(term, values)
+            assert isinstance(base, Reference)
+            sides.append(block.numbers(values.numbers(base.name, None), offset, outside=np.nan))
+        _, codes = np.unique(np.concatenate(sides), return_inverse=True)
+        known = np.where(np.isnan(np.concatenate(sides)), NO_VALUE, codes).astype(np.int32)
+        return known[: block.num_rows], known[block.num_rows :]
+    left, right = (read(block) for read in _text_readers(condition, values))
+    return left, right
+
+
+def _text_readers(condition: Equals, values: CorpusValues) -> list[JointTest]:
+    """Reads each side as codes over the texts of both."""
+    ids: dict[str | None, int] = {None: NO_VALUE}
+    reads: list[JointTest] = []
+    for term in (condition.left, condition.right):
+        base, offset = _place(term, values)
+        source, texts = values.single(base)
+        lut = np.array([ids.setdefault(text, len(ids)) for text in texts], np.int32)
+        reads.append(_reader(source.codes, lut, offset))
+    return reads
+
+
+def _reader(codes: NDArray[np.int32], lut: NDArray[np.int32], offset: int) -> JointTest:
+    return lambda block: block.codes(codes, lut, offset, left=OUTSIDE, right=OUTSIDE, step=0)
+
+
+def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
+    places = []
+    for term in (condition.left, condition.right):
+        base, offset = _place(term, values)
+        assert isinstance(base, Reference)
+        places.append((values.numbers(base.name, None), offset))
+
+    def test(block: Block | PairBlock) -> NDArray[np.int32]:
+        a, b = (block.numbers(numbers, offset, outside=np.nan) for numbers, offset in places)
+        truth = np.where((a == b) ^ negated, TRUE, FALSE)
+        return np.where(np.isnan(a) | np.isnan(b), UNKNOWN, truth).astype(np.int32)
+
+    return test

@@ -1,0 +1,87 @@
+"""How often lexicons match: for the checker, which warns of a lexicon that matches almost nothing.
+
+Not here: loading lexicons, features on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...data.corpus import Corpus, InternedColumn
+from ...semantics.checks.walk import every_feature, nodes
+from ...semantics.schema.expressions import Apply, Condition, InLexicon
+from ...semantics.schema.model_spec import ModelSpec
+from .distinct_values import CorpusValues, Texts
+from .lexicons import Lexicons
+from .registered import RegisteredFeature
+
+__all__ = ["idle_remedy", "lexicon_matches", "lexicons_of"]
+
+WORTH = 1000  # of so many tokens one must match
+SHOWN = 3  # entries and tokens that a remedy shows
+
+
+def lexicon_matches(
+    spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
+) -> dict[str, int]:
+    """Tokens that each lexicon matches, summed over the features that compare single tokens with it."""
+    values = CorpusValues(spec, corpus, lexicons, registered, {})
+    found: dict[str, int] = {}
+    for path, feature in every_feature(spec):
+        for _, node in nodes(feature, path):
+            match node:
+                case InLexicon(lexicon=name):
+                    pass
+                case Apply(function=name) if name in lexicons.by_name:
+                    pass
+                case _:
+                    continue
+            found[name] = found.get(name, 0) + _matching_tokens(values, node)
+    return found
+
+
+def lexicons_of(condition: Condition) -> set[str]:
+    """Lexicons that a condition compares with, and names of functions, which maps are called like."""
+    found = set()
+    for _, node in nodes(condition, ()):
+        if isinstance(node, InLexicon):
+            found.add(node.lexicon)
+        elif isinstance(node, Apply):
+            found.add(node.function)
+    return found
+
+
+def _matching_tokens(values: CorpusValues, node: InLexicon | Apply) -> int:
+    source, given = values.evaluate(node)
+    matching = given.of if isinstance(given, Texts) else np.asarray(given.of) != 0
+    hits = np.array([bool(one) for one in matching], bool)
+    return int(hits[source.codes[source.codes >= 0]].sum()) if len(hits) else 0
+
+
+def idle_remedy(name: str, spec: ModelSpec, corpus: Corpus, lexicons: Lexicons) -> str:
+    """What to compare a lexicon with that matches next to nothing: what would match most, if anything does."""
+    entries = set(lexicons.by_name[name].entries)
+    lowered = {entry.lower() for entry in entries}
+    labels = {label.name for label in spec.labels}
+    found: list[tuple[int, str]] = []
+    for column_name, column in corpus.columns.items():
+        if not isinstance(column, InternedColumn) or column_name in labels:
+            continue
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)).tolist()
+        both = list(zip(column.values, counts, strict=True))
+        ways = (
+            (lambda text: text in entries, f"compare `{column_name} in {name}`"),
+            (lambda text: text.lower() in entries, f"compare `lower({column_name}) in {name}`"),
+            (
+                lambda text: text.lower() in lowered,
+                f"write its entries in lower case, and compare `lower({column_name}) in {name}`",
+            ),
+        )
+        found += [(sum(count for text, count in both if fits(text)), words) for fits, words in ways]
+    most, words = max(found, key=lambda one: one[0], default=(0, ""))
+    if most * WORTH >= corpus.num_tokens and most:
+        return f"{words}: that matches {most:,} of {corpus.num_tokens:,} tokens"
+    some = ", ".join(f"`{entry}`" for entry in lexicons.by_name[name].entries[:SHOWN])
+    return f"no column has its entries, in any case of letters; they are {some}{' …' if len(entries) > SHOWN else ''}"

@@ -1,0 +1,168 @@
+"""Lexicons: sets of entries and maps from an entry to a value, read from a file once and kept in the model.
+
+A file has one entry a line; `entry TAB value` on every line makes it a map. Blank lines are skipped, nothing is a
+comment, an entry that comes again with the same value counts once. Not here: what an entry is compared with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from ...errors.printing import shortened
+from ...errors.problems import data_error
+from ...files.stored_arrays import Count, Unfit, array, check_strings, typed
+from ...files.whole_files import read_at_most
+from ...semantics.schema.model_spec import ModelSpec
+from ..alphabet.string_tables import pack_strings, unpack_strings
+
+__all__ = ["MAX_BYTES", "Lexicon", "LexiconRecord", "Lexicons", "load_lexicons", "read_lexicon"]
+
+MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and all of it goes into the model
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """`values[i]` is the value of `entries[i]`; a set has no values. `sha256` is that of the file."""
+
+    name: str
+    entries: tuple[str, ...]
+    values: tuple[str, ...] | None
+    sha256: str
+    index: Mapping[str, str] = field(init=False, repr=False, compare=False)  # entry -> value ("" in a set)
+
+    def __post_init__(self) -> None:
+        values = self.values if self.values is not None else ("",) * len(self.entries)
+        object.__setattr__(self, "index", dict(zip(self.entries, values, strict=True)))
+
+
+class LexiconRecord(BaseModel, strict=True, extra="forbid"):
+    """What a model file says of a lexicon beside its texts."""
+
+    name: str
+    entries: Count
+    map: bool
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Lexicons:
+    """The lexicons of a model, by name."""
+
+    by_name: Mapping[str, Lexicon] = field(default_factory=dict)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All entries and values as one packed table of strings."""
+        strings: list[str] = []
+        for lexicon in self.by_name.values():
+            strings.extend(lexicon.entries)
+            strings.extend(lexicon.values or ())
+        data, off = pack_strings(strings)
+        return {"lexicon_bytes": data, "lexicon_off": off}
+
+    def metadata(self) -> list[dict[str, Any]]:
+        """What `restore` needs beside the arrays, as plain JSON values."""
+        return [
+            {"name": one.name, "entries": len(one.entries), "map": one.values is not None, "sha256": one.sha256}
+            for one in self.by_name.values()
+        ]
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
+        """From `arrays()` and `metadata()`; `Unfit` where they do not go together."""
+        records: list[LexiconRecord] = typed(list[LexiconRecord], metadata, "lexicons")
+        data, off = array(arrays, "lexicon_bytes", np.uint8), array(arrays, "lexicon_off", np.int64)
+        check_strings(data, off, "lexicon_off")
+        expected = sum(one.entries * (1 + one.map) for one in records)
+        if expected != len(off) - 1:
+            raise Unfit(f"the lexicons have {len(off) - 1:,} texts, expected {expected:,}")
+        strings = tuple(unpack_strings(data, off))
+        by_name: dict[str, Lexicon] = {}
+        start = 0
+        for one in records:
+            end = start + one.entries
+            entries, values = strings[start:end], None
+            if one.map:
+                start, end = end, end + one.entries
+                values = strings[start:end]
+            start = end
+            by_name[one.name] = Lexicon(one.name, entries, values, one.sha256)
+        return cls(by_name)
+
+
+def load_lexicons(spec: ModelSpec, directories: Mapping[str, Path]) -> Lexicons:
+    """Read every lexicon that a model declares. `directories[name]`: the directory of the file that declares it."""
+    return Lexicons(
+        {one.name: read_lexicon(one.name, directories.get(one.name, Path()) / one.path) for one in spec.lexicons}
+    )
+
+
+def read_lexicon(name: str, path: Path) -> Lexicon:
+    """One lexicon file.
+
+    Errors: DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf-8`, `bad-lexicon` with the line.
+    """
+    file = str(path)
+    try:
+        raw = read_at_most(path, MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise data_error("missing-lexicon", f"cannot read lexicon `{name}`: {why}", file=file) from None
+    if len(raw) > MAX_BYTES:
+        raise data_error("lexicon-too-large", f"lexicon `{name}` has more than {MAX_BYTES >> 20} MiB", file=file)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        reason = f"lexicon `{name}` is not UTF-8: byte 0x{raw[error.start]:02x}"
+        raise data_error("not-utf-8", reason, file=file, line=line) from None
+    for char, words in _NO_TEXT.items():
+        if char in text.replace("\r\n", "\n"):
+            line = text.count("\n", 0, text.index(char)) + 1
+            raise data_error("bad-lexicon", f"lexicon `{name}` {words}", file=file, line=line)
+    pairs = _pairs(name, text, file)
+    values = tuple(value for value in pairs.values() if value is not None)
+    return Lexicon(name, tuple(pairs), values or None, hashlib.sha256(raw).hexdigest())
+
+
+_NO_TEXT = {
+    "\0": "is a binary file, expected UTF-8 text",
+    "\r": "has lines that end with a carriage return alone, expected line feeds",
+}
+
+
+def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
+    """Entry -> value (None in a set), in the order of the file."""
+    pairs: dict[str, str | None] = {}
+    is_map: bool | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.rstrip("\r")
+        if not line.strip():
+            continue
+        entry, _, value = (part.strip() for part in line.partition("\t"))
+        found = value if line.count("\t") else None
+        is_map = found is not None if is_map is None else is_map
+        if (found is not None) != is_map:
+            expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
+            raise data_error(
+                "bad-lexicon", f"`{shortened(line)}`: the lines before have {expected}", file=file, line=number
+            )
+        if not entry or found == "" or "\t" in (found or ""):
+            raise data_error(
+                "bad-lexicon", f"`{shortened(line)}`: expected an entry, a TAB and its value", file=file, line=number
+            )
+        if pairs.get(entry, found) != found:
+            before, here = shortened(pairs[entry]), shortened(found)
+            reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"
+            raise data_error("bad-lexicon", reason, file=file, line=number)
+        pairs[entry] = found
+    if not pairs:
+        raise data_error("bad-lexicon", f"lexicon `{name}` is empty", file=file)
+    return pairs

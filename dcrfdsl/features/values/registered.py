@@ -1,0 +1,112 @@
+"""Feature functions that a user writes in Python, `@dcrfdsl.feature`.
+
+    @dcrfdsl.feature
+    def vowels(word: str) -> str:
+        return "".join(c for c in word if c in "aeiou")
+
+then `vowels(word)[-1..1]` in a template. A function gets one value of a column and returns a text (one feature),
+several texts (a feature each), a bool (a test), a number (a value), or None (nothing). Further arguments are
+passed on: `ending(word, 3)`. It must depend on nothing else, as it runs once a distinct value. The decorator
+only marks a function: nothing is recorded anywhere, and a file is loaded because a person says so, never a template.
+"""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from ...errors.arguments import require_callable
+from ...errors.problems import data_error
+from ...semantics.schema.function_signatures import FUNCTIONS
+
+__all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "registered_features"]
+
+
+@dataclass(frozen=True)
+class RegisteredFeature:
+    """A marked function. It can still be called."""
+
+    name: str
+    function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+@overload
+def feature(function: Callable[..., Any]) -> RegisteredFeature: ...
+@overload
+def feature(*, name: str) -> Callable[[Callable[..., Any]], RegisteredFeature]: ...
+def feature(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
+    """Mark a function as a feature function, under its own name or under `name`."""
+    require_callable(function)
+    if function is not None:
+        return RegisteredFeature(function.__name__, function)
+    return lambda marked: RegisteredFeature(name or marked.__name__, marked)
+
+
+def registered_features(namespace: Mapping[str, object], *, origin: str = "<python>") -> dict[str, RegisteredFeature]:
+    """The marked functions among the values of a namespace, by name. `origin` stands in messages."""
+    found: dict[str, RegisteredFeature] = {}
+    for value in namespace.values():
+        if not isinstance(value, RegisteredFeature):
+            continue
+        if value.name in FUNCTIONS:
+            raise data_error(
+                "feature-name-taken", f"`{value.name}` is a built-in feature function", file=origin, help="rename yours"
+            )
+        if value.name in found and found[value.name] != value:
+            raise data_error("feature-name-taken", f"two feature functions are named `{value.name}`", file=origin)
+        found[value.name] = value
+    return found
+
+
+def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
+    """Run a Python file and collect its marked functions. The file runs with all rights of the user.
+
+    Errors: DcrfError `feature-file` if it cannot be read or raises, or marks nothing.
+    """
+    try:
+        namespace = runpy.run_path(str(path))
+    except OSError as error:
+        raise data_error("feature-file", f"cannot read it: {error.strerror or error}", file=str(path)) from None
+    except SyntaxError as error:
+        raise data_error("feature-file", f"it is not Python: {error.msg}", file=str(path), line=error.lineno) from None
+    except Exception as error:  # whatever the user's code raises
+        raise data_error(
+            "feature-file",
+            f"it raises {type(error).__name__}: {error}",
+            file=str(path),
+            line=_line_in(error, str(path)),
+        ) from error
+    found = registered_features(namespace, origin=str(path))
+    if not found:
+        raise data_error(
+            "feature-file",
+            "it marks no feature function",
+            file=str(path),
+            help="put `@dcrfdsl.feature` above a function",
+        )
+    return found
+
+
+def place_of(function: Callable[..., Any], error: BaseException | None = None) -> tuple[str, int] | None:
+    """File and line where a user's function raised `error`, or begins; None for what was not written in Python."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    raised = None if error is None else _line_in(error, code.co_filename)
+    return code.co_filename, raised or code.co_firstlineno
+
+
+def _line_in(error: BaseException, file: str) -> int | None:
+    """The last line of `file` that the error came through."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

@@ -1,0 +1,92 @@
+"""What a `view` makes of the states of its label: `view coarse = prefix(pos, 1)` maps NN and NNS to N.
+
+A view is evaluated once a state, by the code that evaluates features on distinct values. A test gives the states
+`yes` and `no`; a name that is neither a label nor a constant stands for itself. Not here: cliques over views (`graph`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.corpus import Corpus, InternedColumn
+from ...errors.problems import DcrfError, Diagnostic
+from ...semantics.schema.expressions import Apply, Condition, Reference
+from ...semantics.schema.model_spec import ModelSpec, View, plain
+from ..plan.expansion import fixed_condition, leaves
+from ..plan.notation import condition_text
+from .distinct_values import CorpusValues, Texts, Truths
+from .lexicons import Lexicons
+
+__all__ = ["ViewMap", "view_label", "view_map"]
+
+TRUE, FALSE = "yes", "no"
+
+
+class ViewMap(NamedTuple):
+    """The states of a view, and which of them each state of its label is seen as, [K]."""
+
+    label: str
+    states: tuple[str, ...]
+    of: NDArray[np.int64]
+
+
+def view_label(spec: ModelSpec, view: View) -> str:
+    """The one label that a view reads; DcrfError if it reads none, several, or another position."""
+    labels = {label.name for label in spec.labels}
+    read: set[tuple[str, int]] = set()
+    for part in (view.value.value, view.value.condition, view.value.otherwise):
+        if part is not None:
+            read |= {
+                (leaf.name, at) for leaf, at in leaves(spec, fixed_condition(spec, part)) if isinstance(leaf, Reference)
+            }
+    names = {name for name, _ in read}
+    if len(names) != 1 or not names <= labels:
+        found = f"reads {', '.join(f'`{name}`' for name in sorted(names))}" if names else "reads no label"
+        raise _error(f"view `{view.name}` {found}; a view maps the states of one label", "name one label in it")
+    if any(offset for _, offset in read):
+        raise _error(f"view `{view.name}` reads another position", "shift the view where a clique uses it")
+    return names.pop()
+
+
+def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
+    """Evaluates a view on the states of its label."""
+    label = view_label(spec, view)
+    values = _over_states(spec, label, states)
+    texts = _texts(spec, view.value.value, values, states)
+    if view.value.condition is not None and view.value.otherwise is not None:
+        others = _texts(spec, view.value.otherwise, values, states)
+        _, held = values.evaluate(fixed_condition(spec, view.value.condition))
+        if not isinstance(held, Truths):
+            raise _error(f"`{condition_text(view.value.condition)}` is no test", "compare it, as in `pos is NN`")
+        texts = [one if true else other for one, other, true in zip(texts, others, held.of, strict=True)]
+    names = tuple(dict.fromkeys(texts))
+    return ViewMap(label, names, np.array([names.index(text) for text in texts], np.int64))
+
+
+def _over_states(spec: ModelSpec, label: str, states: Sequence[str]) -> CorpusValues:
+    """The states as the distinct values of a column of that name."""
+    count = len(states)
+    column = InternedColumn(np.arange(count, dtype=np.int32), tuple(states))
+    corpus = Corpus("", np.array([0, count], np.int64), {label: column}, np.arange(1, count + 1, dtype=np.int64))
+    return CorpusValues(spec, corpus, Lexicons(), {}, {})
+
+
+def _texts(spec: ModelSpec, part: Condition, values: CorpusValues, states: Sequence[str]) -> list[str]:
+    """One text a state of the label."""
+    if isinstance(part, Reference) and not list(leaves(spec, part)):
+        settled = plain(spec.settled(part))
+        return [part.name if settled is None else str(settled)] * len(states)
+    _, found = values.evaluate(fixed_condition(spec, part))
+    if isinstance(found, Truths):
+        return [TRUE if true else FALSE for true in found.of]
+    if isinstance(found, Texts) and isinstance(part, Reference | Apply):
+        return [" ".join(several) for several in found.of]
+    raise _error(f"`{condition_text(part)}` gives no text for a state", None)
+
+
+def _error(message: str, help: str | None) -> DcrfError:
+    return DcrfError(Diagnostic("bad-view", message, help=help))

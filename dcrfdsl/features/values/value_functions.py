@@ -1,0 +1,75 @@
+"""The built-in functions of one value: text in, the texts that it gives out.
+
+`FEATURES` maps a name to a maker: bound arguments in, a function of one text out. Signatures are in
+`semantics.schema.function_signatures`. Not here: positions and spans, which need the sequence (`values`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import TypeAlias
+
+from ...registry import Table
+from ...semantics.schema.expressions import Number, Range, Reference, Value
+
+__all__ = ["FEATURES", "TextFunction"]
+
+TextFunction: TypeAlias = Callable[[str], tuple[str, ...]]
+
+LONG = 20  # lengths from here on are one value
+
+
+def _lengths(value: Value) -> range:
+    if isinstance(value, Range):
+        return range(value.first, value.last + 1)
+    assert isinstance(value, Number)  # `bind` accepts nothing else
+    return range(int(value.value), int(value.value) + 1)
+
+
+def _lower(_: Mapping[str, Value]) -> TextFunction:
+    return lambda text: (text.lower(),)
+
+
+def _prefix(arguments: Mapping[str, Value]) -> TextFunction:
+    lengths = _lengths(arguments["lengths"])
+    return lambda text: tuple([text[:n] for n in lengths if n <= len(text)])
+
+
+def _suffix(arguments: Mapping[str, Value]) -> TextFunction:
+    lengths = _lengths(arguments["lengths"])
+    return lambda text: tuple([text[len(text) - n :] for n in lengths if n <= len(text)])
+
+
+def _shape(arguments: Mapping[str, Value]) -> TextFunction:
+    short = arguments["short"] == Reference(name="yes")
+
+    shapes = _Shapes()
+    if short:
+        return lambda text: ("".join(kind for kind, _ in groupby(text.translate(shapes))),)
+    return lambda text: (text.translate(shapes),)
+
+
+class _Shapes(dict[int, str]):
+    """Code point -> the character that stands for it in a shape, filled in as they come."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        upper = char.isupper() or char.istitle()
+        self[code] = "X" if upper else "x" if char.isalpha() else "d" if char.isdigit() else char
+        return self[code]
+
+
+def _length(_: Mapping[str, Value]) -> TextFunction:
+    return lambda text: (str(len(text)) if len(text) < LONG else f"{LONG}+",)
+
+
+def _chars(arguments: Mapping[str, Value]) -> TextFunction:
+    lengths = _lengths(arguments["lengths"])
+    return lambda text: tuple(dict.fromkeys(text[i : i + n] for n in lengths for i in range(len(text) - n + 1)))
+
+
+FEATURES: Table[Callable[[Mapping[str, Value]], TextFunction]] = Table(
+    "feature function",
+    {"lower": _lower, "prefix": _prefix, "suffix": _suffix, "shape": _shape, "length": _length, "chars": _chars},
+)

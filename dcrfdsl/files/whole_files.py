@@ -1,0 +1,259 @@
+"""Files that are written whole or not at all, templates read as text, and what the operating system refuses said in
+one message.
+
+Not here: what is in a file (`model_file`, `syntax`, the command line).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..errors.problems import DcrfError, data_error
+
+__all__ = [
+    "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "read_at_most", "read_template",
+    "template_text", "write_whole",
+]  # fmt: skip
+
+LONGEST_TEMPLATE = 1 << 24  # bytes
+
+Bytes = bytes | memoryview
+
+
+def write_whole(path: str | Path, parts: Sequence[Bytes]) -> None:
+    """Writes the bytes of `parts` to `path`; what was there before is replaced only once all is on disk.
+
+    Raises `DcrfError` where that fails (full disk, read-only target …); the old file is then as it was, and no
+    temporary file is left. A link stays a link. A device or a pipe is written to, never replaced.
+    """
+    ensure_writable(path)
+    target = Path(os.path.realpath(path))
+    in_place = target.exists() and not target.is_file()
+    with clear_os_errors(path, WRITING):
+        (_write_through if in_place else _write_and_rename)(target, parts)
+
+
+def ensure_writable(path: str | Path) -> None:
+    """`DcrfError` if `path` cannot be written: found out before hours of training, not after.
+
+    A file or directory without any write permission bit counts as read-only even for a user who could override it.
+    """
+    target = Path(os.path.realpath(path))
+    with clear_os_errors(path, WRITING):
+        if not target.parent.is_dir():
+            raise _error(path, "no-such-directory", f"there is no directory `{Path(path).parent}` to write to")
+        if target.is_dir():
+            raise _error(path, "target-is-directory", f"`{path}` is a directory", "give the name of a file in it")
+        for place in (target, target.parent) if target.exists() else (target.parent,):
+            if not os.access(place, os.W_OK) or not stat.S_IMODE(place.stat().st_mode) & 0o222:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
+    """The file has no name while it is written, where the file system allows that: whatever ends this process then
+    leaves nothing behind. Elsewhere it has a temporary one, which the next writer in the directory removes.
+    """
+    _remove_leftovers(target.parent)
+    unnamed = _open_unnamed(target.parent)
+    descriptor, temporary = (unnamed, None) if unnamed is not None else _open_temporary(target.parent)
+    try:
+        if target.exists():
+            os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
+        _write_all(descriptor, parts)
+        os.fsync(descriptor)
+        if temporary is None:
+            temporary = _named(descriptor, target.parent)
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C included: nothing half written stays
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+        raise
+    finally:
+        os.close(descriptor)
+    _sync_directory(target.parent)
+
+
+# What an open with O_TMPFILE fails with where there are no files without a name.
+_NO_UNNAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS)
+_PREFIX, _SUFFIX = ".dcrfdsl-", ".tmp"
+
+
+def _open_unnamed(directory: Path) -> int | None:
+    """A file without a name, locked; None where the system has none, or no way to name it later."""
+    flag = getattr(os, "O_TMPFILE", 0)
+    if not flag or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        descriptor = os.open(directory, os.O_WRONLY | flag, 0o666)
+    except OSError as error:
+        if error.errno in _NO_UNNAMED:
+            return None
+        raise
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _named(descriptor: int, directory: Path) -> Path:
+    """Gives a temporary name to a file that has none; a link cannot replace the file that is there."""
+    temporary = _temporary_name(directory)
+    root = os.open("/", os.O_RDONLY)
+    try:  # with a directory given, Python follows the link, which `link(2)` would not
+        os.link(f"/proc/self/fd/{descriptor}", temporary, src_dir_fd=root, follow_symlinks=True)
+    finally:
+        os.close(root)
+    return temporary
+
+
+def _open_temporary(directory: Path) -> tuple[int, Path]:
+    """A file with a temporary name, locked as long as this process lives."""
+    while True:
+        temporary = _temporary_name(directory)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if _is_at(descriptor, temporary):  # nobody took it for a leftover in between
+            return descriptor, temporary
+        os.close(descriptor)
+
+
+def _temporary_name(directory: Path) -> Path:
+    return directory / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"  # the same directory: a rename needs it
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Removes temporary files that nobody holds a lock on: those who wrote them were ended before they could."""
+    for path in directory.glob(f"{_PREFIX}{'[0-9a-f]' * 16}{_SUFFIX}"):
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(descriptor, path):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _write_through(target: Path, parts: Sequence[Bytes]) -> None:
+    descriptor = os.open(target, os.O_WRONLY)
+    try:
+        _write_all(descriptor, parts)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, parts: Sequence[Bytes]) -> None:
+    for part in parts:
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+
+
+def _sync_directory(directory: Path) -> None:
+    """Makes the rename itself durable. The file is complete by now: a file system that refuses this is no error."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read_at_most(path: str | Path, most: int) -> bytes:
+    """The first `most` bytes of a file, which may be one without an end. OSError, ValueError if it cannot be read."""
+    with open(path, "rb") as stream:
+        return stream.read(most)
+
+
+def read_template(path: str | Path) -> str:
+    """The text of a template file, without a byte order mark; `DcrfError` if it is missing, no file or no text."""
+    name = str(path)
+    try:
+        data = read_at_most(path, LONGEST_TEMPLATE + 1)
+    except FileNotFoundError:
+        raise data_error("no-file", f"there is no file `{name}`", file=name) from None
+    except IsADirectoryError:
+        raise data_error("no-file", f"`{name}` is a directory, expected a template file", file=name) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise data_error("no-file", f"cannot read `{name}`: {reason.lower()}", file=name) from None
+    return template_text(data, name)
+
+
+def template_text(data: bytes, name: str) -> str:
+    """The bytes of a template, or their first ones, as text; `DcrfError` if they are none."""
+    if b"\0" in data:
+        raise data_error("no-text", f"`{name}` is a binary file, expected a template in UTF-8", file=name)
+    if len(data) > LONGEST_TEMPLATE:
+        message = f"`{name}` has more than {LONGEST_TEMPLATE >> 20} MiB, and is no template"
+        raise data_error("no-text", message, file=name, help="lists of words are lexicons, in files of their own")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8"
+        remedy = "save the template as UTF-8"
+        raise data_error("no-text", message, file=name, line=line, column=column, help=remedy) from None
+
+
+# errors -----------------------------------------------------------------------------------------------------------
+
+
+def _error(path: str | Path, slug: str, message: str, remedy: str | None = None) -> DcrfError:
+    return data_error(slug, message, file=os.fspath(path), help=remedy)
+
+
+def _disk_full(path: str | Path) -> DcrfError:
+    return _error(path, "disk-full", f"no room to write `{path}`", "free some space, or write to another disk")
+
+
+def _read_only(path: str | Path) -> DcrfError:
+    return _error(
+        path,
+        "read-only-target",
+        f"`{path}` is read-only for this user",
+        "choose another place, or change its permissions",
+    )
+
+
+def _unreadable(path: str | Path) -> DcrfError:
+    return _error(path, "unreadable-file", f"`{path}` may not be read by this user", "change its permissions")
+
+
+ErrorsByNumber = Mapping[int, Callable[[str | Path], DcrfError]]
+WRITING: ErrorsByNumber = {
+    errno.ENOSPC: _disk_full,
+    errno.EDQUOT: _disk_full,
+    errno.EFBIG: _disk_full,
+    errno.EROFS: _read_only,
+    errno.EACCES: _read_only,
+    errno.EPERM: _read_only,
+}
+READING: ErrorsByNumber = {errno.EACCES: _unreadable, errno.EPERM: _unreadable}
+
+
+@contextmanager
+def clear_os_errors(path: str | Path, known: ErrorsByNumber) -> Iterator[None]:
+    """Turns what the operating system refuses into one message about `path`."""
+    try:
+        yield
+    except OSError as error:
+        found = known.get(error.errno or 0)
+        reason = (error.strerror or str(error)).lower()
+        raise (found(path) if found else _error(path, "file-error", f"`{path}`: {reason}")) from error

@@ -1,0 +1,125 @@
+"""Random forests of factors, and how often each factor appears in them: what tree-reweighted sum-product averages over.
+
+A forest is a set of factors of two or more variables whose factor graph has no loop; for factors of two it is a
+spanning forest of the variable graph. Each is grown by Kruskal's rule: factors in random order, those that appeared
+least first; one that would join variables which are already linked stays out. So every factor appears soon, and the
+appearances stay even, which keeps the bound tight. Not here: the messages (`kernels.messages.trw`), TRP's passes
+(`forests`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.tables.wiring import Schedules
+from .shape_bank import GraphShape, ShapeBank
+from .spanning_forests import pool_arrays
+
+__all__ = ["ForestPool", "bank_forests"]
+
+FEWEST = 12  # forests in a pool, unless the first already holds all factors
+
+
+@dataclass(frozen=True, eq=False)
+class ForestPool:
+    """The forests of all shapes of a bank.
+
+    passes: a forest lists edges (factor, variable) from the leaves up; each factor once, with the variable above it.
+    appearance [F]: share of the shape's forests that a factor is in; 1 for factors of one variable.
+    """
+
+    passes: Schedules
+    appearance: NDArray[np.float64]
+
+
+def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
+    """The pools of a bank's shapes; drawn once a shape and seed and kept in the bank.
+
+    The same shape and seed give the same pool.
+    """
+    pools, shares = [], []
+    for number, shape in enumerate(bank.shapes):
+        if (number, seed) not in bank.forests:
+            generator = random.Random(f"{seed}:{len(shape.cards)}:{len(shape.scopes)}")
+            bank.forests[number, seed] = _draw(shape, generator)
+        pools.append(bank.forests[number, seed])
+        shares.append(_appearance(shape, pools[-1]))
+    return ForestPool(pool_arrays(pools), np.concatenate([np.zeros(0), *shares]))
+
+
+def _draw(shape: GraphShape, generator: random.Random) -> list[list[int]]:
+    """Forests that together hold every factor."""
+    first_edge = _first_edges(shape)
+    counts = dict.fromkeys(first_edge, 0)
+    pool: list[list[int]] = []
+    while not pool or (len(pool) < FEWEST and min(counts.values(), default=1) < len(pool)) or 0 in counts.values():
+        forest = _grow(shape, sorted(counts, key=lambda f: (counts[f], generator.random())))
+        for f in forest:
+            counts[f] += 1
+        pool.append([first_edge[f] + axis for f, axis in _upwards(shape, forest)])
+    return pool
+
+
+def _first_edges(shape: GraphShape) -> dict[int, int]:
+    """The first edge of each factor of two or more variables."""
+    first_edge, edges = {}, 0
+    for f, scope in enumerate(shape.scopes):
+        if len(scope) > 1:
+            first_edge[f] = edges
+            edges += len(scope)
+    return first_edge
+
+
+def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+    """The share of the pool's forests that each factor is in."""
+    first_edge = _first_edges(shape)
+    starts, share = np.fromiter(first_edge.values(), np.int64), np.ones(len(shape.scopes))
+    factor = np.searchsorted(starts, np.array([e for forest in pool for e in forest], np.int64), side="right") - 1
+    counts = np.bincount(factor, minlength=len(starts))
+    share[np.fromiter(first_edge, np.int64)] = counts / max(1, len(pool))
+    return share
+
+
+def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:
+    """The factors of `order` that close no loop with those before them."""
+    from networkx.utils import UnionFind  # only here: other methods than tree-reweighted messages do without it
+
+    linked = UnionFind(range(len(shape.cards)))
+    forest = []
+    for f in order:
+        if len({linked[v] for v in shape.scopes[f]}) == len(shape.scopes[f]):
+            linked.union(*shape.scopes[f])
+            forest.append(f)
+    return forest
+
+
+def _upwards(shape: GraphShape, forest: Sequence[int]) -> list[tuple[int, int]]:
+    """(factor, axis of the variable above it) for each factor of a forest, those furthest from the root first."""
+    at: dict[int, list[int]] = defaultdict(list)
+    for f in forest:
+        for v in shape.scopes[f]:
+            at[v].append(f)
+    downwards: list[tuple[int, int]] = []
+    reached: set[int] = set()
+    used: set[int] = set()
+    for root in range(len(shape.cards)):
+        if root in reached:
+            continue
+        reached.add(root)
+        queue = deque([root])
+        while queue:
+            above = queue.popleft()
+            for f in at[above]:
+                if f not in used:
+                    used.add(f)
+                    downwards.append((f, shape.scopes[f].index(above)))
+                    below = [v for v in shape.scopes[f] if v != above]
+                    reached.update(below)
+                    queue.extend(below)
+    return downwards[::-1]

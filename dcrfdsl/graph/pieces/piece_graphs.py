@@ -1,0 +1,216 @@
+"""Instances of large pieces as factor graphs of their own: a piece's variables, with what it conditions on clamped.
+
+Each factor has own copies of the variables that its instance conditions on, clamped to their known states, so that they
+join nothing. A factor may score a share of itself in an instance, or be locked: then it has weights of its own, which
+follow from the model's (`shared_out`). Instances that look alike have one graph, in two forms: with the piece's own
+variables free, and clamped to what is known of them; a clamp that knows nothing changes nothing.
+Source: McCallum & Sutton 2004 §2. Not here: which instances there are (`pieces`), inference on the graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import data_error
+from ...kernels.piecewise.piece_scores import PieceInstances
+from ...kernels.tables.wiring import Kinds
+from ..known_labels import Gold
+from ..parameters import Parameters
+from ..programs.elimination import best_order, least_table, order_cost
+from ..shape_bank import ShapeBank
+from ..shapes import GraphShape, Run, in_order
+from ..unroll import ModelGraph
+from ..variants.clamping import clamped_graph
+
+__all__ = ["PieceGraphs", "Role", "SharedOut", "piece_graphs", "roles_of", "shared_out"]
+
+Ints = NDArray[np.int64]
+Factor = tuple[int, tuple[int, ...], int]  # kind, variables of the instance's graph, anchor
+
+
+class Role(NamedTuple):
+    """As what a clique is in a piece: the share of its score that counts, and whether it is locked."""
+
+    clique: int
+    share: float
+    locked: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SharedOut:
+    """A model whose cliques are the roles of another one's.
+
+    Weight w' of it is `share[w']` times the other's weight `weight[w']`, and `trained[w']` is 0 where that is locked.
+    """
+
+    graph: ModelGraph
+    parameters: Parameters
+    roles: tuple[Role, ...]
+    weight: Ints  #                  [W']
+    share: NDArray[np.float64]  #    [W']
+    trained: NDArray[np.float64]  #  [W']
+
+
+def roles_of(graph: ModelGraph, shapes: Sequence[GraphShape], pieces: PieceInstances) -> tuple[Role, ...]:
+    """Every role that a clique has in some instance. Hard constraints have none."""
+    clique_of = [kind.template.clique for kind in graph.kinds]
+    found: dict[Role, None] = {}
+    for g, shape in enumerate(shapes):
+        members = slice(*pieces.member_off[pieces.instance_off[g : g + 2]].tolist())
+        parts = pieces.member[members].tolist(), pieces.scale[members].tolist(), pieces.locked[members].tolist()
+        for f, share, locked in zip(*parts, strict=True):
+            if clique_of[shape.kinds[f]] >= 0:
+                found[Role(clique_of[shape.kinds[f]], share, locked)] = None
+    return tuple(sorted(found))
+
+
+def shared_out(graph: ModelGraph, parameters: Parameters, roles: Sequence[Role]) -> SharedOut:
+    """The model of these roles, with the hard constraints of `graph`."""
+    template_of = {template.clique: template for template in graph.templates if template.clique >= 0}
+    templates = [replace(template_of[role.clique], clique=number) for number, role in enumerate(roles)]
+    own = Parameters(tuple(parameters.cliques[role.clique] for role in roles))
+    weight = np.zeros(own.num_weights, np.int64)
+    share, trained = np.ones((2, own.num_weights))
+    for number, role in enumerate(roles):
+        at = own.of_clique(number)
+        weight[at], share[at] = parameters.of_clique(role.clique), role.share
+        trained[at] = float(not role.locked)
+    constraints = [template for template in graph.templates if template.clique < 0]
+    return SharedOut(replace(graph, templates=(*templates, *constraints)), own, tuple(roles), weight, share, trained)
+
+
+@dataclass(frozen=True, eq=False)
+class PieceGraphs:
+    """The graphs of all instances on all shapes, in the order of `PieceInstances`.
+
+    graph: with the clamps' templates, one a variable of a position, whose feature sets come last.
+    """
+
+    graph: ModelGraph
+    free: ShapeBank
+    known: ShapeBank
+    number: NDArray[np.int32]  # [I]        of each instance's graph, the same in both banks
+    first: Ints  #               [sets, I]  the anchor that those of an instance's factors are counted from
+
+
+def piece_graphs(
+    graph: ModelGraph,
+    shapes: Sequence[GraphShape],
+    pieces: PieceInstances,
+    model: SharedOut,
+    gold: Gold,
+    *,
+    num_sets: int,
+    max_table: int,
+) -> PieceGraphs:
+    """The graphs of the instances of `pieces` on the shapes of `graph`.
+
+    num_sets: feature sets of the model; those of the clamps are counted on from it. Raises DcrfError where exact
+    inference would build a table of more than `max_table` entries.
+    """
+    every = replace(model.graph, num_labels=len(graph.cards), num_latents=0)  # memories and latents have clamps too
+    wired = clamped_graph(every, gold, num_sets)
+    maker = _Maker(graph, wired, model, wired.kind_arrays(model.parameters.run_base()), num_sets + len(graph.cards))
+
+    def order_of(shape: GraphShape) -> list[int]:
+        return _order(shape, max_table)
+
+    free, known = (ShapeBank(wired.num_shared, order_of) for _ in range(2))
+    number_of: dict[tuple[object, ...], int] = {}
+    numbers, firsts = [], []
+    for g, shape in enumerate(shapes):
+        for i in range(*pieces.instance_off[g : g + 2].tolist()):
+            cards, factors, clamps, first = maker.factors(shape, pieces, i)
+            key = cards, factors, clamps
+            if key not in number_of:
+                number_of[key] = free.add(maker.shape(cards, factors))
+                known.add(maker.shape(cards, (*factors, *clamps)))
+            numbers.append(number_of[key])
+            firsts.append(first)
+    anchors = np.ascontiguousarray(np.array(firsts, np.int64).reshape(len(numbers), maker.num_sets).T)
+    return PieceGraphs(wired, free, known, np.array(numbers, np.int32), anchors)
+
+
+class _Maker:
+    """Makes the graphs of instances. graph: the one that was unrolled; wired: the one whose kinds they have."""
+
+    def __init__(self, graph: ModelGraph, wired: ModelGraph, model: SharedOut, kinds: Kinds, num_sets: int):
+        self.width, self.num_sets = len(graph.cards), num_sets
+        self.base, self.size, self.feature_set = kinds.base.tolist(), kinds.size.tolist(), kinds.feature_set.tolist()
+        self.local_start = wired.num_shared
+        self._kinds = graph.kinds
+        self._role = {role: number for number, role in enumerate(model.roles)}
+        self._wired = {
+            (kind.template.clique if kind.template.clique >= 0 else id(kind.template), kind.pattern): number
+            for number, kind in enumerate(wired.kinds)
+        }
+        clamps = wired.templates[len(wired.templates) - self.width :]
+        self._clamp = [self._wired[id(clamp), (0,)] for clamp in clamps]
+
+    def _kind(self, kind: int, share: float, locked: bool) -> int:
+        template, pattern = self._kinds[kind].template, self._kinds[kind].pattern
+        if template.clique < 0:
+            return self._wired[id(template), pattern]
+        return self._wired[self._role[Role(template.clique, share, locked)], pattern]
+
+    def factors(
+        self, shape: GraphShape, pieces: PieceInstances, i: int
+    ) -> tuple[tuple[int, ...], tuple[Factor, ...], tuple[Factor, ...], list[int]]:
+        """States of the variables, factors, the clamps of the piece's own variables, and the first anchor of each set.
+
+        Variables: those that it is over, then the copies of what it conditions on. Anchors count from the first one.
+        """
+        over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]].tolist()
+        members = slice(pieces.member_off[i], pieces.member_off[i + 1])
+        number = {v: n for n, v in enumerate(over)}
+        cards = [shape.cards[v] for v in over]
+        factors: list[Factor] = []
+        clamps = [(self._clamp[v % self.width], (n,), v // self.width) for n, v in enumerate(over)]
+        parts = pieces.member[members].tolist(), pieces.scale[members].tolist(), pieces.locked[members].tolist()
+        for f, share, locked in zip(*parts, strict=True):
+            scope = []
+            for v in shape.scopes[f]:
+                scope.append(number.get(v, len(cards)))
+                if v not in number:
+                    factors.append((self._clamp[v % self.width], (len(cards),), v // self.width))
+                    cards.append(shape.cards[v])
+            factors.append((self._kind(shape.kinds[f], share, locked), tuple(scope), shape.anchors[f]))
+        first = [-1] * self.num_sets
+        for kind, _, anchor in (*factors, *clamps):
+            own = self.feature_set[kind]
+            if own >= 0:
+                first[own] = min(anchor, first[own]) if first[own] >= 0 else anchor
+        first = [max(0, anchor) for anchor in first]
+        return tuple(cards), self._counted_from(first, factors), self._counted_from(first, clamps), first
+
+    def _counted_from(self, first: list[int], factors: Sequence[Factor]) -> tuple[Factor, ...]:
+        return tuple(
+            (kind, scope, anchor - first[self.feature_set[kind]] if self.feature_set[kind] >= 0 else 0)
+            for kind, scope, anchor in factors
+        )
+
+    def shape(self, cards: tuple[int, ...], factors: Sequence[Factor]) -> GraphShape:
+        runs = [Run(scope, self.base[kind], kind, anchor) for kind, scope, anchor in factors]
+        is_local = [self.feature_set[kind] >= 0 for kind, *_ in factors]
+        sizes = [self.size[kind] for kind, *_ in factors]
+        return GraphShape(cards, in_order(runs, is_local, sizes, self.local_start))
+
+
+def _order(shape: GraphShape, max_table: int) -> list[int]:
+    largest = least_table(shape.scopes, shape.cards)
+    if largest <= max_table:
+        order = best_order(shape.scopes, shape.cards)
+        largest = order_cost(shape.scopes, shape.cards, order).largest
+        if largest <= max_table:
+            return order
+    raise data_error(
+        "piece-too-large",
+        f"`exact` would build a table of {largest:.3g} entries on the graph of a piece; `max_table` allows "
+        f"{max_table:,}",
+        help="make the piece over fewer variables, or raise `max_table` of `infer exact` if there is memory for it",
+    )

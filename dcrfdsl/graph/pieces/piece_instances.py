@@ -1,0 +1,196 @@
+"""Instances of pieces on unrolled graphs: what each is normalised over, which factors it holds, on what it conditions.
+
+A piece has an instance at each anchor where all its sites lie in the sequence; one over `y[all]` has one a sequence,
+with every instance of its cliques. Member instances that do not lie in the sequence are left out, and an instance that
+is left without any; so are those of cliques that data joins unless they touch a variable that the piece is over. Hard
+constraints that say something about the piece's own variables and nothing about others than those it reads take part
+as locked factors.
+Source: McCallum & Sutton 2004 §2. Not here: sums over their states (`kernels.piecewise.piece_losses`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.piecewise.piece_scores import PieceInstances
+from ...semantics.schema.expressions import At, Named
+from ...semantics.schema.model_spec import ModelSpec, Piece
+from ..shapes import GraphShape, offsets
+from ..unroll import ModelGraph
+
+__all__ = ["PieceInstance", "PieceTemplate", "PieceUnrolling", "independent_pieces", "piece_arrays", "piece_templates"]
+
+
+@dataclass(frozen=True)
+class PieceTemplate:
+    """A piece with its names resolved. `members`: clique number, shift of its anchor, whether it is locked."""
+
+    name: str
+    over: tuple[tuple[int, int], ...]  # (variable, offset); the offset is 0 where `everywhere`
+    members: tuple[tuple[int, int, bool], ...]
+    everywhere: bool = False
+
+
+class PieceInstance(NamedTuple):
+    """Variables and factors are counted from their shape's first."""
+
+    over: tuple[int, ...]
+    given: tuple[int, ...]
+    members: tuple[int, ...]
+    locked: tuple[bool, ...]
+    filters: tuple[int, ...]  # factors over what it conditions on that may forbid some of it
+
+
+def piece_templates(spec: ModelSpec, graph: ModelGraph, pieces: Sequence[Piece]) -> list[PieceTemplate]:
+    """The pieces of a specification that has passed the checker."""
+    variable = {name: m for m, name in enumerate(graph.variables)}
+    clique = {clique.label: number for number, clique in enumerate(spec.cliques)}
+    out = []
+    for piece in pieces:
+        everywhere = any(isinstance(site.place, Named) for site in piece.over)
+        over = tuple((variable[site.variable], _shift(site.place)) for site in piece.over)
+        members = tuple((clique[member.clique], _shift(member.place), member.locked) for member in piece.members)
+        out.append(PieceTemplate(piece.name, over, members, everywhere))
+    return out
+
+
+def _shift(place: object) -> int:
+    return place.offset if isinstance(place, At) else 0
+
+
+def independent_pieces(templates: Sequence[PieceTemplate]) -> list[list[PieceTemplate]]:
+    """The pieces in groups of which no two share a clique, in the order of each group's first piece (§2 there)."""
+    import networkx as nx  # only here: loading a model does without it
+
+    shared: nx.Graph = nx.Graph()
+    for number, template in enumerate(templates):
+        shared.add_node(number)
+        for clique, *_ in template.members:
+            shared.add_edge(number, ("clique", clique))
+    groups = (sorted(n for n in found if isinstance(n, int)) for found in nx.connected_components(shared))
+    return [[templates[n] for n in group] for group in sorted(groups)]
+
+
+class PieceUnrolling:
+    """The factors of one shape, to be found by clique and anchor and by variable."""
+
+    def __init__(self, graph: ModelGraph, shape: GraphShape, constraints: int | None = None):
+        """constraints: how many of the templates may bring hard constraints into a piece; by default all."""
+        self.graph, self.shape = graph, shape
+        self.width = len(graph.cards)
+        self.length = len(shape.cards) // self.width
+        number = {id(template): n for n, template in enumerate(graph.templates)}
+        template_of = [number[id(kind.template)] for kind in graph.kinds]
+        self._factor: dict[tuple[int, int], int] = {}
+        self._joined: dict[int, list[int]] = {}
+        self._constraints_at: dict[int, list[int]] = {}
+        self._hard_at: dict[int, list[int]] = {}
+        for f, (kind, anchor) in enumerate(zip(shape.kinds, shape.anchors, strict=True)):
+            template = graph.templates[template_of[kind]]
+            if template.clique < 0 and template_of[kind] >= (constraints or len(graph.templates)):
+                continue
+            if template.clique < 0:
+                _note(self._constraints_at, shape.scopes[f], f)
+            elif template.relational:
+                self._joined.setdefault(template.clique, []).append(f)
+            else:
+                self._factor[template.clique, anchor] = f
+            if template.allowed is not None or template.coded is not None:
+                _note(self._hard_at, shape.scopes[f], f)
+
+    def instances(self, template: PieceTemplate) -> Iterator[PieceInstance]:
+        """The instances of a piece, from left to right."""
+        held = {clique: locked for clique, _, locked in template.members}
+        if template.everywhere:
+            over = tuple(t * self.width + variable for t in range(self.length) for variable, _ in template.over)
+            members = [(f, held[clique]) for (clique, _), f in self._factor.items() if clique in held]
+            yield self._instance(over, members, held)
+            return
+        low, high = min(offset for _, offset in template.over), max(offset for _, offset in template.over)
+        for t in range(max(0, -low), min(self.length, self.length - high)):
+            over = tuple((t + offset) * self.width + variable for variable, offset in template.over)
+            found = ((self._factor.get((clique, t + shift)), locked) for clique, shift, locked in template.members)
+            instance = self._instance(over, [(f, locked) for f, locked in found if f is not None], held)
+            if instance.members:
+                yield instance
+
+    def _instance(self, over: tuple[int, ...], members: list[tuple[int, bool]], held: dict[int, bool]) -> PieceInstance:
+        own, scopes = set(over), self.shape.scopes
+        for clique, locked in held.items():
+            members = [*members, *((f, locked) for f in self._joined.get(clique, ()) if own & set(scopes[f]))]
+        touched = {v for f, _ in members for v in scopes[f]} | own
+        given = tuple(sorted(touched - own))
+        around = dict.fromkeys(f for v in over for f in self._constraints_at.get(v, ()))
+        members = [*members, *((f, True) for f in around if touched.issuperset(scopes[f]))]
+        filters = dict.fromkeys(f for v in given for f in self._hard_at.get(v, ()))
+        return PieceInstance(
+            over,
+            given,
+            tuple(f for f, _ in members),
+            tuple(locked for _, locked in members),
+            tuple(f for f in filters if set(given).issuperset(scopes[f])),
+        )
+
+
+def _note(at: dict[int, list[int]], scope: Sequence[int], factor: int) -> None:
+    for v in scope:
+        at.setdefault(v, []).append(factor)
+
+
+def piece_arrays(
+    graph: ModelGraph,
+    shapes: Sequence[GraphShape],
+    templates: Sequence[PieceTemplate],
+    *,
+    divide: bool = False,
+    beside: Sequence[PieceTemplate] = (),
+    constraints: int | None = None,
+) -> PieceInstances:
+    """The instances of all pieces on all shapes; with `divide` a factor in n of them has a share of 1/n in each.
+
+    beside: pieces that are kept elsewhere, and share in factors as well.   constraints: see `PieceUnrolling`.
+    """
+    per_shape, scales, groups, shared = [], [], [], []
+    group_of: dict[tuple[object, ...], int] = {}
+    has_features = [kind.template.feature_set >= 0 for kind in graph.kinds]
+    for shape in shapes:
+        unrolling = PieceUnrolling(graph, shape, constraints)
+        found = [(n, instance) for n, own in enumerate(templates) for instance in unrolling.instances(own)]
+        everyone = [*(i for _, i in found), *(i for own in beside if divide for i in unrolling.instances(own))]
+        times = Counter(f for i in everyone for f, locked in zip(i.members, i.locked, strict=True) if not locked)
+        for number, instance in found:
+            kinds = tuple(shape.kinds[f] for f in instance.members)
+            groups.append(group_of.setdefault((number, kinds), len(group_of)))
+            shared.append(not instance.given and not any(has_features[kind] for kind in kinds))
+            scales.append([1.0 / max(1, times[f]) if divide else 1.0 for f in instance.members])
+        per_shape.append([instance for _, instance in found])
+    flat = [instance for own in per_shape for instance in own]
+    return PieceInstances(
+        instance_off=_counted(per_shape),
+        template=np.array(groups, np.int32),
+        over_off=_counted([i.over for i in flat]),
+        over=_joined([i.over for i in flat], np.int32),
+        given_off=_counted([i.given for i in flat]),
+        given=_joined([i.given for i in flat], np.int32),
+        member_off=_counted([i.members for i in flat]),
+        member=_joined([i.members for i in flat], np.int32),
+        scale=_joined(scales, np.float64),
+        locked=_joined([i.locked for i in flat], np.bool_),
+        filter_off=_counted([i.filters for i in flat]),
+        filter=_joined([i.filters for i in flat], np.int32),
+        shared=np.array(shared, np.bool_),
+    )
+
+
+def _counted(parts: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return offsets(np.array([len(part) for part in parts], np.int64))
+
+
+def _joined(parts: Sequence[Sequence[float]], dtype: type) -> NDArray:
+    return np.array([number for part in parts for number in part], dtype)

@@ -1,0 +1,1 @@
+"""Programs of exact inference: elimination orders, contraction steps, periods of long sequences."""

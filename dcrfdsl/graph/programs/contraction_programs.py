@@ -1,0 +1,265 @@
+"""Compiles elimination into a contraction program: steps on tables with fixed places in an arena.
+
+To eliminate a variable, the tables that hold it are brought down to two (a table whose variables are among
+another's is multiplied into it by index; tables that still differ are multiplied out pair by pair), and those two
+meet in one matrix product that sums the variable out. No table over the whole neighbourhood is ever made when two
+smaller ones do: with two chains of 45 and 3 states a step is a 3×45 by 45×45 product.
+
+The program depends on the graph's shape only. Not here: the order (`elimination`), running it (`kernels`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.tables.wiring import Patterns
+
+__all__ = ["ContractionProgram", "PatternBank", "build_program"]
+
+OVERHEAD = 8  # starting an inner loop costs as much as so many of its turns …
+INDEXED = 0.15  # … and one by index runs at this share of the speed of a contiguous one
+ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table in the arena: its variables, slowest first, and where it starts."""
+
+    axes: tuple[int, ...]
+    place: int
+
+
+@dataclass
+class PatternBank:
+    """Index patterns shared by all programs of a model. A pattern depends on the axes' sizes and order only."""
+
+    known: dict[tuple[object, ...], int] = field(default_factory=dict)
+    dims: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    start: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
+    index: list[NDArray[np.int64]] = field(default_factory=list)
+    length: int = 0
+
+    def _add(self, values: NDArray[np.int64]) -> int:
+        at, self.length = self.length, self.length + len(values)
+        self.index.append(values)
+        return at
+
+    def product(self, a: _Table, b: _Table, cards: Sequence[int]) -> int:
+        """The pattern of C[i] = A[i] · B[index[i]], B's variables among A's."""
+        sizes = tuple(cards[v] for v in a.axes)
+        key = ("product", sizes, tuple(a.axes.index(v) for v in b.axes))
+        if key not in self.known:
+            strides = dict(zip(b.axes, _strides([cards[v] for v in b.axes]), strict=True))
+            lookup = _offsets(sizes, [strides.get(v, 0) for v in a.axes])
+            self.known[key] = len(self.dims)
+            self.dims.append((len(lookup), 1, 1, 1, 1, 1))
+            self.start.append((self._add(lookup), 0, 0, 0, 0, 0))
+        return self.known[key]
+
+    def contraction(self, a: _Table, b: _Table, groups: tuple[tuple[int, ...], ...], cards: Sequence[int]) -> int:
+        """The pattern of C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]; `groups` are the variables b, l, k, r in order."""
+        local = {v: i for i, v in enumerate(dict.fromkeys((*a.axes, *b.axes)))}
+        key = (
+            tuple(local[v] for v in a.axes), tuple(local[v] for v in b.axes),
+            tuple(cards[v] for v in local), tuple(tuple(local[v] for v in group) for group in groups),
+        )  # fmt: skip
+        if key not in self.known:
+            batch, left, summed, right = groups
+            stride_a = dict(zip(a.axes, _strides([cards[v] for v in a.axes]), strict=True))
+            stride_b = dict(zip(b.axes, _strides([cards[v] for v in b.axes]), strict=True))
+
+            def place(group: tuple[int, ...], strides: dict[int, int]) -> NDArray[np.int64]:
+                return _offsets([cards[v] for v in group], [strides.get(v, 0) for v in group])
+
+            right_places = place(right, stride_b)
+            contiguous = bool(np.array_equal(right_places, np.arange(len(right_places))))
+            sizes = [math.prod(cards[v] for v in group) for group in groups]
+            self.known[key] = len(self.dims)
+            self.dims.append((sizes[0], sizes[1], sizes[2], sizes[3], int(contiguous), 0))
+            a_b, a_l, a_k = (self._add(place(group, stride_a)) for group in (batch, left, summed))
+            b_b, b_k = (self._add(place(group, stride_b)) for group in (batch, summed))
+            self.start.append((a_b, a_l, a_k, b_b, b_k, self._add(right_places)))
+        return self.known[key]
+
+    def arrays(self) -> Patterns:
+        return Patterns(
+            dims=np.array(self.dims, np.int64).reshape(-1, 6),
+            start=np.array(self.start, np.int64).reshape(-1, 6),
+            offsets=np.concatenate([np.zeros(0, np.int64), *self.index]),
+        )
+
+
+def _strides(sizes: Sequence[int]) -> list[int]:
+    """Row-major strides: the last axis is contiguous."""
+    out = [1] * len(sizes)
+    for i in range(len(sizes) - 2, -1, -1):
+        out[i] = out[i + 1] * sizes[i + 1]
+    return out
+
+
+def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> NDArray[np.int64]:
+    """Where each assignment of a group of axes lies, the last axis varying fastest."""
+    places = np.zeros(1, np.int64)
+    for size, stride in zip(sizes, strides, strict=True):
+        places = (places[:, None] + stride * np.arange(size, dtype=np.int64)[None, :]).ravel()
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class ContractionProgram:
+    """The steps for one graph. See `kernels.tables.wiring.Programs` for the columns."""
+
+    step: NDArray[np.int64]  #         [n, 5]
+    variable: NDArray[np.int32]  #     [n]
+    step_card: NDArray[np.int32]  #    [n]
+    axis_count: NDArray[np.int32]  #   [2n]  axes of A (2i) and B (2i+1)
+    axis_var: NDArray[np.int32]  #     [sum of axis_count]
+    axis_stride: NDArray[np.int64]  #  [sum of axis_count]
+    arena_start: int  #                      where results begin …
+    arena_end: int  #                        … and end; they lie in the order of the steps
+
+    def laid_out(self) -> ContractionProgram:
+        return self
+
+
+@dataclass
+class _Steps:
+    """A program in the making."""
+
+    arena_end: int
+    steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    variables: list[int] = field(default_factory=list)
+    operands: list[tuple[_Table, _Table]] = field(default_factory=list)
+
+    def finished(self, cards: Sequence[int], arena_start: int) -> ContractionProgram:
+        tables = [table for pair in self.operands for table in pair]
+        strides = [stride for table in tables for stride in _strides([cards[v] for v in table.axes])]
+        return ContractionProgram(
+            step=np.array(self.steps, np.int64).reshape(-1, 5),
+            variable=np.array(self.variables, np.int32),
+            step_card=np.array([cards[v] if v >= 0 else 0 for v in self.variables], np.int32),
+            axis_count=np.array([len(table.axes) for table in tables], np.int32),
+            axis_var=np.array([v for table in tables for v in table.axes], np.int32),
+            axis_stride=np.array(strides, np.int64),
+            arena_start=arena_start,
+            arena_end=self.arena_end,
+        )
+
+
+def build_program(
+    scopes: Sequence[Sequence[int]],
+    cards: Sequence[int],
+    places: Sequence[int],
+    order: Sequence[int],
+    patterns: PatternBank,
+    arena_start: int,
+) -> ContractionProgram:
+    """The program that eliminates `order` from tables at `places`; results go to `arena_start` and beyond."""
+    program = _Steps(arena_start)
+    holding: dict[int, list[_Table]] = {v: [] for v in range(len(cards))}
+    for scope, place in zip(scopes, places, strict=True):
+        table = _Table(tuple(scope), int(place))
+        for variable in scope:
+            holding[variable].append(table)
+    for variable in order:
+        tables = holding.pop(variable)
+        if not tables:
+            continue
+        for table in tables:
+            for other in table.axes:
+                if other != variable:
+                    holding[other].remove(table)
+        result = _sum_out(program, _bring_down(program, tables, cards, patterns), variable, cards, patterns)
+        for other in result.axes:
+            holding[other].append(result)
+    return program.finished(cards, arena_start)
+
+
+def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], patterns: PatternBank) -> list[_Table]:
+    """Multiplies tables together until at most two are left."""
+
+    def size(table: _Table) -> int:
+        return math.prod(cards[v] for v in table.axes)
+
+    remaining = sorted(tables, key=size)
+    done: list[_Table] = []
+    while remaining and len(done) + len(remaining) > 2:
+        smallest = remaining.pop(0)
+        holders = [t for t in remaining if set(smallest.axes) <= set(t.axes)]
+        if holders:
+            # the smallest table that covers it: least work
+            holder = min(holders, key=size)
+            remaining[remaining.index(holder)] = _multiply_in(program, holder, smallest, cards, patterns)
+        else:
+            done.append(smallest)
+    done.extend(remaining)  # two are left: they meet in the contraction, however their variables overlap
+    while len(done) > 2:
+        done.sort(key=size)
+        a, b, *rest = done
+        common = tuple(v for v in b.axes if v in a.axes)
+        groups = (common, tuple(v for v in a.axes if v not in common), (), tuple(v for v in b.axes if v not in common))
+        axes = (*groups[0], *groups[1], *groups[3])
+        done = [*rest, _emit(program, patterns.contraction(a, b, groups, cards), a, b, axes, -1, cards)]
+    return done
+
+
+def _multiply_in(program: _Steps, holder: _Table, other: _Table, cards: Sequence[int], patterns: PatternBank) -> _Table:
+    """holder · other, whose variables are among the holder's. Runs on which `other` is constant are scaled whole."""
+    run = tuple(v for i, v in enumerate(holder.axes) if not set(holder.axes[i:]) & set(other.axes))
+    if math.prod(cards[v] for v in run) < OVERHEAD:
+        return _emit(program, patterns.product(holder, other, cards), holder, other, holder.axes, -1, cards)
+    groups = (holder.axes[: len(holder.axes) - len(run)], (), (), run)
+    return _emit(program, patterns.contraction(other, holder, groups, cards), other, holder, holder.axes, -1, cards)
+
+
+def _sum_out(
+    program: _Steps, tables: list[_Table], variable: int, cards: Sequence[int], patterns: PatternBank
+) -> _Table:
+    a, b = (tables[0], _Table((), ONE_CELL)) if len(tables) == 1 else (tables[0], tables[1])
+    best: tuple[float, _Table, _Table, tuple[tuple[int, ...], ...]] | None = None
+    for left_table, right_table in ((a, b), (b, a)):
+        batch = tuple(v for v in left_table.axes if v in right_table.axes and v != variable)
+        left = tuple(v for v in left_table.axes if v not in right_table.axes and v != variable)
+        right = tuple(v for v in right_table.axes if v not in left_table.axes and v != variable)
+        # The right group is the inner loop: it should be long and contiguous in its table. Where it is not contiguous,
+        # its last axes may be, and the others become an outer loop (a batch on which A does not depend).
+        inner = tuple(v for i, v in enumerate(right_table.axes) if set(right_table.axes[i:]) <= set(right))
+        outer = tuple(v for v in right if v not in inner)
+        splits = [((*batch, *outer), inner, 1.0)] if inner or not outer else []
+        if outer:
+            splits.append((batch, right, INDEXED))
+        for before, group, speed in splits:
+            length = math.prod(cards[v] for v in group)
+            rank = speed * length / (length + OVERHEAD)
+            if best is None or rank > best[0]:
+                summed = (variable,) if variable in left_table.axes else ()
+                best = rank, left_table, right_table, (before, left, summed, group)
+    assert best is not None
+    _, a, b, (batch, left, _, right) = best
+    if variable not in a.axes or variable not in b.axes:
+        a, b = (a, b) if variable in a.axes else (b, a)  # one table alone: B is the constant 1
+        batch, left, right = (), tuple(v for v in a.axes if v != variable), ()
+    groups = (batch, left, (variable,), right)
+    return _emit(program, patterns.contraction(a, b, groups, cards), a, b, (*batch, *left, *right), variable, cards)
+
+
+def _emit(
+    program: _Steps,
+    pattern: int,
+    a: _Table,
+    b: _Table,
+    axes: tuple[int, ...],
+    variable: int,
+    cards: Sequence[int],
+) -> _Table:
+    result = _Table(axes, program.arena_end)
+    program.arena_end += math.prod(cards[v] for v in axes)
+    program.steps.append((pattern, a.place, b.place, result.place, int(variable >= 0 and not axes)))
+    program.variables.append(variable)
+    program.operands.append((a, b))
+    return result

@@ -1,0 +1,68 @@
+"""Cuts long sequences into blocks of positions, so that exact inference needs the arena of one block at a time.
+
+A block is a run of steps with the tables and results that lie in it, and the earlier results that it still reads.
+Kernels keep only these between blocks and compute a block anew when they come back to it
+(`kernels.exact.checkpointing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..shapes import GraphShape, offsets
+from .contraction_programs import ContractionProgram
+from .periods import step_positions
+
+__all__ = ["Blocks", "cut_blocks"]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The blocks of one shape; see `kernels.tables.wiring.Programs`."""
+
+    block: NDArray[np.int64]  #   [n, 9]
+    factor: NDArray[np.int32]  #  factors with tables of their own, block by block
+    room: int  #                  arena cells of the largest block, or of all of it; shared ones included
+
+    @classmethod
+    def none(cls, program: ContractionProgram) -> Blocks:
+        """A shape that is computed in one piece."""
+        return cls(np.zeros((0, 9), np.int64), np.zeros(0, np.int32), program.arena_end)
+
+
+def cut_blocks(shape: GraphShape, program: ContractionProgram, local_start: int, cells: int) -> Blocks:
+    """Blocks of whole positions, of about so many arena cells; none if it does not go from left to right."""
+    at_position = step_positions(program, shape.width) if shape.length else np.zeros(0, np.int64)
+    if shape.length == 0 or (np.diff(at_position) < 0).any():
+        return Blocks.none(program)
+    total = program.arena_end - local_start
+    positions = max(1, int(shape.length * cells / max(1, total)))
+    starts = np.arange(0, shape.length, positions)
+    bounds = np.append(starts, shape.length)
+    steps = np.searchsorted(at_position, bounds)
+
+    # results lie in the order of the steps; those that the steps from a block on read begin at its `reach`
+    results = np.append(program.step[:, 3], program.arena_end)[steps]
+    places = program.step[:, 1:4]
+    lowest = np.where(places >= program.arena_start, places, program.arena_end).min(axis=1, initial=program.arena_end)
+    reach = np.append(np.minimum.accumulate(lowest[::-1])[::-1], program.arena_end)[steps[:-1]]
+
+    # tables lie by the first position of their scope, like the steps that read them
+    factors = shape.arrays()
+    own = np.flatnonzero(factors.table >= local_start)
+    first_variable = np.minimum.reduceat(factors.scope, offsets(factors.arity)[:-1]) if len(own) else factors.scope
+    block_of = first_variable[own].astype(np.int64) // shape.width // positions
+    order = np.argsort(block_of, kind="stable")
+    counts = np.bincount(block_of, minlength=len(starts))
+    sizes = np.bincount(block_of, weights=factors.size[own], minlength=len(starts)).astype(np.int64)
+    local = local_start + offsets(sizes)
+    listed = offsets(counts)
+    block = np.stack(
+        [steps[:-1], steps[1:], local[:-1], local[1:], reach, results[:-1], results[1:], listed[:-1], listed[1:]],
+        axis=1,
+    )
+    room = local_start + int((local[1:] - local[:-1] + results[1:] - reach).max(initial=0))
+    return Blocks(block.astype(np.int64), own[order].astype(np.int32), room)

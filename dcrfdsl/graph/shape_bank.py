@@ -1,0 +1,176 @@
+"""Collects unrolled graphs into the flat arrays that kernels take, each distinct shape once.
+
+Sequences of equal length share a shape. Its program is made when it is added; arrays are written out when asked for.
+Not here: what the factors are (`unroll`), in which order messages go (`forests`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.tables.wiring import Edges, Programs, Shapes
+from .programs.contraction_programs import PatternBank
+from .programs.periods import Program, ProgramBuilder
+from .programs.sequence_blocks import Blocks, cut_blocks
+from .shapes import FactorArrays, GraphShape, offsets
+
+__all__ = ["GraphShape", "ShapeBank"]
+
+WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones go in blocks …
+BLOCK = 2**16  # … of about so many cells
+
+
+@dataclass
+class ShapeBank:
+    """Shapes of one model. `local_start` = number of shared cells; `order_of` gives a shape's elimination order.
+
+    With `order_of` None no contraction programs are made (message passing needs none). `unroll` gives the shape of a
+    length, if shapes are determined by their lengths: then the programs of long ones are laid out by periods.
+    """
+
+    local_start: int
+    order_of: Callable[[GraphShape], Sequence[int]] | None = None
+    unroll: Callable[[int], GraphShape] | None = None
+    whole: int = WHOLE
+    block: int = BLOCK
+    shapes: list[GraphShape] = field(default_factory=list)
+    programs: list[Program] = field(default_factory=list)
+    pools: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)  # (shape, seed) → TRP passes
+    forests: dict[tuple[int, int], list[list[int]]] = field(default_factory=dict)  # (shape, seed) → TRW's forests
+
+    def __post_init__(self) -> None:
+        self._builder = None
+        if self.order_of is not None:
+            self._builder = ProgramBuilder(self.local_start, self.order_of, self.unroll)
+
+    @property
+    def patterns(self) -> PatternBank:
+        """The patterns of all steps."""
+        return self._builder.patterns if self._builder is not None else PatternBank()
+
+    def add(self, shape: GraphShape) -> int:
+        """Adds a shape and builds its program; returns its number. Arrays made before do not know it."""
+        if self._builder is not None:
+            self.programs.append(self._builder.build(shape))
+        self.shapes.append(shape)
+        return len(self.shapes) - 1
+
+    def local_end(self, shape: GraphShape) -> int:
+        """The arena offset after the shape's last local table."""
+        return shape.local_end(self.local_start)
+
+    def shape_arrays(self) -> Shapes:
+        shapes = self.shapes
+        factors = [shape.arrays() for shape in shapes]
+        cards = [np.array(shape.cards, np.int32) for shape in shapes]
+        local_end = [self.local_end(shape) for shape in shapes]
+        arena_end = [program.arena_end for program in self.programs] or local_end
+        return Shapes(
+            var_off=_counted(cards),
+            card=_joined(cards, np.int32),
+            state_off=_joined([*(offsets(own)[:-1] for own in cards), np.zeros(1, np.int64)], np.int64),
+            fac_off=_counted([own.kind for own in factors]),
+            fac_kind=_joined([own.kind for own in factors], np.int32),
+            fac_anchor=_joined([own.anchor for own in factors], np.int32),
+            fac_table=_joined([own.table for own in factors], np.int64),
+            fac_size=_joined([own.size for own in factors], np.int64),
+            scope_off=offsets(_joined([own.arity for own in factors], np.int64)),
+            scope=_joined([own.scope for own in factors], np.int32),
+            local_start=self.local_start,
+            local_end=np.array(local_end, np.int64),
+            arena_end=np.array(arena_end, np.int64),
+            log_const=np.array([_log_states_of_isolated(*own) for own in zip(cards, factors, strict=True)], np.float64),
+        )
+
+    def program_arrays(self) -> Programs:
+        programs = [program.laid_out() for program in self.programs]
+        blocks = [
+            cut_blocks(shape, program, self.local_start, self.block)
+            if program.arena_end > self.whole
+            else Blocks.none(program)
+            for shape, program in zip(self.shapes, programs, strict=True)
+        ]
+        listed = offsets(np.array([len(own.factor) for own in blocks], np.int64))
+        for own, at in zip(blocks, listed[:-1], strict=True):
+            own.block[:, 7:] += at
+        return Programs(
+            step_off=_counted([p.step for p in programs]),
+            step=_joined([p.step for p in programs], np.int64, (0, 5)),
+            variable=_joined([p.variable for p in programs], np.int32),
+            step_card=_joined([p.step_card for p in programs], np.int32),
+            axis_off=offsets(_joined([p.axis_count for p in programs], np.int32)),
+            axis_var=_joined([p.axis_var for p in programs], np.int32),
+            axis_stride=_joined([p.axis_stride for p in programs], np.int64),
+            block_off=_counted([own.block for own in blocks]),
+            block=_joined([own.block for own in blocks], np.int64, (0, 9)),
+            block_factor=_joined([own.factor for own in blocks], np.int32),
+            room=np.array([own.room for own in blocks], np.int64),
+        )
+
+    def edge_arrays(self) -> Edges:
+        cards = [np.array(shape.cards, np.int32) for shape in self.shapes]
+        edges = [_shape_edges(own, shape.arrays()) for own, shape in zip(cards, self.shapes, strict=True)]
+        return Edges(
+            edge_off=_counted([own.factor for own in edges]),
+            edge_factor=_joined([own.factor for own in edges], np.int32),
+            edge_var=_joined([own.variable for own in edges], np.int32),
+            edge_axis=_joined([own.axis for own in edges], np.int32),
+            message_off=_joined([own.message[:-1] for own in edges], np.int64),
+            first_edge=_joined([own.first for own in edges], np.int64),
+            var_edge_off=offsets(_joined([own.degree for own in edges], np.int64)),
+            var_edge=_joined([own.at_variable for own in edges], np.int32),
+            messages=np.array([own.message[-1] for own in edges], np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ShapeEdges:
+    """The edges of one shape; see `kernels.tables.wiring.Edges`."""
+
+    factor: NDArray[np.int32]
+    variable: NDArray[np.int32]
+    axis: NDArray[np.int32]
+    message: NDArray[np.int64]  # [E + 1]
+    first: NDArray[np.int64]
+    degree: NDArray[np.int64]  # [V]
+    at_variable: NDArray[np.int32]
+
+
+def _shape_edges(cards: NDArray[np.int32], factors: FactorArrays) -> _ShapeEdges:
+    several = factors.arity > 1
+    counts = np.where(several, factors.arity, 0)
+    variable = factors.scope[np.repeat(several, factors.arity)]
+    begin = offsets(counts)
+    factor = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    return _ShapeEdges(
+        factor=factor,
+        variable=variable,
+        axis=(np.arange(len(factor)) - begin[factor]).astype(np.int32),
+        message=offsets(cards[variable]),
+        first=np.where(several, begin[:-1], -1),
+        degree=np.bincount(variable, minlength=len(cards)),
+        at_variable=np.argsort(variable, kind="stable").astype(np.int32),
+    )
+
+
+def _log_states_of_isolated(cards: NDArray[np.int32], factors: FactorArrays) -> float:
+    isolated = np.ones(len(cards), np.bool_)
+    isolated[factors.scope] = False
+    return sum(math.log(card) for card in cards[isolated].tolist())
+
+
+def _counted(parts: Sequence[NDArray]) -> NDArray[np.int64]:
+    """Where each part starts when they are laid end to end, and where the last one ends."""
+    return offsets(np.array([len(part) for part in parts], np.int64))
+
+
+def _joined(parts: Sequence[NDArray], dtype: type, empty: tuple[int, ...] = (0,)) -> NDArray:
+    """The parts laid end to end; one part alone is not copied."""
+    if len(parts) == 1 and parts[0].dtype == dtype:
+        return parts[0]
+    return np.concatenate([np.zeros(empty, dtype), *parts], dtype=dtype)

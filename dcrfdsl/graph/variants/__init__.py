@@ -1,0 +1,1 @@
+"""Graphs changed for a purpose: clamped, constrained, cost-augmented, without the known labelling."""

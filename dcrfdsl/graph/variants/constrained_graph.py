@@ -1,0 +1,55 @@
+"""A graph that can be told at each position which states a label may have: codes that hard constraints read.
+
+Not here: decoding (`inference.decoding.constrained_decoding`), what is known of training data (`clamping`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..templates import CliqueTemplate
+from ..unroll import ModelGraph
+
+__all__ = ["ANY", "but", "of_set", "only", "steered_graph"]
+
+Codes = NDArray[np.integer]
+ANY = 0  # the code that forbids nothing
+
+
+def only(state: Codes) -> Codes:
+    """The code of nothing but a state."""
+    return 1 + state
+
+
+def but(state: Codes, card: int) -> Codes:
+    """The code of every state but one."""
+    return 1 + card + state
+
+
+def of_set(number: Codes, card: int) -> Codes:
+    """The code of a set of states."""
+    return 1 + 2 * card + number
+
+
+def steered_graph(graph: ModelGraph, sets: Sequence[NDArray[np.bool_]], first_set: int) -> ModelGraph:
+    """`graph` with a factor a label that reads a code. sets[m] [n, card]: sets of states that have a code of their own.
+
+    Its feature sets are numbered from `first_set` on, one a label.
+    """
+    templates = []
+    for variable in range(graph.num_labels):
+        card = graph.cards[variable]
+        coded = np.concatenate(
+            [np.ones((1, card), np.bool_), np.eye(card, dtype=np.bool_), ~np.eye(card, dtype=np.bool_), sets[variable]]
+        )
+        templates.append(
+            CliqueTemplate(
+                name=f"steered {graph.variables[variable]}", clique=-1, variables=(variable,), offsets=(0,),
+                cards=(card,), feature_set=first_set + variable, coded=coded,
+            )
+        )  # fmt: skip
+    return replace(graph, templates=(*graph.templates, *templates))

@@ -1,0 +1,36 @@
+"""The graph in which wrong labels score more than they do: what loss-augmented decoding maximises over.
+
+Each label that a loss looks at gets a factor that adds `amount` to the score of every state that it cannot have. Labels
+that are not known cost nothing; one that is known to be one of several costs where it is none of them. Source: margin
+rescaling, Taskar, Guestrin & Koller 2003. Not here: decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..known_labels import Gold
+from ..templates import CliqueTemplate
+from ..unroll import ModelGraph
+
+__all__ = ["costed_graph"]
+
+
+def costed_graph(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int) -> ModelGraph:
+    """`graph` with the factors. Their feature sets, what is known as codes (`differing.differing_rows`), are numbered
+    from `first_set` on in the order of `looked_at`.
+    """
+    templates = []
+    for n, variable in enumerate(looked_at):
+        card = graph.cards[variable]
+        cost = np.where(gold.allowed(variable, card), 0.0, amount)
+        templates.append(
+            CliqueTemplate(
+                name=f"cost of {graph.variables[variable]}", clique=-1, variables=(variable,), offsets=(0,),
+                cards=(card,), feature_set=first_set + n, coded=cost,
+            )
+        )  # fmt: skip
+    return replace(graph, templates=(*graph.templates, *templates))

@@ -1,0 +1,87 @@
+"""Chooses the bundles of a clique: which features are heads, and which bundles each row of the data reads.
+
+A bundle pays where it is read often and replaces several rows. Heads are features that fire at least `LEAST_READ`
+times; of two that imply each other one is enough; and of what is left only bundles are kept that some row or some other
+bundle would choose as often as that. Not here: how a bundle is found (`kernels.extraction.bundles`), where its weights
+lie (`packing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.extraction.bundles import cover_rows, implied_features
+
+__all__ = ["Bundles", "find_bundles", "no_bundles"]
+
+Ints = NDArray[np.int64]
+LEAST_READ = 64  # with less, their rows take more from the caches than they save
+
+
+@dataclass(frozen=True, eq=False)
+class Bundles:
+    """The bundles of a clique and who reads them. `reads` says how often the rows of the data read each bundle."""
+
+    member_off: Ints  # [bundles + 1]
+    member: NDArray[np.int32]
+    cover_off: Ints  #  [rows + bundles + 1] the bundles that each row reads, then those of which each is made
+    cover: NDArray[np.int32]
+    reads: Ints  #      [bundles]
+
+    def __len__(self) -> int:
+        return len(self.reads)
+
+
+def no_bundles(num_rows: int) -> Bundles:
+    """For a clique whose features are read one by one."""
+    nothing = np.zeros(0, np.int32)
+    return Bundles(np.zeros(1, np.int64), nothing, np.zeros(num_rows + 1, np.int64), nothing, np.zeros(0, np.int64))
+
+
+def find_bundles(
+    row_off: Ints, feature: NDArray[np.int32], counts: Ints, cost: NDArray[np.float64], row_cost: float
+) -> Bundles:
+    """The bundles that pay.
+
+    counts [features]: how often each fires.   cost [features]: what reading it takes, 0 if it has no weights.
+    row_cost: what reading the row of a bundle takes.
+    """
+    num_rows = len(row_off) - 1
+    usable = cost > 0.0
+    head = _numbered(np.flatnonzero(usable & (counts >= LEAST_READ)), len(counts))
+    if (head < 0).all():
+        return no_bundles(num_rows)
+    off, member = implied_features(row_off, feature, head, usable)
+    heads = np.flatnonzero(head >= 0)
+    gain = np.add.reduceat(cost[member], off[:-1]) - row_cost
+    owner = np.repeat(np.arange(len(heads)), np.diff(off))
+    twins = (counts[member] == counts[heads[owner]]) & (member < heads[owner])
+    pays = gain > 0.0
+    pays[owner[twins]] = False
+    found = no_bundles(num_rows)
+    for _ in range(2):  # the second time without those that were seldom chosen
+        own = np.flatnonzero(pays)
+        own = own[np.argsort(-counts[heads[own]], kind="stable")]
+        if not len(own):
+            break
+        lengths = np.diff(off)[own]
+        member_off = np.concatenate([[0], np.cumsum(lengths)])
+        members = member[np.repeat(off[own] - member_off[:-1], lengths) + np.arange(member_off[-1])]
+        cover_off, cover = cover_rows(
+            row_off, feature, _numbered(heads[own], len(counts)), member_off, members, gain[own]
+        )
+        in_rows = int(cover_off[num_rows])
+        reads = np.bincount(cover[:in_rows], minlength=len(own))
+        found = Bundles(member_off, members, cover_off, cover, reads)
+        pays[own[reads + np.bincount(cover[in_rows:], minlength=len(own)) < LEAST_READ]] = False
+    return found
+
+
+def _numbered(chosen: Ints, count: int) -> Ints:
+    """The number of each that is chosen among `count`, else -1."""
+    out = np.full(count, -1, np.int64)
+    out[chosen] = np.arange(len(chosen))
+    return out

@@ -1,0 +1,319 @@
+"""Recognises chains: graphs for which `kernels.chain` answers instead of the general programs.
+
+A graph is a chain if a position has one variable, every factor lies on one variable or on two neighbours, the factors
+on two lie at every pair of neighbours and read no features, and the others lie at every position, or at the first or
+the last one. So are hard constraints between neighbours, and padded cliques without features, whose instances at the
+border are factors on one variable. Nothing else changes: values agree with the general path to rounding, and sequences
+that leave the range of linear space, or are very long, are left to it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.templates import LAST, CliqueTemplate, Pattern
+from ...graph.unroll import ModelGraph
+from ...kernels.chain.chain_scores import ChainTables
+from ...kernels.chain.competitors import SegmentMarks, Smoothing, Stretches, chain_rivals, rival_room
+from ...kernels.chain.forward_backward import FLOOR, ChainSums, chain_expectations, room_for
+from ...kernels.chain.label_tangents import chain_tangents, tangent_room
+from ...kernels.chain.two_best import OTHER_ROWS, chain_decode_other
+from ...kernels.chain.viterbi import chain_decode
+from ...kernels.exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
+from ...kernels.runtime.machine_vectors import aligned_zeros, block_registers, padded
+from ...kernels.tables.wiring import Kinds
+from .potentials import BoundData, Potentials
+
+__all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]
+
+Floats = NDArray[np.float64]
+NOTHING = np.zeros(0)
+LONGEST = 2**15  # positions; longer sequences go the general way, block by block
+
+
+class RivalSums(NamedTuple):
+    """What `ChainRuns.rivals` adds to: gradient [cells], expected [shared cells]; and losses [S], which it writes."""
+
+    gradient: Floats
+    expected: Floats
+    loss: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The kinds of a chain's factors by where they lie. `base[k]` is the shared cell of kind k's base table."""
+
+    states: int
+    base: NDArray[np.int64]
+    scored: NDArray[np.int64]  #     on one variable, with features
+    everywhere: tuple[int, ...]  #   on every variable, those with features too
+    at_first: tuple[int, ...]
+    at_last: tuple[int, ...]
+    pairs: tuple[tuple[int, bool], ...]  # on neighbours; whether the table's first variable is the right one
+
+    @property
+    def width(self) -> int:
+        return padded(self.states)
+
+    def tables(self, log_base: Floats, *, linear: bool) -> ChainTables | None:
+        """Tables at given weights; None where the pair tables leave the range in which the kernel can be linear."""
+        pair = np.zeros((self.states, self.states))
+        for kind, turned in self.pairs:
+            own = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
+            pair += own.T if turned else own
+        peak = float(pair.max())
+        if not np.isfinite(peak):
+            return None
+        pair -= peak
+        if linear:
+            with np.errstate(under="ignore"):
+                logs, pair = pair, np.exp(pair)
+            if (pair[logs > -np.inf] < FLOOR).any():
+                return None
+        everywhere = self._rows(log_base, self.everywhere)
+        everywhere[self.states :] = -np.inf
+        return ChainTables(
+            registers=(0,) * block_registers(self.states),
+            states=self.states,
+            width=self.width,
+            scored=self.scored,
+            everywhere=everywhere,
+            at_first=self._rows(log_base, self.at_first),
+            at_last=self._rows(log_base, self.at_last),
+            pair=self._square(pair),
+            pair_turned=self._square(pair.T),
+            pair_peak=peak,
+            unit=self._square(np.eye(self.states)),
+        )
+
+    def _rows(self, log_base: Floats, kinds: Iterable[int]) -> Floats:
+        out = aligned_zeros(self.width)
+        for kind in kinds:
+            out[: self.states] += log_base[self.base[kind] : self.base[kind] + self.states]
+        return out
+
+    def _square(self, table: Floats) -> Floats:
+        out = aligned_zeros(self.width * self.width).reshape(self.width, self.width)
+        out[: self.states, : self.states] = table
+        return out.ravel()
+
+    def sums(self) -> ChainSums:
+        """Empty sums, to be added to by the kernel."""
+        rows = -(-self.states // 4) * 4  # as many as the kernel works on at once
+        everywhere, at_first, at_last = (aligned_zeros(self.width) for _ in range(3))
+        return ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
+
+    def spread(self, tables: ChainTables, sums: ChainSums, expected: Floats) -> None:
+        """Adds expectations to those of the shared cells, `expected`; sums of pairs are still to be multiplied by ψ."""
+        table = tables.pair.reshape(-1, self.width)[: self.states, : self.states]
+        counts = sums.pair.reshape(-1, self.width)[: self.states, : self.states]
+        self._spread(sums, np.where(table > 0.0, counts * table, 0.0), expected)
+
+    def spread_counts(self, sums: ChainSums, expected: Floats) -> None:
+        """As `spread`, where sums of pairs are counts."""
+        self._spread(sums, sums.pair.reshape(-1, self.width)[: self.states, : self.states], expected)
+
+    def _spread(self, sums: ChainSums, pairs: Floats, expected: Floats) -> None:
+        n = self.states
+        for kinds, own in (
+            (self.everywhere, sums.everywhere),
+            (self.at_first, sums.at_first),
+            (self.at_last, sums.at_last),
+        ):
+            for kind in kinds:
+                expected[self.base[kind] : self.base[kind] + n] += own[:n]
+        for kind, turned in self.pairs:
+            expected[self.base[kind] : self.base[kind] + n * n] += (pairs.T if turned else pairs).ravel()
+
+
+def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
+    """The chain that a graph is, or None."""
+    if len(graph.cards) != 1 or graph.relational:
+        return None
+    places: dict[str, list[int]] = {"everywhere": [], "at_first": [], "at_last": []}
+    pairs, scored = [], []
+    for number, kind in enumerate(graph.kinds):
+        template, pattern = kind.template, kind.pattern
+        if pattern.count(0) == 2 and _joins_neighbours(template) and template.feature_set < 0:
+            pairs.append((number, template.offsets[0] > template.offsets[1]))
+            continue
+        place = _place(template, pattern)
+        if place is None:
+            return None
+        if template.feature_set >= 0:
+            if place != "everywhere" or kinds.inverse_off[number] != -1:
+                return None
+            scored.append(number)
+        places[place].append(number)
+    return Chain(
+        graph.cards[0],
+        kinds.base,
+        np.array(scored, np.int64),
+        tuple(places["everywhere"]),
+        tuple(places["at_first"]),
+        tuple(places["at_last"]),
+        tuple(pairs),
+    )
+
+
+def _joins_neighbours(template: CliqueTemplate) -> bool:
+    """Whether a template of two sites lies at every pair of neighbours."""
+    low, high = min(template.offsets), max(template.offsets)
+    return (
+        len(template.offsets) == 2
+        and high - low == 1
+        and template.position is None
+        and (template.pad or low <= 0 <= high)
+    )
+
+
+def _place(template: CliqueTemplate, pattern: Pattern) -> str | None:
+    """Where the instances of a template with one site in the sequence lie, None if that is not one of the three."""
+    if len(template.offsets) == 1 and template.offsets == (0,) and not any(pattern):
+        return {None: "everywhere", 0: "at_first", LAST: "at_last"}.get(template.position)
+    if len(template.offsets) == 2 and _joins_neighbours(template) and pattern.count(0) == 1:
+        return "at_first" if -1 in pattern else "at_last"
+    return None
+
+
+class ChainRuns:
+    """Inference on a data set whose graphs are chains. What it returns are runs that the general path must answer."""
+
+    def __init__(self, data: BoundData, chain: Chain):
+        self.data, self.chain = data, chain
+        self.longest = min(LONGEST, int(np.diff(data.rows.token_off).max(initial=0)))
+        packed = data.rows.packed.is_packed[chain.scored]
+        self.scores = data.packing is None or bool(packed.all())  # lists of weights it reads only where none are packed
+        self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
+        self._own = threading.local()
+
+    def _room(self) -> Floats:
+        """Memory of the calling thread."""
+        room: Floats | None = getattr(self._own, "room", None)
+        if room is None:
+            room = self._own.room = aligned_zeros(room_for(self.longest, self.chain.width))
+        return room
+
+    def expectations(
+        self,
+        potentials: Potentials,
+        first: int,
+        last: int,
+        log_z: Floats,
+        status: NDArray[np.int8],
+        marginals: Floats,
+        gradient: Floats,
+        expected: Floats,
+        share: Floats = NOTHING,
+    ) -> list[tuple[int, int]]:
+        """As `ExactMethod.expectations`."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
+        if tables is None or not self.scores or (len(gradient) and not self.scatters):
+            return [(first, last)]
+        sums = self.chain.sums()
+        chain_expectations(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, gradient, sums, log_z,
+            status, marginals, d.marginal_off, self._room(), share,
+        )  # fmt: skip
+        if len(gradient):
+            self.chain.spread(tables, sums, expected)
+        return _stretches(status[first:last] == UNDERFLOW, first)
+
+    def tangents(
+        self, potentials: Potentials, first: int, last: int, labelling: NDArray[np.int32], risk: Floats,
+        status: NDArray[np.int8], gradient: Floats, expected: Floats,
+    ) -> list[tuple[int, int]]:  # fmt: skip
+        """See `kernels.chain.label_tangents.chain_tangents`."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=True)
+        if tables is None or not self.scores or not self.scatters:
+            return [(first, last)]
+        sums = self.chain.sums()
+        chain_tangents(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
+            d.labelling_off, gradient, sums, risk, status, aligned_zeros(tangent_room(self.longest, self.chain.width)),
+            np.zeros(self.longest),
+        )  # fmt: skip
+        self.chain.spread(tables, sums, expected)
+        return _stretches(status[first:last] == UNDERFLOW, first)
+
+    @property
+    def judges(self) -> bool:
+        """Whether `rivals` answers for every sequence."""
+        return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
+
+    def rivals(
+        self,
+        potentials: Potentials,
+        first: int,
+        last: int,
+        labelling: NDArray[np.int32],
+        stretches: Stretches,
+        marks: SegmentMarks,
+        smoothing: Smoothing,
+        find_false: bool,
+        shares: tuple[float, float],
+        right: RivalSums,
+        wrong: RivalSums,
+        status: NDArray[np.int8],
+    ) -> None:
+        """See `kernels.chain.competitors.chain_rivals`; `right` is of the stretches,
+        `wrong` of the best wrong labelling's."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
+        if tables is None:  # no move is possible at all
+            status[first:last] = IMPOSSIBLE
+            return
+        sums, wrong_sums = self.chain.sums(), self.chain.sums()
+        chain_rivals(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
+            d.labelling_off, stretches, marks, smoothing, find_false, shares, right.gradient, sums,
+            wrong.gradient, wrong_sums, right.loss, wrong.loss, status,
+            aligned_zeros(rival_room(self.longest, self.chain.width)),
+            np.zeros(self.longest + 2), np.zeros(self.longest, np.int32), np.zeros((3, self.longest + 2), np.bool_),
+        )  # fmt: skip
+        self.chain.spread_counts(sums, right.expected)
+        self.chain.spread_counts(wrong_sums, wrong.expected)
+
+    def decode_other(
+        self, potentials: Potentials, first: int, last: int, known: NDArray[np.int32], labelling: NDArray[np.int32]
+    ) -> None:
+        """The best labellings other than `known` (both flat), -1 where there is none; only where it `judges`."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
+        if tables is None:
+            labelling[d.labelling_off[first] : d.labelling_off[last]] = -1
+            return
+        chain_decode_other(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, known, labelling,
+            d.labelling_off, aligned_zeros(OTHER_ROWS * self.longest * self.chain.width),
+        )  # fmt: skip
+
+    def decode(
+        self,
+        potentials: Potentials,
+        first: int,
+        last: int,
+        score: Floats,
+        status: NDArray[np.int8],
+        labelling: NDArray[np.int32],
+    ) -> list[tuple[int, int]]:
+        """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
+        d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
+        if tables is None or not self.scores:
+            return [(first, last)]
+        chain_decode(
+            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, score, labelling,
+            d.labelling_off, self._room(),
+        )  # fmt: skip
+        status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
+        return _stretches(np.isnan(score[first:last]), first)
+
+
+def _stretches(chosen: NDArray[np.bool_], start: int) -> list[tuple[int, int]]:
+    """Runs of sequences that are chosen, counted from `start`."""
+    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

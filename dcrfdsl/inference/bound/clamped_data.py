@@ -1,0 +1,35 @@
+"""A data set clamped to what is known of its labels. Not here: the factors that clamp (`graph.variants.clamping`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...features.feature_rows import FeatureRows
+from ...features.relation_instances import Pairs
+from ...graph.known_labels import Gold
+from ...graph.parameters import Parameters
+from ...graph.unroll import ModelGraph
+from ...graph.variants.clamping import clamp_rows, clamped_graph
+from .potentials import Binder, BoundData
+
+__all__ = ["bind_clamped"]
+
+
+def bind_clamped(
+    graph: ModelGraph,
+    parameters: Parameters,
+    rows: Sequence[FeatureRows],
+    gold: Gold,
+    sentence_off: NDArray[np.int64],
+    relations: Mapping[int, Pairs],
+    *,
+    programs: bool,
+    latents_first: bool = False,
+) -> BoundData:
+    """The data set of `rows` clamped to what is known; `programs` and `latents_first` as in `Binder`."""
+    clamped = clamped_graph(graph, gold, len(rows))
+    binder = Binder(clamped, parameters, programs=programs, latents_first=latents_first)
+    return binder.bind((*rows, *clamp_rows(graph, gold)), sentence_off, relations)

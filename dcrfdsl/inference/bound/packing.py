@@ -1,0 +1,257 @@
+"""Packs a data set for training: which features become dense rows, and in which cell each weight lies.
+
+A frequent feature with at least as many weights as its row has cache lines is dense: then the row costs no more to
+read than its weights one by one. What counts for the others is memory, since all cells are gone through twice in each
+pass and soon outgrow the caches: they are dense only where their rows are full enough. Packing takes as long as a few
+evaluations of the objective, so it pays for data that is worked through again and again. Cliques whose features have
+values, whose sites may lie outside the sentence or are seen through views keep their lists of weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.runtime.machine_vectors import LANES, aligned_zeros, padded
+from ...kernels.tables.packed import Packed, count_fires, list_rows, pack_weights, sum_bundles
+from ...kernels.tables.wiring import Bindings, Kinds, Rows
+from .bundling import Bundles, find_bundles, no_bundles
+
+__all__ = ["Packing", "pack", "unpacked"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LINE = 8  # doubles in a cache line
+CACHED = 2**17  # cells of dense rows that may be mostly empty: 1 MB, what a second-level cache holds
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """A packed data set. `cell_of` is the cell of each weight, those that are fixed last; -1 for a bias, and where no
+    sequence reads it.
+    """
+
+    packed: Packed
+    cell_of: NDArray[np.int64]
+    num_cells: int
+
+    def pack(self, weights: Floats, cells: Floats | None = None) -> Floats:
+        """The cells at `weights`; into `cells`, if it comes from an earlier call."""
+        if cells is None:
+            cells = aligned_zeros(self.num_cells)
+        pack_weights(weights, self.cell_of, cells)
+        sum_bundles(self.packed, cells)
+        return cells
+
+
+def unpacked(num_kinds: int, num_bias: int) -> Packed:
+    """For a data set that is not packed: every kind reads its lists of weights."""
+    shift, width, dense_start, flat_start, flat_bits = np.zeros((5, num_kinds), np.int64)
+    bundle_kind, bundle_row, bundle_cell = np.zeros((3, 0), np.int64)
+    return Packed(
+        np.zeros(num_kinds, np.bool_), shift, np.full(num_kinds, num_bias, np.int64), width, dense_start, flat_start,
+        flat_bits,
+        np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(1, np.int64), np.zeros(0, np.uint32),
+        bundle_kind, bundle_row, bundle_cell,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The features of one clique, and what the data makes of them."""
+
+    kind: int
+    run: int  # first run of its features
+    feature_set: int
+    size: int
+    run_off: Ints  #  [features + 1]
+    counts: Ints  #   [features] how often each fires
+    bundles: Bundles
+    dense: Ints  #    dense rows, most read first: features, and bundles counted on from their number
+    flat: Ints  #     the other features that fire, most read first, those that are read once in the order of the data
+
+
+def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *, bundled: bool) -> Packing | None:
+    """The packing of a data set, None if no clique can be packed.
+
+    set_off [sets + 1]: where the rows of each feature set begin.   bundled: with rows for features that fire together.
+    """
+    silent = _silent(kinds, rows, set_off)
+    owners = _packable(kinds, rows, set_off, silent)
+    if not owners:
+        return None
+    ends = np.unique(np.append(kinds.run_base[kinds.feature_set >= 0], len(bindings.run_off) - 1))
+    blocks = [
+        _measure(k, kinds, bindings, rows, set_off, int(ends[ends > kinds.run_base[k]][0]), bundled) for k in owners
+    ]
+
+    cell_of = np.full(bindings.num_bias + len(bindings.entry), -1, np.int64)
+    entry_cell = cell_of[bindings.num_bias :]
+    places, at = [], 0
+    for block in blocks:
+        places.append(_Places.of(block, at))
+        at = places[-1].end
+    for block, place in zip(blocks, places, strict=True):
+        first, last = int(block.run_off[0]), int(block.run_off[-1])
+        feature = np.repeat(np.arange(len(block.counts)), np.diff(block.run_off))
+        row, single = place.dense_row[feature], place.flat_first[feature]
+        turn = np.arange(first, last) - block.run_off[feature]
+        dense = place.dense_start + row * place.width + bindings.entry[first:last]
+        flat = np.where(single >= 0, place.flat_start + single + turn, -1)
+        entry_cell[first:last] = np.where(row >= 0, dense, flat)
+    packed_runs = {block.run for block in blocks}
+    entry_shift = np.zeros(len(kinds.base), np.int64)
+    for run, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        if run in packed_runs:
+            continue
+        first, last = int(bindings.run_off[run]), int(bindings.run_off[end])
+        entry_cell[first:last] = at + np.arange(last - first)
+        entry_shift[(kinds.feature_set >= 0) & (kinds.run_base == run)] = at - first
+        at += last - first
+    packed = _list(kinds, bindings, rows, set_off, silent, blocks, places, entry_shift)
+    return Packing(packed, cell_of, -(-at // LANES) * LANES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where the weights of a block lie."""
+
+    width: int
+    dense_start: int
+    flat_start: int
+    end: int
+    dense_row: Ints  #   [features] number of the dense row, or -1
+    bundle_row: Ints  #  [bundles] the same
+    flat_first: Ints  #  [features] number of the first single weight, or -1
+
+    @classmethod
+    def of(cls, block: _Block, at: int) -> _Places:
+        """From cell `at` on."""
+        count = len(block.counts)
+        flat_first, row = np.full(count, -1, np.int64), np.full(count + len(block.bundles), -1, np.int64)
+        row[block.dense] = np.arange(len(block.dense))
+        lengths = np.diff(block.run_off)[block.flat]
+        flat_first[block.flat] = np.cumsum(lengths) - lengths
+        width = padded(block.size)
+        flat_start = at + width * len(block.dense)
+        end = flat_start + -(-int(lengths.sum()) // LINE) * LINE
+        return cls(width, at, flat_start, end, row[:count], row[count:], flat_first)
+
+
+def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> NDArray[np.bool_]:
+    """Which kinds have features of which none fires, [K]. They may have no runs, and their base be another's."""
+    fires = np.diff(rows.row_off[np.array(set_off)]) > 0
+    found: NDArray[np.bool_] = kinds.feature_set >= 0
+    found[found] = ~fires[kinds.feature_set[found]]
+    return found
+
+
+def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: NDArray[np.bool_]) -> list[int]:
+    """Of each clique that can be packed, its first kind."""
+    valued = [
+        len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
+        for low, high in itertools.pairwise(set_off)
+    ]
+    found: dict[int, int] = {}
+    refused = set()
+    for k, feature_set in enumerate(kinds.feature_set.tolist()):
+        if feature_set < 0 or silent[k]:
+            continue
+        found.setdefault(int(kinds.run_base[k]), k)
+        if kinds.inverse_off[k] != -1 or valued[feature_set]:
+            refused.add(int(kinds.run_base[k]))
+    return [k for run, k in found.items() if run not in refused]
+
+
+def _measure(
+    k: int, kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], end: int, bundled: bool
+) -> _Block:
+    run, feature_set, size = int(kinds.run_base[k]), int(kinds.feature_set[k]), int(kinds.size[k])
+    run_off = bindings.run_off[run : end + 1]
+    low, high = rows.row_off[set_off[feature_set]], rows.row_off[set_off[feature_set + 1]]
+    counts, first = count_fires(rows.feature[low:high], len(run_off) - 1)
+    lengths = np.diff(run_off)
+    fires = (counts > 0) & (lengths > 0)
+    # the weights of hard constraints are -inf, which only rows may hold: single weights are multiplied by zeros too
+    enough = 1 if kinds.fixed[k] else max(2, -(-size // LINE))
+    rank = np.empty(len(counts), np.int64)
+    worth = fires & (lengths >= enough)
+    rank[np.argsort(-counts * worth, kind="stable")] = np.arange(len(counts))
+    full = (lengths >= 2 * enough) | bool(kinds.fixed[k])
+    dense = worth & (full | (rank < CACHED // padded(size)))
+    bundles = no_bundles(set_off[feature_set + 1] - set_off[feature_set])
+    if bundled and not kinds.fixed[k]:
+        registers = padded(size) / LANES
+        cost = np.where(dense, registers, lengths * fires)  # a single weight takes about as long as a register
+        row_off = rows.row_off[set_off[feature_set] : set_off[feature_set + 1] + 1]
+        bundles = find_bundles(row_off, rows.feature, counts, cost.astype(np.float64), registers)
+    inside = np.repeat(bundles.reads, np.diff(bundles.member_off))
+    reads = counts - np.bincount(bundles.member, inside, len(counts)).astype(np.int64)
+    order = np.lexsort((first, -reads))
+    ranked = np.concatenate([order[dense[order]], len(counts) + np.arange(len(bundles))])
+    ranked = ranked[np.argsort(-np.concatenate([reads, bundles.reads])[ranked], kind="stable")]
+    return _Block(k, run, feature_set, size, run_off, counts, bundles, ranked, order[(fires & ~dense)[order]])
+
+
+def _list(
+    kinds: Kinds,
+    bindings: Bindings,
+    rows: Rows,
+    set_off: Sequence[int],
+    silent: NDArray[np.bool_],
+    blocks: Sequence[_Block],
+    places: Sequence[_Places],
+    entry_shift: Ints,
+) -> Packed:
+    """The packed rows of all blocks, laid end to end."""
+    empty = unpacked(len(kinds.base), 0)
+    bits = [max(1, (block.size - 1).bit_length()) for block in blocks]
+    singles = max((p.end - p.flat_start) << b for p, b in zip(places, bits, strict=True))
+    dense_type: NDArray = np.zeros(0, _narrowest(max(len(block.dense) for block in blocks), np.uint16))
+    flat_type: NDArray = np.zeros(0, _narrowest(singles, np.uint32))
+    parts: list[tuple[NDArray, ...]] = []
+    made: list[tuple[Ints, Ints, Ints]] = []  # kind, packed row and cell of the bundles
+    num_rows = num_dense = num_flat = 0
+    for block, place, own_bits in zip(blocks, places, bits, strict=True):
+        low, high = set_off[block.feature_set], set_off[block.feature_set + 1]
+        own = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
+        empty.is_packed[own], empty.shift[own] = True, num_rows - low
+        empty.width[own], empty.flat_bits[own] = place.width, own_bits
+        empty.dense_start[own], empty.flat_start[own] = place.dense_start, place.flat_start
+        bundles, num_own = block.bundles, high - low
+        lists = (
+            (rows.row_off[low : high + 1], rows.feature, bundles.cover_off[: num_own + 1]),
+            (bundles.member_off, bundles.member, bundles.cover_off[num_own:]),
+        )
+        for row_off, feature, cover_off in lists:
+            dense_off, dense, flat_off, flat = list_rows(
+                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, own_bits, cover_off,
+                bundles.cover, bundles.member_off, bundles.member, place.bundle_row, dense_type, flat_type,
+            )  # fmt: skip
+            first_row = num_rows
+            parts.append((dense_off + num_dense, dense, flat_off + num_flat, flat))
+            num_rows, num_dense, num_flat = num_rows + len(row_off), num_dense + len(dense), num_flat + len(flat)
+        numbers = np.arange(len(bundles))
+        made.append(
+            (np.full_like(numbers, block.kind), first_row + numbers, place.dense_start + place.bundle_row * place.width)
+        )
+    if silent.any():  # they read rows that are empty
+        most = int(np.diff(set_off).max())
+        parts.append((np.full(most + 1, num_dense), dense_type, np.full(most + 1, num_flat), flat_type))
+        empty.is_packed[silent] = kinds.inverse_off[silent] == -1
+        empty.shift[silent] = num_rows - np.array(set_off)[kinds.feature_set[silent]]
+    dense_off, dense, flat_off, flat = (np.concatenate(part) for part in zip(*parts, strict=True))
+    kind, row, cell = (np.concatenate(part) for part in zip(*made, strict=True))
+    return empty._replace(
+        entry_shift=entry_shift, dense_off=dense_off, dense=dense, flat_off=flat_off, flat=flat, bundle_kind=kind,
+        bundle_row=row, bundle_cell=cell,
+    )  # fmt: skip
+
+
+def _narrowest(count: int, narrow: type) -> type:
+    """An unsigned type for numbers below `count`; few types, since kernels are compiled for each."""
+    return narrow if count <= np.iinfo(narrow).max else np.uint32 if count < 2**32 else np.uint64

@@ -1,0 +1,1 @@
+"""Labellings: the n best, samples, local decoding, decoding under constraints, and votes."""

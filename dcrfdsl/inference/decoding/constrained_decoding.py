@@ -1,0 +1,120 @@
+"""Decoding under orders: the best labelling of a sentence among those with certain states at certain positions.
+
+An order names a sentence and says for each of its labels, position by position, which states are allowed (`Orders`).
+All orders are carried out as one data set in which sentences stand once for each of their orders; features are not
+copied. Exact where the inference method is, else as good as that. Not here: what is ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...features.feature_rows import FeatureRows
+from ...features.relation_instances import Pairs
+from ...graph.parameters import Parameters
+from ...graph.shapes import offsets
+from ...graph.unroll import ModelGraph
+from ...graph.variants.constrained_graph import ANY, steered_graph
+from ...kernels.sequences.expectations import score_labellings
+from ...semantics.settings.training_settings import MethodSettings
+from ..bound.potentials import Binder, BoundData
+from ..methods.message_methods import METHODS, Expectations, Workers
+from ..run_status import RunStatus
+
+__all__ = ["Orders", "Steered", "Steering"]
+
+Floats = NDArray[np.float64]
+RUNS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """sentence [R]: of each order.   codes [labels, tokens of all orders]: see `graph.variants.constrained_graph`."""
+
+    sentence: NDArray[np.int64]
+    codes: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Steered:
+    """The best labellings found. `data`: a sequence an order.   labelling: flat, see `BoundData.labelling_off`.
+    score [R]: Σ log φ, -inf where no labelling is allowed; the labelling is then -1.
+    """
+
+    data: BoundData
+    labelling: NDArray[np.int32]
+    score: Floats
+
+
+class Steering:
+    """Carries out orders on one data set. `status` sums how inference ended."""
+
+    def __init__(
+        self,
+        graph: ModelGraph,
+        parameters: Parameters,
+        rows: Sequence[FeatureRows],
+        sentence_off: NDArray[np.int64],
+        relations: Mapping[int, Pairs],
+        sets: Sequence[NDArray[np.bool_]],
+        method: str,
+        settings: MethodSettings,
+        workers: Workers,
+    ):
+        """sets: as in `steered_graph`.   method: its name in `METHODS`."""
+        self._entry, self._settings, self._workers = METHODS[method], settings, workers
+        steered = steered_graph(graph, sets, len(rows))
+        binder = Binder(steered, parameters, programs=self._entry.programs)
+        count = int(sentence_off[-1])
+        free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, ANY, np.int32), np.zeros(0))
+        self.data = binder.bind((*rows, *(free for _ in range(graph.num_labels))), sentence_off, relations)
+        self.labels, self._own_rows = graph.num_labels, sum(len(own.row_off) - 1 for own in rows)
+        self._own_features = int(self.data.rows.row_off[self._own_rows])
+        self.status = RunStatus()
+
+    def ordered(self, orders: Orders) -> BoundData:
+        """The data set with a sequence an order."""
+        rows = self.data.rows
+        lengths = np.diff(rows.token_off)[orders.sentence]
+        token_off = offsets(lengths)
+        count = int(token_off[-1])
+        of_codes = self._own_rows + count * np.arange(self.labels)[:, None] + token_off[:-1]
+        first_row = np.concatenate([rows.first_row[: -self.labels, orders.sentence], of_codes])
+        feature = np.concatenate([rows.feature[: self._own_features], orders.codes.ravel().astype(np.int32)])
+        row_off = np.concatenate(
+            [rows.row_off[: self._own_rows], self._own_features + np.arange(self.labels * count + 1, dtype=np.int64)]
+        )
+        value = rows.value
+        if len(value):
+            value = np.concatenate([value[: self._own_features], np.ones(self.labels * count)])
+        own = rows._replace(
+            first_row=first_row, row_off=row_off, feature=feature, value=value, token_off=token_off,
+            shape=rows.shape[orders.sentence],
+        )  # fmt: skip
+        return replace(self.data, rows=own)
+
+    def decode(self, weights: Floats, orders: Orders) -> Steered:
+        """The best labelling that each order allows, at weights [W]."""
+        data = self.ordered(orders)
+        labelling = np.full(int(data.labelling_off[-1]), -1, np.int32)
+        score = np.full(data.num_sequences, -np.inf)
+        if data.num_sequences == 0:
+            return Steered(data, labelling, score)
+        method = self._entry.build(data, self._settings)
+        potentials = data.potentials(weights)
+        out = Expectations.empty(data, approximate=method.approximate)
+
+        def run(first: int, last: int) -> None:
+            method.decode(potentials, first, last, out, labelling)
+            score_labellings(
+                first, last, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights,
+                potentials.log_base, labelling, data.labelling_off, score,
+            )  # fmt: skip
+
+        self._workers.map(run, data.chunks(RUNS))
+        self.status = self.status + out.summary()
+        return Steered(data, labelling, np.where(np.isnan(score), -np.inf, score))

@@ -1,0 +1,277 @@
+"""More labellings than one: the n best of each sequence in order, and labellings drawn from p(y | x).
+
+The n best are exact, with their probabilities, wherever the contraction program's tables fit, whatever the template's
+`infer` says; elsewhere they are found by max-product messages on ever smaller parts of the labellings, and only their
+scores are known. Sampling is exact or refused. Not here: the one best labelling (`methods`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import data_error
+from ...graph.model_cost import exact_cost
+from ...graph.unroll import ModelGraph
+from ...kernels.exact.forward_sampling import exact_samples
+from ...kernels.sequences.nbest import exact_nbest, message_nbest
+from ...semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from ..bound.potentials import BoundData, Potentials
+from ..methods.message_methods import METHODS, Expectations, MessageMethod, Workers
+from ..methods.mixed import Part, parts_by_cost
+from ..run_status import RunStatus
+
+__all__ = [
+    "Labellings", "NBest", "Samples", "arenas", "best_labellings", "check_samples_fit",
+    "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
+]  # fmt: skip
+
+Floats = NDArray[np.float64]
+RUNS = 16
+MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables, at most half as many, lie in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Labellings:
+    """The best labellings of one sentence, R ≤ n of them: fewer where no more are possible (or found, if not `exact`).
+
+    `codes[label]` are indices into the label's states.   score: Σ log φ; with latent variables log Σ_h exp Σ log φ.
+    probability: exp(score − log Z).   exact: there can be no better ones.
+    """
+
+    codes: Mapping[str, NDArray[np.int32]]  # [R, T]
+    score: Floats  #                          [R]  descending
+    probability: Floats  #                    [R]  nan where log Z is not known
+    exact: bool
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+@dataclass(frozen=True, eq=False)
+class NBest:
+    """The best labellings of every sentence."""
+
+    sentences: tuple[Labellings, ...]
+    status: RunStatus
+
+    @property
+    def exact(self) -> bool:
+        return all(own.exact for own in self.sentences)
+
+    def scaled(self, factor: float) -> NBest:
+        """With all scores times `factor` > 0; their probabilities are as they were."""
+        if factor == 1.0:
+            return self
+        return NBest(tuple(replace(own, score=factor * own.score) for own in self.sentences), self.status)
+
+    def first(self, labels: Sequence[str], lengths: NDArray[np.int64], rank: int = 0) -> list[NDArray[np.int32]]:
+        """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
+
+        Where there is none, every label has its first state. lengths [S].
+        """
+        return [
+            np.concatenate(
+                [
+                    own.codes[label][min(rank, len(own) - 1)] if len(own) else np.zeros(length, np.int32)
+                    for own, length in zip(self.sentences, lengths.tolist(), strict=True)
+                ]
+                or [np.zeros(0, np.int32)]
+            )
+            for label in labels
+        ]
+
+    def distinct(self, labels: Sequence[str], lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int32]]:
+        """The labellings of all sentences rank by rank, [labels, N], each once in its sentence, `most` ranks at most.
+
+        A sentence with fewer repeats its last one.
+        """
+        ranks: list[list[int]] = []
+        for own in self.sentences:
+            first_of: dict[bytes, int] = {}
+            for rank in range(len(own)):
+                first_of.setdefault(b"".join(own.codes[label][rank].tobytes() for label in labels), rank)
+            ranks.append(list(first_of.values())[:most])
+        for n in range(max(map(len, ranks), default=0)):
+            chosen = [own[min(n, len(own) - 1)] if own else -1 for own in ranks]
+            yield np.array(
+                [
+                    np.concatenate(
+                        [
+                            own.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
+                            for own, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
+                        ]
+                    )
+                    for label in labels
+                ],
+                np.int32,
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Labellings drawn from p(y | x). `codes[label]` [n, N] are states, -1 in sentences without any labelling."""
+
+    codes: Mapping[str, NDArray[np.int32]]
+    status: RunStatus
+
+
+def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, settings: MethodSettings) -> list[Part]:
+    """The data with contraction programs where their tables fit (`max_table`, or its default), else without.
+
+    Where pairs that the data joins make every graph its own, each sentence is asked.
+    """
+    if not graph.relational:
+        data = bind(exact_cost(graph).largest <= largest_table(settings))
+        return [(np.arange(data.num_sequences), data)]
+    largest = largest_table(settings)
+    return parts_by_cost(bind(False), lambda shape, cost: cost.largest <= largest and cost.work <= MOST_WORK)
+
+
+def largest_table(settings: MethodSettings) -> int:
+    """Entries that a table of exact inference may have."""
+    return settings.max_table if isinstance(settings, ExactSettings | AutoSettings) else ExactSettings().max_table
+
+
+def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
+    """Raises DcrfError where labellings cannot be drawn exactly."""
+    cost = exact_cost(graph)
+    if cost.largest > largest_table(settings):
+        raise data_error(
+            "too-wide",
+            f"drawing labellings needs exact inference, which would build a table of {cost.largest:.3g} entries over "
+            f"{cost.width} variables; `max_table` allows {largest_table(settings)}",
+            help="use `infer exact` with a larger `max_table` if there is memory for it",
+        )
+
+
+def best_labellings(
+    parts: Sequence[Part], weights: Floats, settings: MethodSettings, count: int, workers: Workers
+) -> NBest:
+    """The `count` best labellings of each sequence of `parts`, in the order of the data set."""
+    if count < 1:
+        raise ValueError(f"{count} labellings are asked for, expected at least 1")
+    sentences: dict[int, Labellings] = {}
+    status = RunStatus()
+    for sequences, data in parts:
+        if not len(sequences):
+            continue
+        found, own = _best_of_part(data, data.potentials(weights), settings, count, workers)
+        sentences.update(zip(sequences.tolist(), found, strict=True))
+        status += replace(own, impossible=tuple(sequences[list(own.impossible)].tolist()))
+    return NBest(tuple(sentences[s] for s in sorted(sentences)), status)
+
+
+def _best_of_part(
+    data: BoundData, potentials: Potentials, settings: MethodSettings, count: int, workers: Workers
+) -> tuple[list[Labellings], RunStatus]:
+    labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
+    found = np.zeros(data.num_sequences, np.int64)
+    score = np.zeros((data.num_sequences, count))
+    exact = data.bank.order_of is not None
+    search = _exactly if exact else _by_messages
+    out = search(data, potentials, settings, labelling, found, score, workers)
+    return list(ordered_labellings(data, labelling, found, score, out.log_z, exact=exact)), out.summary()
+
+
+def ordered_labellings(
+    data: BoundData,
+    labelling: NDArray[np.int32],
+    found: NDArray[np.int64],
+    score: Floats,
+    log_z: Floats,
+    *,
+    exact: bool,
+) -> Iterator[Labellings]:
+    """What kernels found, sentence by sentence, best first; of the variables only the labels."""
+    names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
+    for s, rank in enumerate(found.tolist()):
+        order = np.argsort(-score[s, :rank], kind="stable")  # messages find them out of order
+        own = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
+        with np.errstate(invalid="ignore"):  # of scores beyond all numbers there is no probability
+            probability = np.exp(score[s, order] - log_z[s])
+        codes = {name: np.ascontiguousarray(own[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
+        yield Labellings(codes, score[s, order], probability, exact)
+
+
+def arenas(data: BoundData) -> tuple[Floats, Floats]:
+    """Two arenas for the longest sequence."""
+    size = max(int(data.shapes.arena_end.max(initial=0)), data.shapes.local_start)
+    return np.empty(size), np.empty(size)
+
+
+def _exactly(
+    data: BoundData,
+    potentials: Potentials,
+    settings: MethodSettings,
+    labelling: NDArray[np.int32],
+    found: NDArray[np.int64],
+    score: Floats,
+    workers: Workers,
+) -> Expectations:
+    out = Expectations.empty(data)
+    programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+
+    def run(first: int, last: int) -> None:
+        d, p = data, potentials
+        exact_nbest(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
+            p.peaks, p.fits, d.labelling_off, labelling, found, score, out.log_z, out.status, out.redone, *arenas(d),
+        )  # fmt: skip
+
+    workers.map(run, data.chunks(RUNS))
+    return out
+
+
+def _by_messages(
+    data: BoundData,
+    potentials: Potentials,
+    settings: MethodSettings,
+    labelling: NDArray[np.int32],
+    found: NDArray[np.int64],
+    score: Floats,
+    workers: Workers,
+) -> Expectations:
+    """By the template's own schedule where it passes messages, else by tree-based reparameterization."""
+    out = Expectations.empty(data, approximate=True)
+    out.log_z[:] = np.nan
+    own = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
+    method = METHODS["bp" if isinstance(own, BpSettings) else "trp"].build(data, own)
+    assert isinstance(method, MessageMethod)
+
+    def run(first: int, last: int) -> None:
+        d, p, m = data, potentials, method
+        message_nbest(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, m.edges, m.schedules, p.weights, p.log_base,
+            m.schedule, m.tolerance, own.max_iterations, own.damping, own.seed, d.labelling_off, labelling, found,
+            score, out.status, out.iterations, out.residual,
+        )  # fmt: skip
+
+    workers.map(run, data.chunks(RUNS))
+    return out
+
+
+def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int, workers: Workers) -> Samples:
+    """`count` independent labellings of each sequence. Every sequence has a generator of its own, so the draws depend
+    on the seed, the sequence's number and the model only.
+    """
+    out = Expectations.empty(data)
+    samples = np.empty((count, int(data.labelling_off[-1])), np.int32)
+    seeds = np.random.default_rng(seed).integers(2**64, size=data.num_sequences, dtype=np.uint64)
+    programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+
+    def run(first: int, last: int) -> None:
+        d, p = data, potentials
+        exact_samples(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
+            p.peaks, p.fits, seeds, samples, d.labelling_off, out.log_z, out.status, out.redone, *arenas(d),
+        )  # fmt: skip
+
+    workers.map(run, data.chunks(RUNS))
+    table = samples.reshape(count, data.rows.token_off[-1], len(data.graph.variables))
+    labels = data.graph.variables[: data.graph.num_labels]
+    codes = {name: np.ascontiguousarray(table[:, :, m]) for m, name in enumerate(labels)}
+    return Samples(codes, out.summary())

@@ -1,0 +1,105 @@
+"""The best labellings of models with latent variables: what is maximised is p(y | x) = Σ_h p(y, h | x).
+
+Exact where summing out the latent variables before all labels leaves tables that fit, whatever the length: then
+`summed_best` searches the tables that are left. Else no exact method is known that is cheap (summing and maximising do
+not commute), and `best_candidates` chooses among labellings that other methods propose by their own p(y | x).
+Not here: models without latent variables (`decoding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.programs.elimination import order_cost
+from ...graph.unroll import ModelGraph
+from ...kernels.sequences.latent_search import summed_nbest
+from ...semantics.settings.training_settings import MethodSettings
+from ..bound.potentials import BoundData, Potentials
+from ..methods.message_methods import Expectations, Workers
+from ..run_status import RunStatus
+from .labellings import RUNS, Labellings, NBest, arenas, largest_table, ordered_labellings
+
+__all__ = ["best_candidates", "latents_first_fits", "summed_best"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+COMPLETE = 1e-9  # of the probability may be missing from a list of all labellings
+LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
+
+
+def latents_first_fits(graph: ModelGraph, settings: MethodSettings) -> bool:
+    """Whether the latent variables can be summed out before all others, however long the sequence."""
+    if graph.relational:
+        return False
+    largest = []
+    for length in LENGTHS:
+        shape = graph.shape(length)
+        largest.append(order_cost(shape.scopes, shape.cards, graph.latents_first_order(shape)).largest)
+    return largest[0] == largest[1] <= largest_table(settings)
+
+
+def summed_best(data: BoundData, potentials: Potentials, count: int, workers: Workers) -> NBest:
+    """The `count` best labellings of each sequence, exactly. `data` brings programs that sum latents out first."""
+    out = Expectations.empty(data)
+    labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
+    found, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
+    programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
+    hidden, width = data.graph.latents, len(data.graph.variables)
+
+    def run(first: int, last: int) -> None:
+        d, p = data, potentials
+        summed_nbest(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
+            p.peaks, p.fits, hidden.start, hidden.stop, width, d.labelling_off, labelling, found, score, out.log_z,
+            out.status, out.redone, *arenas(d),
+        )  # fmt: skip
+
+    workers.map(run, data.chunks(RUNS))
+    return NBest(tuple(ordered_labellings(data, labelling, found, score, out.log_z, exact=True)), out.summary())
+
+
+def best_candidates(
+    candidates: Sequence[tuple[Codes, Floats]],
+    log_z: Floats,
+    sentence_off: NDArray[np.int64],
+    labels: Sequence[str],
+    count: int,
+    covered: Floats,
+    status: RunStatus,
+) -> NBest:
+    """The `count` best of some labellings of each sentence by log Σ_h exp score(y, h), best first, each once.
+
+    candidates: labellings of the whole data set, [labels, N], with the log Z of each sentence clamped to them, [S].
+    The first is taken where two are equally good.   log_z: of each sentence, [S].   covered: the probability of all
+    pairs of candidates and latent states that were found, [S]. No labelling that was not proposed can have more
+    than the rest; where that is less than the probability of what is returned, it is exact.
+    """
+    sentences = []
+    for s, (first, last) in enumerate(zip(sentence_off[:-1].tolist(), sentence_off[1:].tolist(), strict=True)):
+        distinct: dict[bytes, tuple[Codes, float]] = {}
+        for codes, scores in candidates:
+            own = np.ascontiguousarray(codes[:, first:last])
+            if np.isfinite(scores[s]):
+                distinct.setdefault(own.tobytes(), (own, float(scores[s])))
+        best = sorted(distinct.values(), key=lambda one: -one[1])[:count]
+        score = np.array([one[1] for one in best])
+        probability = np.exp(score - log_z[s])
+        proven = bool(probability.sum() > 1.0 - COMPLETE) or (
+            len(best) == count and bool(probability[-1] >= 1.0 - covered[s])
+        )
+        sentences.append(
+            Labellings(
+                {
+                    label: np.array([own[m] for own, _ in best], np.int32).reshape(len(best), last - first)
+                    for m, label in enumerate(labels)
+                },
+                score,
+                probability,
+                proven,
+            )
+        )
+    return NBest(tuple(sentences), replace(status, approximate=not all(own.exact for own in sentences)))

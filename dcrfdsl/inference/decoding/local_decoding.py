@@ -1,0 +1,154 @@
+"""Decoding by local distributions: the labelling of the highest Π_π p̃(y_π | y_N(π), x).
+
+Each instance of a piece becomes one factor over its own variables and those that it conditions on, whose table is its
+log distribution; on that graph exact inference by elimination does the rest. For pieces that condition on earlier
+variables alone this is Viterbi's search from left to right; for two directions it combines them. Hard constraints stay
+factors of their own. Sentences are worked off in runs, since the tables are large. Not here: the pieces (`graph`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.pieces.piece_instances import PieceTemplate, PieceUnrolling, piece_arrays
+from ...graph.programs.elimination import OrderCost, best_order, order_cost
+from ...graph.shape_bank import ShapeBank
+from ...graph.shapes import GraphShape, Run, offsets
+from ...graph.unroll import ModelGraph
+from ...kernels.exact.contraction import IMPOSSIBLE
+from ...kernels.piecewise.piece_losses import piece_tables
+from ...kernels.sequences.expectations import exact_decode
+from ...kernels.tables.packed import Packed
+from ...kernels.tables.wiring import Bindings, Kinds, Rows
+from ..bound.packing import unpacked
+from ..bound.potentials import BoundData, Potentials
+from ..methods.message_methods import Expectations
+from ..pieces.local_normalisation import largest_piece
+
+__all__ = ["LocalDecoder", "local_cost"]
+
+CELLS = 2**21  # of tables that are in memory at once, about
+PROBED = 8  # positions of a sequence whose graph tells what decoding would cost
+
+
+def local_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> OrderCost:
+    """What the search over the pieces' distributions would take in a sequence of some length, without any data."""
+    shape = graph.shape(PROBED)
+    unrolling = PieceUnrolling(graph, shape)
+    scopes = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
+    return order_cost(scopes, shape.cards, best_order(scopes, shape.cards))
+
+
+class LocalDecoder:
+    """Finds labellings for one data set under the local distributions of pieces.
+
+    model: the graph of the model alone; what clamps the data set to known labels is no part of a piece.
+    """
+
+    def __init__(self, data: BoundData, templates: Sequence[PieceTemplate], model: ModelGraph):
+        self.data = data
+        constraints = len(model.templates)
+        graph, shapes = data.graph, data.bank.shapes
+        self.pieces = piece_arrays(graph, shapes, templates, constraints=constraints)
+        self.largest = largest_piece(data.shapes, self.pieces)
+        self.is_constraint = np.array([kind.template.clique < 0 for kind in graph.kinds], np.bool_)
+        scopes = [self._scopes(PieceUnrolling(graph, shape, constraints), templates) for shape in shapes]
+        sizes = [
+            [math.prod(shape.cards[v] for v in scope) for scope in own]
+            for shape, own in zip(shapes, scopes, strict=True)
+        ]
+        self.place_off = offsets(np.array([len(own) for own in sizes]))
+        self.place = np.concatenate([np.zeros(0, np.int64), *(offsets(np.array(own, np.int64))[:-1] for own in sizes)])
+        self.cells = np.array([sum(own) for own in sizes], np.int64)  # of a sequence of each shape
+        kind_of = {size: k for k, size in enumerate(sorted({size for own in sizes for size in own}))}
+        self._kinds = _kinds(list(kind_of))
+        self._num_shared = 1 + max(kind_of, default=0)
+        bank = ShapeBank(self._num_shared, lambda shape: best_order(shape.scopes, shape.cards))
+        for shape, own, its_sizes in zip(shapes, scopes, sizes, strict=True):
+            places = offsets(np.array(its_sizes, np.int64))[:-1] + self._num_shared
+            runs = tuple(
+                Run(scope, int(at), kind_of[size], n)
+                for n, (scope, at, size) in enumerate(zip(own, places, its_sizes, strict=True))
+            )
+            bank.add(GraphShape(shape.cards, runs))
+        self.bank, self.shapes = bank, bank.shape_arrays()
+        self.programs, self.patterns = bank.program_arrays(), bank.patterns.arrays()
+
+    def _scopes(self, unrolling: PieceUnrolling, templates: Sequence[PieceTemplate]) -> list[tuple[int, ...]]:
+        """Of the instances, then of the constraints, in the order of their factors."""
+        own = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
+        shape = unrolling.shape
+        return [*own, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
+
+    def decode(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
+    ) -> None:
+        """As `SequenceMethod.decode`; out.log_z gets the log of the product."""
+        ends = offsets(self.cells[self.data.rows.shape[first:last]])
+        begin = first
+        while begin < last:
+            end = max(begin + 1, first + int(np.searchsorted(ends, ends[begin - first] + CELLS, side="right")) - 1)
+            self._decode(potentials, begin, min(end, last), out, labelling)
+            begin = min(end, last)
+
+    def _decode(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
+    ) -> None:
+        d = self.data
+        shape = d.rows.shape[first:last]
+        table_off = offsets(self.cells[shape])
+        tables = np.empty(int(table_off[-1]))
+        piece_tables(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.pieces, potentials.weights, potentials.log_base,
+            self.is_constraint, self.place, self.place_off, table_off, self.largest, tables,
+        )  # fmt: skip
+        bindings, rows = self._wiring(shape, table_off, tables, d.rows.packed)
+        off = d.labelling_off[first : last + 1]
+        scores, own = np.zeros(last - first), labelling[off[0] : off[-1]]
+        exact_decode(
+            0, last - first, self.shapes, self._kinds, bindings, rows, self.programs, self.patterns, tables,
+            np.zeros(self._num_shared), scores, own, off - off[0],
+        )  # fmt: skip
+        out.log_z[first:last] = scores
+        out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)
+
+    def _wiring(
+        self, shape: NDArray[np.int32], table_off: NDArray[np.int64], tables: NDArray[np.float64], packed: Packed
+    ) -> tuple[Bindings, Rows]:
+        """Each table as a feature that fires in one row, with a weight for each entry."""
+        counts = np.diff(self.place_off)[shape]
+        first_row = offsets(counts)
+        turn = np.arange(int(first_row[-1])) - np.repeat(first_row[:-1], counts)
+        starts = self.place[np.repeat(self.place_off[shape], counts) + turn] + np.repeat(table_off[:-1], counts)
+        run_off = np.append(starts, table_off[-1])
+        entry = (np.arange(len(tables)) - np.repeat(run_off[:-1], np.diff(run_off))).astype(np.int32)
+        nothing = np.zeros(0, np.int64)
+        rows = Rows(
+            first_row=first_row[None, :-1],
+            row_off=np.arange(len(starts) + 1),
+            feature=np.arange(len(starts), dtype=np.int32),
+            value=np.zeros(0),
+            token_off=np.zeros(len(shape) + 1, np.int64),
+            shape=shape,
+            packed=unpacked(len(self._kinds.base), 0),
+        )
+        return Bindings(run_off, entry, 0, nothing, nothing), rows
+
+
+def _kinds(sizes: Sequence[int]) -> Kinds:
+    """One for each size of table; their base tables are the same zeros."""
+    n = len(sizes)
+    return Kinds(
+        base=np.ones(n, np.int64),
+        size=np.array(sizes, np.int64),
+        feature_set=np.zeros(n, np.int32),
+        run_base=np.zeros(n, np.int64),
+        has_bias=np.zeros(n, np.bool_),
+        fixed=np.zeros(n, np.bool_),
+        inverse_off=np.full(n, -1, np.int64),
+        inverse=np.zeros(0, np.int32),
+    )

@@ -1,0 +1,94 @@
+"""Marginals of single cliques: p(y_c | x) at every place of a sentence where a clique lies.
+
+Training needs them only summed over places, so the kernels for data sets keep no more; here each sentence becomes a
+factor graph with a table of its own for each clique, which any method of `infer_graph` answers. Made for looking at
+sentences, not for millions of them. Not here: marginals of single variables (`methods`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.factor_graph import FactorGraph
+from ..graph.known_labels import instances_of
+from ..kernels.tables.log_tables import fill_tables
+from ..semantics.settings.training_settings import MethodSettings
+from .bound.potentials import BoundData, Potentials
+from .methods.single_graph import infer_graph
+from .run_status import RunStatus
+
+__all__ = ["CliqueMarginal", "assignment_marginals", "clique_marginals", "sequence_graph"]
+
+
+@dataclass(frozen=True, eq=False)
+class CliqueMarginal:
+    """Probabilities of the states of a clique's sites. Sites outside the sentence (`edges = pad`) are left out."""
+
+    clique: str
+    sites: tuple[tuple[str, int], ...]  #  (label, position from 0)
+    table: NDArray[np.float64]  #          [states of each site]
+
+
+def sequence_graph(data: BoundData, potentials: Potentials, sequence: int) -> FactorGraph:
+    """The unrolled graph of one sequence with its log tables, factors as in its shape."""
+    g = int(data.rows.shape[sequence])
+    shape = data.bank.shapes[g]
+    arena = np.empty(int(data.shapes.local_end[g]))
+    arena[: data.shapes.local_start] = potentials.log_base
+    fill_tables(
+        sequence, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights, potentials.log_base, arena
+    )
+    tables = []
+    for scope, at in zip(shape.scopes, shape.tables, strict=True):
+        cards = tuple(shape.cards[v] for v in scope)
+        tables.append(arena[at : at + math.prod(cards)].reshape(cards))
+    return FactorGraph(shape.cards, shape.scopes, tuple(tables))
+
+
+def clique_marginals(
+    data: BoundData, potentials: Potentials, settings: MethodSettings
+) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+    """Of each sequence: the marginal of every clique of the template, clique by clique, and how inference ended.
+
+    Factors of hard constraints alone are left out. A sequence without any labelling has none.
+    """
+    labels = data.graph.variables
+    for sequence in range(data.num_sequences):
+        shape = data.bank.shapes[int(data.rows.shape[sequence])]
+        result = infer_graph(sequence_graph(data, potentials, sequence), "mar", settings)
+        found = []
+        for kind, scope, table in zip(shape.kinds, shape.scopes, result.factor_marginals or (), strict=False):
+            template = data.graph.kinds[kind].template
+            if template.clique >= 0:
+                sites = tuple((labels[v % len(labels)], v // len(labels)) for v in scope)
+                found.append(CliqueMarginal(template.name, sites, table))
+        yield tuple(found), result.status
+
+
+def assignment_marginals(
+    data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int
+) -> NDArray[np.float64]:
+    """p(assignment | x) at every instance of a clique, [instances, assignments], sentence by sentence, by anchors.
+
+    Assignments as weights tell them apart: states of views, START and STOP outside. Not for relational cliques.
+    """
+    width, template = len(data.graph.variables), data.graph.templates[clique]
+    sentence, anchors = instances_of(template, data.rows.token_off)
+    found = np.zeros((len(sentence), template.num_assignments))
+    first = np.searchsorted(sentence, np.arange(data.num_sequences))
+    for sequence in range(data.num_sequences):
+        shape = data.bank.shapes[int(data.rows.shape[sequence])]
+        result = infer_graph(sequence_graph(data, potentials, sequence), "mar", settings)
+        for number, scope, table in zip(shape.kinds, shape.scopes, result.factor_marginals or (), strict=False):
+            kind = data.graph.kinds[number]
+            if kind.template.clique == clique:
+                inside = kind.pattern.index(0)
+                anchor = scope[0] // width - kind.template.offsets[inside]
+                row = first[sequence] + anchor - anchors[first[sequence]]
+                np.add.at(found[row], kind.full_assignments(), table.ravel())
+    return found

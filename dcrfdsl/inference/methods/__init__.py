@@ -1,0 +1,1 @@
+"""Inference methods: exact, message passing, variational, and mixtures of them."""

@@ -1,0 +1,41 @@
+"""−Σ_v log p(y*_v | x) over a data set and its gradient, exactly. Not here: kernels, methods that are not exact."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.exact.tangent_sweep import exact_tangents
+from ..bound.potentials import BoundData, Potentials
+from .message_methods import ExactMethod, Expectations
+
+__all__ = ["ExactTangents"]
+
+Floats = NDArray[np.float64]
+
+
+class ExactTangents:
+    """data: bound with contraction programs.   labelling [flat, see `BoundData.labelling_off`]: the states that are
+    measured, negative elsewhere.
+    """
+
+    def __init__(self, data: BoundData, method: ExactMethod, labelling: NDArray[np.int32]):
+        self.data, self._method, self._labelling = data, method, labelling
+
+    def add(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """Writes the risk of each sequence to `out.log_z`; adds the gradient to `gradient` [cells], `expected` [shared
+        cells].
+        """
+        d, p, left = self.data, potentials, [(first, last)]
+        if self._method.chain is not None:
+            left = self._method.chain.tangents(
+                p, first, last, self._labelling, out.log_z, out.status, gradient, expected
+            )
+        for begin, end in left:
+            exact_tangents(
+                begin, end, d.shapes, d.kinds, d.bindings, d.rows, self._method.programs, self._method.patterns,
+                p.weights, p.log_base, p.base, p.fits, self._labelling, d.labelling_off, gradient, expected,
+                out.log_z, out.status, out.redone,
+            )  # fmt: skip

@@ -1,0 +1,71 @@
+"""The best labelling in the place of the sum over all: what criteria need that look at no other labelling.
+
+Where inference would give log Z and expected counts, this gives the score of the best labelling found, and its counts:
+value and subgradient of max_y g(y). On loops, where the best labelling is that of max-product, both may fall short.
+Not here: finding it (`methods`).
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.optimization.labelling_counts import count_labellings
+from ...kernels.sequences.expectations import score_labellings
+from ..bound.potentials import BoundData, Potentials
+from .message_methods import Expectations, SequenceMethod
+
+__all__ = ["MaximumMethod"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class MaximumMethod:
+    """`decoder` is built for `data`."""
+
+    data: BoundData
+    decoder: SequenceMethod
+    _own: threading.local = field(default_factory=threading.local)
+
+    @property
+    def approximate(self) -> bool:
+        return self.decoder.approximate
+
+    def remember(self) -> None:
+        """The best labelling is found anew at each call."""
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """As `ExpectingMethod.expectations`: log Z becomes the best score; sequences without a labelling get -inf."""
+        d, p = self.data, potentials
+        labelling, belief = self._room()
+        self.decoder.decode(potentials, first, last, out, labelling)
+        score_labellings(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, p.weights, p.log_base, labelling, d.labelling_off,
+            out.log_z,
+        )  # fmt: skip
+        none = np.isnan(out.log_z[first:last])
+        out.log_z[first:last][none] = -np.inf
+        if len(gradient):
+            mass = np.zeros((1, d.num_sequences))
+            mass[0, first:last] = ~none
+            count_labellings(
+                first, last, d.shapes, d.kinds, d.bindings, d.rows, labelling[None, :], d.labelling_off, mass, belief,
+                expected, gradient,
+            )  # fmt: skip
+
+    def _room(self) -> tuple[NDArray[np.int32], Floats]:
+        """A labelling of all sequences and the zeros that counting needs; they belong to the calling thread."""
+        if not hasattr(self._own, "room"):
+            belief = np.zeros(int(self.data.shapes.local_end.max(initial=0)))
+            self._own.room = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
+        room: tuple[NDArray[np.int32], Floats] = self._own.room
+        return room

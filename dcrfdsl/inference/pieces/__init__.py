@@ -1,0 +1,1 @@
+"""Pieces of a data set, each normalised by itself."""

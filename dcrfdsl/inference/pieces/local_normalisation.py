@@ -1,0 +1,99 @@
+"""Local normalisation of a data set's pieces as an inference method: for log Z it gives the loss of the labels.
+
+What a criterion gets of it is the whole loss and its gradient, so it counts nothing itself: see
+`criteria.pieces.piece_likelihood`. Not here: which pieces there are (`graph.pieces`), the sums
+(`kernels.piecewise.piece_losses`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.known_labels import Gold
+from ...graph.pieces.piece_instances import PieceTemplate, piece_arrays
+from ...kernels.exact.contraction import IMPOSSIBLE
+from ...kernels.piecewise.piece_losses import NONE, Cases, piece_expectations
+from ...kernels.piecewise.piece_scores import PieceInstances
+from ...kernels.tables.wiring import Shapes
+from ..bound.potentials import BoundData, Potentials
+from ..methods.message_methods import Expectations
+
+__all__ = ["PieceMethod", "largest_piece", "no_cases"]
+
+Floats = NDArray[np.float64]
+
+
+class PieceMethod:
+    """The losses of small pieces, whose joint states are gone through one by one. Exact.
+
+    divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
+    """
+
+    approximate = False
+
+    def __init__(
+        self, data: BoundData, templates: Sequence[PieceTemplate], gold: Gold, *, divide: bool = False,
+        beside: Sequence[PieceTemplate] = (), cases: Cases | None = None,
+    ):  # fmt: skip
+        self.data = data
+        self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide, beside=beside)
+        self.labelling = np.where(gold.codes >= 0, gold.codes, -1).T.astype(np.int32).ravel()
+        self.may = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
+        self.largest = largest_piece(data.shapes, self.pieces)
+        self.cases = cases if cases is not None else no_cases(data.num_sequences)
+
+    def remember(self) -> None:
+        pass
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """As `SequenceMethod.expectations`, with the loss for log Z and what is known taken off the expectations."""
+        d = self.data
+        piece_expectations(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.pieces, self.cases, potentials.weights,
+            potentials.log_base, self.labelling, d.labelling_off, self.may, d.marginal_off, self.largest, gradient,
+            expected, out.log_z,
+        )  # fmt: skip
+        out.status[first:last] = np.where(np.isposinf(out.log_z[first:last]), IMPOSSIBLE, 0)
+
+
+def largest_piece(shapes: Shapes, pieces: PieceInstances) -> int:
+    """Joint states of the instance that has the most."""
+    return _most_joint(shapes, pieces, pieces.over_off, pieces.over)
+
+
+def _most_joint(shapes: Shapes, pieces: PieceInstances, off: NDArray[np.int64], variables: NDArray[np.int32]) -> int:
+    shape_of = np.repeat(np.arange(len(shapes.fac_off) - 1), np.diff(pieces.instance_off))
+    first = np.repeat(shapes.var_off[shape_of], np.diff(off))
+    logs = np.concatenate([[0.0], np.cumsum(np.log2(shapes.card[first + variables]))])
+    most = float((logs[off[1:]] - logs[off[:-1]]).max(initial=0.0))
+    return max(1, round(float(2.0**most)))
+
+
+def most_cases(shapes: Shapes, pieces: PieceInstances) -> int:
+    """Joint values of what the instance conditions on that conditions on most."""
+    return _most_joint(shapes, pieces, pieces.given_off, pieces.given)
+
+
+def no_cases(num_sequences: int) -> Cases:
+    """No NOTA."""
+    return Cases(NONE, 0.0, 0, np.zeros(num_sequences + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def _possible(gold: Gold, cards: Sequence[int]) -> NDArray[np.bool_]:
+    """Which states a variable may be in, [tokens · states of a position]."""
+    parts = []
+    for variable, card in enumerate(cards):
+        off, states = gold.choices(variable, card)
+        table = np.zeros((len(off) - 1, card), np.bool_)
+        table[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
+        codes = gold.codes[variable].astype(np.int64)
+        parts.append(table[np.where(codes >= 0, codes, card - 1 - codes)])
+    return np.concatenate(parts, axis=1).ravel()

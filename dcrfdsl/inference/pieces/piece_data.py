@@ -1,0 +1,63 @@
+"""A data set whose sequences are the instances of large pieces, and exact inference on it.
+
+Each instance reads the feature rows of its sentence, from the anchors on that its own are counted from. Not here: the
+graphs (`graph.pieces.piece_graphs`), the objective (`criteria.pieces.large_pieces`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...features.feature_rows import FeatureRows
+from ...features.relation_instances import Pairs
+from ...graph.known_labels import Gold
+from ...graph.pieces.piece_graphs import PieceGraphs, SharedOut
+from ...graph.shape_bank import ShapeBank
+from ...graph.variants.clamping import clamp_rows
+from ..bound.potentials import Binder, BoundData
+from ..methods.message_methods import ExactMethod
+
+__all__ = ["InstanceMethod", "bind_instances"]
+
+Ints = NDArray[np.int64]
+
+
+class InstanceMethod(ExactMethod):
+    """Exact inference on graphs that are no sequences, so never by the kernel for chains."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.chain = None
+
+
+def bind_instances(
+    graphs: PieceGraphs,
+    model: SharedOut,
+    rows: Sequence[FeatureRows],
+    gold: Gold,
+    sentence_off: Ints,
+    relations: Mapping[int, Pairs],
+    sentence: Ints,
+    instance: Ints,
+) -> tuple[BoundData, BoundData]:
+    """The instances with their own variables free, and clamped to what is known of them.
+
+    sentence, instance [n]: where each of them lies, and its number among those of all shapes.
+    """
+    pairs = {number: relations[role.clique] for number, role in enumerate(model.roles) if role.clique in relations}
+    binder = Binder(graphs.graph, model.parameters, programs=False)
+    bound = binder.bind((*rows, *clamp_rows(graphs.graph, gold)), sentence_off, pairs)
+    own = bound.rows._replace(
+        first_row=bound.rows.first_row[:, sentence] + graphs.first[:, instance],
+        token_off=np.arange(len(sentence) + 1, dtype=np.int64),  # every instance counts as one
+        shape=graphs.number[instance],
+    )
+
+    def over(bank: ShapeBank) -> BoundData:
+        return replace(bound, bank=bank, shapes=bank.shape_arrays(), rows=own)
+
+    return over(graphs.free), over(graphs.known)

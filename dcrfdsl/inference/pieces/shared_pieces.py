@@ -1,0 +1,115 @@
+"""Pieces that score the same wherever they lie: no features, nothing they condition on. Normalised once for all.
+
+Their loss is a function of counts: Σ_g n_g log Z_g − Σ_c gold_c log φ_c, over groups g of alike instances and cells c
+of the shared tables. So an evaluation does not depend on the size of the data. Not here: other pieces (`pieces`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.exact.contraction import IMPOSSIBLE
+from ..bound.potentials import Potentials
+from ..methods.message_methods import Expectations
+from .local_normalisation import PieceMethod
+
+__all__ = ["SharedPieceMethod", "are_shared"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class _Group(NamedTuple):
+    """Alike instances. times: how many there are.   cells [members, joint states]: of the shared tables.   scale."""
+
+    times: float
+    cells: Ints
+    scale: Floats
+
+
+def are_shared(method: PieceMethod) -> bool:
+    """Whether all pieces are of that kind, trained as they are, on labels that are known."""
+    pieces = method.pieces
+    return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.may)
+
+
+class SharedPieceMethod:
+    """As `PieceMethod`, which says what is counted. The first run of sequences answers for all."""
+
+    approximate = False
+
+    def __init__(self, method: PieceMethod):
+        self._method, data = method, method.data
+        self._groups = _groups(method)
+        none = data.potentials(np.zeros(data.num_weights))
+        gold, out = np.zeros(len(data.hard)), Expectations.empty(data)
+        method.expectations(none, 0, data.num_sequences, out, np.zeros(data.num_cells), gold)
+        self._impossible = out.summary().impossible
+        everything = np.zeros_like(gold)
+        self._normalise(none.log_base, everything)
+        self._gold = everything - gold  # the kernel takes off what is known
+        self._seen = np.flatnonzero(np.abs(self._gold) > 0.5 * _least_share(method))
+
+    def remember(self) -> None:
+        pass
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        """As `PieceMethod.expectations`; the loss of all stands with the first sequence."""
+        out.log_z[first:last] = 0.0
+        if first == 0 and last > 0:
+            out.log_z[0] = self._normalise(potentials.log_base, expected)
+            out.log_z[0] -= float(self._gold[self._seen] @ potentials.log_base[self._seen])
+            expected[self._seen] -= self._gold[self._seen]
+        for s in self._impossible:
+            if first <= s < last:
+                out.log_z[s], out.status[s] = np.inf, IMPOSSIBLE
+
+    def _normalise(self, log_base: Floats, expected: Floats) -> float:
+        """Σ n_g log Z_g; adds the expectations of shared cells."""
+        total = 0.0
+        for group in self._groups:
+            score = (group.scale[:, None] * log_base[group.cells]).sum(axis=0)
+            peak = float(score.max())
+            probability = np.exp(score - peak)
+            mass = float(probability.sum())
+            total += group.times * (peak + np.log(mass))
+            for cells, scale in zip(group.cells, group.scale, strict=True):
+                np.add.at(expected, cells, group.times * scale / mass * probability)
+        return total
+
+
+def _least_share(method: PieceMethod) -> float:
+    """What the gold labels of an instance count for, at least."""
+    return float(method.pieces.scale.min(initial=1.0))
+
+
+def _groups(method: PieceMethod) -> list[_Group]:
+    pieces, shapes = method.pieces, method.data.shapes
+    per_shape = np.bincount(method.data.rows.shape, minlength=len(pieces.instance_off) - 1)
+    shape_of = np.repeat(np.arange(len(per_shape)), np.diff(pieces.instance_off))
+    times = np.bincount(pieces.template, weights=per_shape[shape_of])
+    _, examples = np.unique(pieces.template, return_index=True)
+    found = []
+    for i in examples.tolist():
+        g = int(shape_of[i])
+        over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]].tolist()
+        cards = shapes.card[shapes.var_off[g] + np.array(over)]
+        states = dict(zip(over, np.indices(cards).reshape(len(over), -1), strict=True))
+        cells = []
+        for f in (shapes.fac_off[g] + pieces.member[pieces.member_off[i] : pieces.member_off[i + 1]]).tolist():
+            scope = shapes.scope[shapes.scope_off[f] : shapes.scope_off[f + 1]].tolist()
+            at = np.zeros(int(np.prod(cards)), np.int64)
+            for v in scope:
+                at = at * shapes.card[shapes.var_off[g] + v] + states[v]
+            cells.append(shapes.fac_table[f] + at)
+        scale = pieces.scale[pieces.member_off[i] : pieces.member_off[i + 1]]
+        found.append(_Group(float(times[pieces.template[i]]), np.array(cells, np.int64), scale.copy()))
+    return found

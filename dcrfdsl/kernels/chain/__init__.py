@@ -1,0 +1,1 @@
+"""Kernels for linear chains: sums, best labellings, competitors of the known labelling."""

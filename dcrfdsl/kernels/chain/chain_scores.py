@@ -1,0 +1,83 @@
+"""What the kernels for chains read: shared tables at given weights, and the log scores of every position of a sequence.
+
+Rows are `width` cells: one for each state, then others up to whole blocks of registers. Not here: what is computed from
+them (`chain`, `viterbi`), which graphs are chains (`inference.bound.chain_graphs`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime.compilation import inlined
+from ..runtime.machine_vectors import LANES, add, fma, load, repeat, store
+
+__all__ = ["ChainTables", "score_positions"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class ChainTables(NamedTuple):
+    """What all positions of all sequences share, at given weights. Rows of `width` cells."""
+
+    registers: tuple[int, ...]  # the registers of a block, see `vectors`
+    states: int
+    width: int
+    scored: Ints  #      [n]  kinds of factors with features, on single variables
+    everywhere: Floats  # [width] log scores at every position; -inf beyond the states
+    at_first: Floats  #  [width]  … and added to them at the first position, 0 beyond the states
+    at_last: Floats  #   [width]  … and at the last
+    pair: Floats  #      [width, width] flat; i → j, linear with the maximum taken out, or logarithms for decoding
+    pair_turned: Floats  # the same, j → i
+    pair_peak: float  #       logarithm of that maximum
+    unit: Floats  #      [states, width] flat; 1 where both are the same state
+
+
+@inlined
+def _add_plain(k, row, kinds, bindings, rows, weights, value, at):
+    """Adds the weights of the features of a row that is not packed."""
+    valued = len(rows.value) > 0
+    for i in range(rows.row_off[row], rows.row_off[row + 1]):
+        run = kinds.run_base[k] + rows.feature[i]
+        x = rows.value[i] if valued else 1.0
+        for e in range(bindings.run_off[run], bindings.run_off[run + 1]):
+            value[at + bindings.entry[e]] += x * weights[bindings.num_bias + e]
+
+
+@inlined
+def score_positions(s, length, chain, kinds, bindings, rows, weights, score):
+    """Log scores of every position of sequence s into the rows of `score`."""
+    registers, width, packed = chain.registers, chain.width, rows.packed
+    block = len(registers) * LANES
+    for c in range(0, width, block):
+        shared = load(registers, chain.everywhere, c)
+        for t in range(length):
+            store(score, t * width + c, shared)
+        store(score, c, add(load(registers, score, c), load(registers, chain.at_first, c)))
+        last = (length - 1) * width + c
+        store(score, last, add(load(registers, score, last), load(registers, chain.at_last, c)))
+    for n in range(len(chain.scored)):
+        k = chain.scored[n]
+        row = rows.first_row[kinds.feature_set[k], s]
+        if not packed.is_packed[k]:
+            for t in range(length):
+                _add_plain(k, row + t, kinds, bindings, rows, weights, score, t * width)
+            continue
+        row += packed.shift[k]
+        start, single = packed.dense_start[k], packed.flat_start[k]
+        bits = packed.flat_bits[k]
+        mask = (1 << bits) - 1
+        for t in range(length):
+            for c in range(0, width, block):
+                own = load(registers, score, t * width + c)
+                # a finite weight times a row of the unit matrix: nothing waits for memory that was just written
+                for q in range(packed.flat_off[row + t], packed.flat_off[row + t + 1]):
+                    at = np.int64(packed.flat[q])
+                    weight = repeat(registers, weights, single + (at >> bits))
+                    own = fma(weight, load(registers, chain.unit, (at & mask) * width + c), own)
+                for q in range(packed.dense_off[row + t], packed.dense_off[row + t + 1]):
+                    own = add(own, load(registers, weights, start + packed.dense[q] * width + c))
+                store(score, t * width + c, own)

@@ -1,0 +1,282 @@
+"""Forward and backward over a chain: one variable a position, one table between neighbours, the same everywhere.
+
+This is the shape that most users have, and here its sums are written for vectors that stay in registers. With the local
+scores s_t(y) of position t (features, biases, hard zeros) and the table ψ(i, j) between neighbours:
+
+    α_t(j) = exp s_t(j) Σ_i α_{t-1}(i) ψ(i, j)        β_t(i) = Σ_j ψ(i, j) exp s_{t+1}(j) β_{t+1}(j)
+
+    p(y_t = i) ∝ α_t(i) β_t(i)        p(y_t = i, y_{t+1} = j) ∝ α_t(i) ψ(i, j) exp s_{t+1}(j) β_{t+1}(j)
+
+Both run at once, one from the left and one from the right, so that neither waits for its own sums. Each α and β is
+divided by the sum of the one before it, which need not be ready when the products begin. Rows are `width` cells, the
+states and then zeros up to whole blocks of registers.
+
+An underflow is never silent: while all positive numbers are at least `FLOOR`, products of three of them are
+representable and zero means zero. A sequence that leaves this range keeps the status `UNDERFLOW`, and the general path
+(`sequences`) answers for it. Source: Rabiner 1989 §III (scaling); Lafferty et al. 2001.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
+from ..runtime.compilation import inlined, inner
+from ..runtime.machine_vectors import (
+    LANES,
+    add,
+    broadcast,
+    exp,
+    fma,
+    largest,
+    least_finite,
+    least_positive,
+    load,
+    lowest,
+    maximum,
+    multiply,
+    repeat,
+    store,
+    subtract,
+    total,
+)
+from ..tables.packed import scatter_single
+from .chain_scores import score_positions
+
+__all__ = [
+    "FLOOR", "ChainSums", "chain_expectations", "exponentiate_rows", "forward_backward", "room_for", "scatter_rows",
+    "sum_pairs", "sum_states",
+]  # fmt: skip
+
+Floats = NDArray[np.float64]
+
+FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
+LOG_FLOOR = np.log(FLOOR)
+SPARE = 8  # cells after the rows, which blocks of rows may read past the end
+
+
+class ChainSums(NamedTuple):
+    """Expectations summed over sequences, added to."""
+
+    everywhere: Floats  # [width] of states
+    at_first: Floats  #  [width]  … of first positions
+    at_last: Floats  #   [width]  … of last positions
+    pair: Floats  #      [rows ≥ states, width] flat; of pairs, still to be multiplied by ψ
+
+
+def room_for(longest: int, width: int) -> int:
+    """Cells of memory that sequences of at most `longest` positions need."""
+    return 4 * longest * width + SPARE
+
+
+@inlined
+def exponentiate_rows(length, chain, score):
+    """exp of every row with its maximum taken out, in place. Returns (sum of the maxima, status)."""
+    registers, width = chain.registers, chain.width
+    block = len(registers) * LANES
+    shift = 0.0
+    least = broadcast(registers, 0.0)
+    for t in range(length):
+        high = load(registers, score, t * width)
+        for c in range(block, width, block):
+            high = maximum(high, load(registers, score, t * width + c))
+        peak = largest(high)
+        if peak == -np.inf:
+            return 0.0, IMPOSSIBLE
+        shift += peak
+        taken = broadcast(registers, peak)
+        for c in range(0, width, block):
+            own = subtract(load(registers, score, t * width + c), taken)
+            least = least_finite(least, own)
+            store(score, t * width + c, exp(own))
+    return shift, OK if lowest(least) > LOG_FLOOR else UNDERFLOW
+
+
+@inlined
+def forward_backward(length, chain, score, alpha, beta, tail):
+    """α, β and tail = exp(s) β of every position. Returns (log of the normaliser, status)."""
+    registers, states, width = chain.registers, chain.states, chain.width
+    pair, turned = chain.pair, chain.pair_turned
+    block = len(registers) * LANES
+    zero, one = broadcast(registers, 0.0), broadcast(registers, 1.0)
+    least = one
+    right = (length - 1) * width
+    sum_left, sum_right = zero, zero
+    for c in range(0, width, block):
+        own, other = load(registers, score, c), load(registers, score, right + c)
+        store(alpha, c, own)
+        store(beta, right + c, one)
+        store(tail, right + c, other)
+        sum_left, sum_right = add(sum_left, own), add(sum_right, other)
+    scale_left, scale_right = total(sum_left), total(sum_right)
+    log_z, product = 0.0, 1.0  # the logarithm is taken only when the product leaves the safe range
+    left = 0
+    for _ in range(1, length):
+        if not (scale_left > 0.0 and scale_right > 0.0):
+            return 0.0, IMPOSSIBLE
+        product *= scale_left
+        if product < 1e-140 or product > 1e140:
+            log_z += np.log(product)
+            product = 1.0
+        factor_left, factor_right = broadcast(registers, 1.0 / scale_left), broadcast(registers, 1.0 / scale_right)
+        sum_left, sum_right = zero, zero
+        for c in range(0, width, block):
+            even, odd, even_back, odd_back = zero, zero, zero, zero
+            row = c
+            for i in range(0, states, 2):  # row `states` is zero
+                even = fma(repeat(registers, alpha, left + i), load(registers, pair, row), even)
+                even_back = fma(repeat(registers, tail, right + i), load(registers, turned, row), even_back)
+                odd = fma(repeat(registers, alpha, left + i + 1), load(registers, pair, row + width), odd)
+                odd_back = fma(repeat(registers, tail, right + i + 1), load(registers, turned, row + width), odd_back)
+                row += 2 * width
+            own = multiply(multiply(add(even, odd), factor_left), load(registers, score, left + width + c))
+            back = multiply(add(even_back, odd_back), factor_right)
+            store(alpha, left + width + c, own)
+            store(beta, right - width + c, back)
+            back = multiply(back, load(registers, score, right - width + c))
+            store(tail, right - width + c, back)
+            least = least_positive(least_positive(least, own), back)
+            sum_left, sum_right = add(sum_left, own), add(sum_right, back)
+        scale_left, scale_right = total(sum_left), total(sum_right)
+        left += width
+        right -= width
+    if not scale_left > 0.0:
+        return 0.0, IMPOSSIBLE
+    if lowest(least) < FLOOR:
+        return 0.0, UNDERFLOW
+    return log_z + np.log(product) + np.log(scale_left), OK
+
+
+@inlined
+def _marginals(length, chain, score, alpha, beta, tail, root):
+    """Marginals of every position into the rows of `score`; α_t becomes the factor of pairs, p(i, j) = α ψ tail.
+
+    root: what all of them are multiplied by.
+    """
+    registers, width = chain.registers, chain.width
+    block = len(registers) * LANES
+    for t in range(length):
+        at = t * width
+        mass, following = broadcast(registers, 0.0), broadcast(registers, 0.0)
+        for c in range(0, width, block):
+            product = multiply(load(registers, alpha, at + c), load(registers, beta, at + c))
+            store(score, at + c, product)
+            mass = add(mass, product)
+        normaliser = root / total(mass)
+        if t + 1 < length:
+            for c in range(0, width, block):
+                following = add(following, load(registers, tail, at + width + c))
+            pairs = broadcast(registers, normaliser / total(following))  # β_t was divided by this sum
+            for c in range(0, width, block):
+                store(alpha, at + c, multiply(load(registers, alpha, at + c), pairs))
+        share = broadcast(registers, normaliser)
+        for c in range(0, width, block):
+            store(score, at + c, multiply(load(registers, score, at + c), share))
+
+
+@inlined
+def sum_pairs(length, chain, alpha, tail, out):
+    """out[i, j] += Σ_t α_t(i) tail_{t+1}(j), four rows of a block at a time: their sums stay in registers."""
+    registers, states, width = chain.registers, chain.states, chain.width
+    for c in range(0, width, len(registers) * LANES):
+        for i in range(0, states, 4):
+            row = i * width + c
+            a, b = load(registers, out, row), load(registers, out, row + width)
+            d, e = load(registers, out, row + 2 * width), load(registers, out, row + 3 * width)
+            at = 0
+            for _ in range(length - 1):
+                own = load(registers, tail, at + width + c)
+                a = fma(repeat(registers, alpha, at + i), own, a)
+                b = fma(repeat(registers, alpha, at + i + 1), own, b)
+                d = fma(repeat(registers, alpha, at + i + 2), own, d)
+                e = fma(repeat(registers, alpha, at + i + 3), own, e)
+                at += width
+            store(out, row, a)
+            store(out, row + width, b)
+            store(out, row + 2 * width, d)
+            store(out, row + 3 * width, e)
+
+
+@inlined
+def sum_states(length, chain, score, sums):
+    """Adds the marginals of all positions, of the first and of the last."""
+    registers, width = chain.registers, chain.width
+    for c in range(0, width, len(registers) * LANES):
+        everywhere = load(registers, sums.everywhere, c)
+        for t in range(length):
+            everywhere = add(everywhere, load(registers, score, t * width + c))
+        store(sums.everywhere, c, everywhere)
+        store(sums.at_first, c, add(load(registers, sums.at_first, c), load(registers, score, c)))
+        last = load(registers, score, (length - 1) * width + c)
+        store(sums.at_last, c, add(load(registers, sums.at_last, c), last))
+
+
+@inlined
+def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
+    """Adds the marginals of positions `first` to `last` of sequence s to the cells of the features that fire."""
+    registers, width, packed = chain.registers, chain.width, rows.packed
+    block = len(registers) * LANES
+    for n in range(len(chain.scored)):
+        k = chain.scored[n]
+        if kinds.fixed[k]:
+            continue
+        row = rows.first_row[kinds.feature_set[k], s] + packed.shift[k]
+        start = packed.dense_start[k]
+        for t in range(first, last):
+            scatter_single(packed, k, row + t, score, t * width, gradient)
+            begin, end = packed.dense_off[row + t], packed.dense_off[row + t + 1]
+            for c in range(0, width, block):
+                own = load(registers, score, t * width + c)
+                for q in range(begin, end):
+                    cell = start + packed.dense[q] * width + c
+                    store(gradient, cell, add(own, load(registers, gradient, cell)))
+
+
+@inner
+def chain_expectations(
+    first, last, longest, chain, kinds, bindings, rows, weights, gradient, sums, log_z, status, marginals,
+    marginal_off, room, share,
+):  # fmt: skip
+    """log Z of the sequences `first` to `last`, and expected feature counts. `UNDERFLOW`: another path must answer.
+
+    gradient: packed cells, added to; empty if only marginals are wanted. Then rows need not be packed.   marginals:
+    flat, see `sequences.exact_expectations`, or empty.   room: `room_for(longest)` cells, overwritten.   longest: of
+    the sequences to be computed here; longer ones get `UNDERFLOW`.   share [S]: what the expectations of each sequence
+    are multiplied by; empty: 1.
+    """
+    width = chain.width
+    looked_at = len(marginals) > 0 or len(gradient) > 0
+    part = longest * width
+    score, alpha, beta, tail = room[:part], room[part : 2 * part], room[2 * part : 3 * part], room[3 * part :]
+    for s in range(first, last):
+        length = rows.token_off[s + 1] - rows.token_off[s]
+        log_z[s], status[s] = 0.0, OK
+        if length == 0:
+            continue
+        status[s] = UNDERFLOW
+        if length > longest:
+            continue
+        score_positions(s, length, chain, kinds, bindings, rows, weights, score)
+        shift, state = exponentiate_rows(length, chain, score)
+        if state == OK:
+            logarithm, state = forward_backward(length, chain, score, alpha, beta, tail)
+            log_z[s] = logarithm + shift + (length - 1) * chain.pair_peak
+        status[s] = state
+        if state != OK:
+            log_z[s] = -np.inf
+            continue
+        if not looked_at:
+            continue
+        _marginals(length, chain, score, alpha, beta, tail, share[s] if len(share) > 0 else 1.0)
+        if len(marginals) > 0:
+            at = marginal_off[s]
+            for t in range(length):
+                for j in range(chain.states):
+                    marginals[at + t * chain.states + j] = score[t * width + j]
+        if len(gradient) > 0:
+            sum_pairs(length, chain, alpha, tail, sums.pair)
+            sum_states(length, chain, score, sums)
+            scatter_rows(s, 0, length, chain, kinds, rows, score, gradient)

@@ -1,0 +1,96 @@
+"""The best labelling of a chain (Viterbi), by the same vectors as its sums.
+
+    best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j)
+
+The largest number of each row is taken out and added up apart, so that sums over a million positions keep their digits.
+Moves are not stored: going back, the best move into a state is looked for again. Source: Rabiner 1989 §III.B.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..runtime.compilation import inlined, inner
+from ..runtime.machine_vectors import LANES, add, broadcast, largest, load, maximum, repeat, store, subtract
+from .chain_scores import score_positions
+
+__all__ = ["chain_decode"]
+
+
+@inlined
+def _forward_max(length, chain, score, best):
+    """best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j), with the maximum taken out. Returns the best score."""
+    registers, states, width = chain.registers, chain.states, chain.width
+    pair = chain.pair
+    block = len(registers) * LANES
+    lowest_of_all = broadcast(registers, -np.inf)
+    result = 0.0
+    for t in range(length):
+        at = t * width
+        high = lowest_of_all
+        for c in range(0, width, block):
+            own = load(registers, score, at + c)
+            if t > 0:
+                before = at - width
+                even, odd = lowest_of_all, lowest_of_all
+                row = c
+                for i in range(0, states, 2):  # beyond the states `best` is -inf
+                    even = maximum(even, add(repeat(registers, best, before + i), load(registers, pair, row)))
+                    odd = maximum(odd, add(repeat(registers, best, before + i + 1), load(registers, pair, row + width)))
+                    row += 2 * width
+                own = add(own, maximum(even, odd))
+            store(best, at + c, own)
+            high = maximum(high, own)
+        peak = largest(high)
+        if not peak > -np.inf:
+            return -np.inf
+        result += peak
+        taken = broadcast(registers, peak)
+        for c in range(0, width, block):
+            store(best, at + c, subtract(load(registers, best, at + c), taken))
+    return result
+
+
+@inlined
+def _trace_back(length, chain, best, labelling):
+    """The states of the best labelling from a finished `_forward_max`; ties to the lowest state."""
+    states, width = chain.states, chain.width
+    own = best[(length - 1) * width : (length - 1) * width + states]
+    state = 0
+    for i in range(1, states):
+        if own[i] > own[state]:
+            state = i
+    labelling[length - 1] = state
+    for t in range(length - 2, -1, -1):
+        own = best[t * width : t * width + states]
+        move = chain.pair_turned[state * width : state * width + states]
+        state, peak = 0, own[0] + move[0]
+        for i in range(1, states):
+            x = own[i] + move[i]
+            if x > peak:
+                state, peak = i, x
+        labelling[t] = state
+
+
+@inner
+def chain_decode(first, last, longest, chain, kinds, bindings, rows, weights, score_of, labelling, off, room):
+    """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`; nan in `score_of` where a sequence is
+    longer than `longest`. The tables of `chain` are logarithms.
+    """
+    part = longest * chain.width
+    score, best = room[:part], room[part : 2 * part]
+    for s in range(first, last):
+        length = rows.token_off[s + 1] - rows.token_off[s]
+        score_of[s] = 0.0
+        if length == 0:
+            continue
+        if length > longest:
+            score_of[s] = np.nan
+            continue
+        own = labelling[off[s] : off[s + 1]]
+        score_positions(s, length, chain, kinds, bindings, rows, weights, score)
+        score_of[s] = _forward_max(length, chain, score, best) + (length - 1) * chain.pair_peak
+        if score_of[s] > -np.inf:
+            _trace_back(length, chain, best, own)
+        else:
+            own[:] = -1

@@ -1,0 +1,1 @@
+"""Kernels of exact inference by contraction programs."""

@@ -1,0 +1,284 @@
+"""Exact inference on long sequences, block by block: memory for one block, and for what passes between blocks.
+
+The sweep up keeps only the results that later blocks read. The sweep down takes the blocks from the last to the
+first, computes the tables and results of each anew from what was kept, and goes through it as through a sequence of
+its own (Griewank 1992 calls it checkpointing; with one level the work grows by one sweep up). Every block is moved to
+the front of the arena: what runs it is the kernel that runs whole sequences, on a copy of its wiring with the
+addresses moved. These kernels are called only where a sequence has blocks, and so compiled only for data that needs
+them. Not here: where blocks are cut (`graph.programs.sequence_blocks`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..runtime.compilation import kernel
+from ..tables.dense import add_run, copy_run
+from ..tables.log_tables import exponentiate, fill_tables, scatter_gradient, shared_peaks
+from ..tables.wiring import Programs, Shapes
+from .contraction import (
+    IMPOSSIBLE,
+    OK,
+    UNDERFLOW,
+    backward_linear,
+    backward_log,
+    forward_linear,
+    forward_log,
+    forward_max,
+    trace_back,
+)
+
+__all__ = ["blocked_decode", "blocked_expectations"]
+
+LINEAR, LOG, MAX = 0, 1, 2  # what the arena holds: numbers, logarithms that are summed, or of which the best is taken
+FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, FIRST_FACTOR, LAST_FACTOR = range(9)
+
+
+@kernel
+def _factors_of(g, block, shapes, programs):
+    """The shapes with only a block's local factors in shape g, their tables at the front of the arena."""
+    own = programs.block[block]
+    count = own[LAST_FACTOR] - own[FIRST_FACTOR]
+    kind, anchor = np.empty(count, np.int32), np.empty(count, np.int32)
+    table, size = np.empty(count, np.int64), np.empty(count, np.int64)
+    for i in range(count):
+        f = shapes.fac_off[g] + programs.block_factor[own[FIRST_FACTOR] + i]
+        kind[i], anchor[i], size[i] = shapes.fac_kind[f], shapes.fac_anchor[f], shapes.fac_size[f]
+        table[i] = shapes.fac_table[f] - own[FIRST_CELL] + shapes.local_start
+    fac_off = np.zeros_like(shapes.fac_off)
+    fac_off[g + 1] = count
+    return Shapes(
+        shapes.var_off, shapes.card, shapes.state_off, fac_off, kind, anchor, table, size, shapes.scope_off,
+        shapes.scope, shapes.local_start, shapes.local_end, shapes.arena_end, shapes.log_const,
+    )  # fmt: skip
+
+
+@kernel
+def _steps_of(g, block, shapes, programs):
+    """A program of the block's steps alone: results that it reads come after its tables, then its own."""
+    own = programs.block[block]
+    a, b = programs.step_off[g] + own[FIRST_STEP], programs.step_off[g] + own[LAST_STEP]
+    step = programs.step[a:b].copy()
+    table_move = own[FIRST_CELL] - shapes.local_start
+    result_move = own[REACH] - _first_result(block, shapes, programs)
+    for i in range(b - a):
+        for operand in range(1, 4):
+            if step[i, operand] >= shapes.local_end[g]:
+                step[i, operand] -= result_move
+            elif step[i, operand] >= shapes.local_start:
+                step[i, operand] -= table_move
+    return Programs(
+        programs.step_off, step, programs.variable[a:b], programs.step_card[a:b], programs.axis_off[2 * a : 2 * b + 1],
+        programs.axis_var, programs.axis_stride, programs.block_off, programs.block, programs.block_factor,
+        programs.room,
+    )  # fmt: skip
+
+
+@kernel
+def _first_result(block, shapes, programs):
+    """Where in the arena the results that a block reads begin: after its tables."""
+    return shapes.local_start + programs.block[block, LAST_CELL] - programs.block[block, FIRST_CELL]
+
+
+@kernel
+def _passed_on(block, shapes, programs):
+    """(from, to) in the arena of a block: its results, and those it read, that the next block reads."""
+    at = _first_result(block, shapes, programs) - programs.block[block, REACH]
+    return at + programs.block[block + 1, REACH], at + programs.block[block, LAST_RESULT]
+
+
+@kernel
+def _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale):
+    """Tables and results of a block. Returns (what it adds to log Z or to the score, status)."""
+    count = len(steps.step)
+    fill_tables(s, factors, kinds, bindings, rows, weights, log_base, value)
+    if space == LINEAR:
+        shift, fits = exponentiate(rows.shape[s], factors, value)
+        if not fits:
+            return 0.0, UNDERFLOW
+        total, state = forward_linear(np.int64(0), count, steps, patterns, value, scale)
+        return total + shift, state
+    if space == LOG:
+        total = forward_log(np.int64(0), count, steps, patterns, value)
+    else:
+        total = forward_max(np.int64(0), count, steps, patterns, value)
+    return total, OK if total > -np.inf else IMPOSSIBLE
+
+
+@kernel
+def _first_sweep(
+    s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, value, scale, kept, kept_off
+):  # fmt: skip
+    """All blocks from the first to the last; the arena is left with the last one.
+
+    kept: what each block reads of earlier ones, laid end to end. Returns (log Z or score, status).
+    """
+    g = rows.shape[s]
+    first, last = programs.block_off[g], programs.block_off[g + 1]
+    total = 0.0
+    for block in range(first, last):
+        n = block - first
+        at = _first_result(block, shapes, programs)
+        copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], value[at:])
+        factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
+        part, state = _sweep_up(
+            s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale
+        )
+        if state != OK:
+            return -np.inf, state
+        total += part
+        if block + 1 < last:
+            a, b = _passed_on(block, shapes, programs)
+            copy_run(value, a, b - a, kept[kept_off[n + 1] :])
+    return total, OK
+
+
+@kernel
+def _room_between(g, programs):
+    """Where what each block reads of earlier ones lies if laid end to end; and the most steps of a block."""
+    own = programs.block[programs.block_off[g] : programs.block_off[g + 1]]
+    kept_off, steps = np.zeros(len(own) + 1, np.int64), 0
+    for n in range(len(own)):
+        kept_off[n + 1] = kept_off[n] + own[n, FIRST_RESULT] - own[n, REACH]
+        steps = max(steps, own[n, LAST_STEP] - own[n, FIRST_STEP])
+    return kept_off, steps
+
+
+@kernel
+def _expectations(
+    s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected, out, value,
+    adjoint, root,
+):  # fmt: skip
+    """log Z and expectations of sequence s, `root` times, added to `gradient` and `expected` if there are any.
+
+    space: LINEAR or LOG. The shared cells of `value` hold the base tables so; those of `adjoint` are added to: the
+    derivatives of log Z by them, in log space their expectations. out: marginals of the sequence's states, or empty.
+    Returns (log Z but for constants, status); after UNDERFLOW nothing was added.
+    """
+    g = rows.shape[s]
+    first, last, shared = programs.block_off[g], programs.block_off[g + 1], shapes.local_start
+    kept_off, most = _room_between(g, programs)
+    kept, scale = np.empty(kept_off[-1]), np.empty(most)
+    total, state = _first_sweep(
+        s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, value, scale, kept, kept_off
+    )
+    if state != OK:
+        return total, state
+    state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
+    pulled = np.empty(0)  # the adjoints of what later blocks read
+    for block in range(last - 1, first - 1, -1):
+        n, at = block - first, _first_result(block, shapes, programs)
+        factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
+        count, own = len(steps.step), kept_off[n + 1] - kept_off[n]
+        end = at + programs.block[block, LAST_RESULT] - programs.block[block, REACH]
+        adjoint[shared:end] = 0.0
+        if block + 1 < last:
+            copy_run(kept, kept_off[n], own, value[at:])
+            _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale)
+            a, b = _passed_on(block, shapes, programs)
+            copy_run(pulled, 0, b - a, adjoint[a:])
+        if space == LINEAR:
+            backward_linear(np.int64(0), count, steps, patterns, value, scale, adjoint, state_off, out, root)
+            for j in range(shared, at):
+                adjoint[j] *= value[j]
+        else:
+            backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out, root)
+        if len(gradient) > 0:
+            scatter_gradient(s, factors, kinds, bindings, rows, adjoint, expected, gradient)
+        pulled = adjoint[at : at + own].copy()
+    return total, OK
+
+
+@kernel
+def _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own):
+    """The best labelling of sequence s into `own`, which holds 0. Returns its score, -inf if there is none.
+
+    The shared cells of `logs` hold the base tables.
+    """
+    g = rows.shape[s]
+    first, last = programs.block_off[g], programs.block_off[g + 1]
+    kept_off, _ = _room_between(g, programs)
+    kept, scale = np.empty(kept_off[-1]), np.empty(0)
+    space = np.int64(MAX)
+    score, state = _first_sweep(
+        s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, scale, kept, kept_off
+    )
+    if state != OK:
+        return -np.inf
+    for block in range(last - 1, first - 1, -1):
+        n, at = block - first, _first_result(block, shapes, programs)
+        factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
+        if block + 1 < last:
+            copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], logs[at:])
+            _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, logs, scale)
+        trace_back(np.int64(0), len(steps.step), steps, logs, own)
+    return score
+
+
+@kernel
+def blocked_expectations(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint, share,
+):  # fmt: skip
+    """As `sequences.exact_expectations`, for the sequences of the run that are computed in blocks and for no other."""
+    shared = shapes.local_start
+    room = max(shared, 1)
+    for s in range(first, last):
+        if programs.block_off[rows.shape[s]] < programs.block_off[rows.shape[s] + 1]:
+            room = max(room, programs.room[rows.shape[s]])
+    logs, log_adjoint, kept = np.empty(room), np.zeros(shared), np.empty(shared)
+    copy_run(base, 0, shared, value)
+    copy_run(log_base, 0, shared, logs)
+    logs[0] = 0.0
+    adjoint[:shared] = 0.0
+    nothing = np.empty(0)
+    for s in range(first, last):
+        g = rows.shape[s]
+        if programs.block_off[g] == programs.block_off[g + 1]:
+            continue
+        out = marginals[marginal_off[s] : marginal_off[s + 1]] if len(marginals) > 0 else nothing
+        root = share[s] if len(share) > 0 else 1.0
+        state, total = UNDERFLOW, 0.0
+        if base_fits:
+            total, state = _expectations(
+                s, np.int64(LINEAR), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
+                expected, out, value, adjoint, root,
+            )  # fmt: skip
+            total += shared_peaks(g, shapes, peaks)
+        if state == UNDERFLOW:
+            redone[s] = True
+            copy_run(adjoint, 0, shared, kept)
+            adjoint[:shared] = 0.0
+            total, state = _expectations(
+                s, np.int64(LOG), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
+                expected, out, logs, adjoint, root,
+            )  # fmt: skip
+            add_run(adjoint, 0, shared, log_adjoint)
+            copy_run(kept, 0, shared, adjoint)
+        status[s] = state
+        log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
+    for j in range(shared):
+        expected[j] += adjoint[j] * base[j] + log_adjoint[j]
+
+
+@kernel
+def blocked_decode(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
+):
+    """As `sequences.exact_decode`, for the sequences of the run that are computed in blocks and for no other."""
+    room = max(shapes.local_start, 1)
+    for s in range(first, last):
+        if programs.block_off[rows.shape[s]] < programs.block_off[rows.shape[s] + 1]:
+            room = max(room, programs.room[rows.shape[s]])
+    logs = np.empty(room)
+    copy_run(log_base, 0, shapes.local_start, logs)
+    logs[0] = 0.0
+    for s in range(first, last):
+        g = rows.shape[s]
+        if programs.block_off[g] == programs.block_off[g + 1]:
+            continue
+        own = labelling[off[s] : off[s + 1]]
+        own[:] = 0
+        score[s] = _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own)
+        if score[s] == -np.inf:
+            own[:] = -1

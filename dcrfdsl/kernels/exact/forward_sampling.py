@@ -1,0 +1,167 @@
+"""Draws labellings from p(y | x) by the contraction program: filter forward, sample backward.
+
+After the forward sweep the two tables of a step are, at the states of its other variables, the weight of each state
+of the variable that it sums out: p(x_v | later) ∝ A[…, x_v] · B[x_v, …]. Drawing the variables from the last one
+summed out to the first is exact for every elimination order (on a chain: Scott 2002). Variables in no factor are
+uniform.
+
+Also here: log Z by the forward sweep alone, and the order in which a program's variables are decided.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..runtime.compilation import inner, kernel
+from ..runtime.random_orders import next_random
+from ..tables.log_tables import exponentiate, fill_tables
+from .contraction import IMPOSSIBLE, OK, UNDERFLOW, forward_linear, forward_log
+
+__all__ = ["decision_order", "draw_labelling", "exact_samples", "operand_places", "sum_forward"]
+
+IN_NO_FACTOR = -1
+
+
+@inner
+def sum_forward(
+    s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs, scale
+):
+    """log Z of sequence s, the forward sweep left in the arena `value`, or in `logs` where linear space is too narrow.
+
+    The shared cells of `value` must hold the base tables, those of `logs` their logarithms. scale: [steps], scratch.
+    Returns (log Z, whether `logs` holds the sweep, status).
+    """
+    g = rows.shape[s]
+    a, b = programs.step_off[g], programs.step_off[g + 1]
+    total, state = 0.0, UNDERFLOW
+    if base_fits:
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+        shift, fits = exponentiate(g, shapes, value)
+        if fits:
+            total, state = forward_linear(a, b, programs, patterns, value, scale)
+            total += shift
+            for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+                if shapes.fac_table[f] < shapes.local_start:
+                    total += peaks[shapes.fac_kind[f]]
+    log_space = state == UNDERFLOW
+    if log_space:
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        logs[0] = 0.0
+        total = forward_log(a, b, programs, patterns, logs)
+        state = OK if total > -np.inf else IMPOSSIBLE
+    return total + shapes.log_const[g] if state == OK else -np.inf, log_space, state
+
+
+@inner
+def decision_order(g, shapes, programs, step, variable):
+    """The order in which a finished sweep lets variables be decided: last summed out first, then those in no factor.
+
+    Writes to `step` [V] the step that sums the d-th variable out (or `IN_NO_FACTOR`) and to `variable` [V] which it is.
+    """
+    first, last, decided = programs.step_off[g], programs.step_off[g + 1], 0
+    num_variables = shapes.var_off[g + 1] - shapes.var_off[g]
+    step[:num_variables] = IN_NO_FACTOR  # by variable for now, to find those that no step sums out
+    for i in range(first, last):
+        if programs.variable[i] >= 0:
+            step[programs.variable[i]] = i
+            decided += 1
+    at = decided
+    for v in range(num_variables):
+        if step[v] == IN_NO_FACTOR:
+            variable[at] = v
+            at += 1
+    step[decided:num_variables] = IN_NO_FACTOR
+    at = decided
+    for i in range(first, last):
+        if programs.variable[i] >= 0:
+            at -= 1
+            step[at], variable[at] = i, programs.variable[i]
+
+
+@inner
+def operand_places(i, variable, programs, assignment):
+    """Where the two operands of step i lie at the decided states: (start, stride) of each along `variable`.
+
+    A variable in no factor (i negative) reads the constant in cell 0 twice.
+    """
+    if i < 0:
+        return 0, 0, 0, 0
+    at_a, stride_a = programs.step[i, 1], 0
+    for j in range(programs.axis_off[2 * i], programs.axis_off[2 * i + 1]):
+        if programs.axis_var[j] == variable:
+            stride_a = programs.axis_stride[j]
+        else:
+            at_a += assignment[programs.axis_var[j]] * programs.axis_stride[j]
+    at_b, stride_b = programs.step[i, 2], 0
+    for j in range(programs.axis_off[2 * i + 1], programs.axis_off[2 * i + 2]):
+        if programs.axis_var[j] == variable:
+            stride_b = programs.axis_stride[j]
+        else:
+            at_b += assignment[programs.axis_var[j]] * programs.axis_stride[j]
+    return at_a, stride_a, at_b, stride_b
+
+
+@inner
+def draw_labelling(g, shapes, programs, value, log_space, step, variable, share, assignment, random):
+    """One labelling into `assignment` [V] from a finished sweep. share: room for the states of a variable.
+
+    `random` is the state of the generator; returns its next state.
+    """
+    for d in range(shapes.var_off[g + 1] - shapes.var_off[g]):
+        v = variable[d]
+        at_a, stride_a, at_b, stride_b = operand_places(step[d], v, programs, assignment)
+        states = shapes.card[shapes.var_off[g] + v]
+        total, peak = 0.0, -np.inf
+        if log_space:
+            for x in range(states):
+                peak = max(peak, value[at_a + x * stride_a] + value[at_b + x * stride_b])
+        for x in range(states):
+            left, right = value[at_a + x * stride_a], value[at_b + x * stride_b]
+            share[x] = np.exp(left + right - peak) if log_space else left * right
+            total += share[x]
+        random, bits = next_random(random)
+        left_over = total * (np.float64(bits >> np.uint64(11)) * 2.0**-53)  # uniform in [0, total)
+        chosen = 0
+        for x in range(states):
+            if share[x] > 0.0:  # an impossible state is never chosen, whatever rounding leaves over
+                chosen = x
+                left_over -= share[x]
+                if left_over < 0.0:
+                    break
+        assignment[v] = chosen
+    return random
+
+
+@kernel
+def exact_samples(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits, seeds,
+    samples, off, log_z, status, redone, value, logs,
+):  # fmt: skip
+    """Labellings drawn for each sequence: samples [n, variables] owns columns `off[s]` to `off[s + 1]`, -1 if none.
+
+    seeds [S]: of each sequence's generator.   value, logs: two arenas, overwritten.
+    """
+    most, states = 1, 1
+    for s in range(first, last):
+        most = max(most, off[s + 1] - off[s])
+    for v in range(len(shapes.card)):
+        states = max(states, shapes.card[v])
+    step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
+    share, scale = np.empty(states), np.empty(len(programs.step))
+    value[: shapes.local_start] = base
+    logs[: shapes.local_start] = log_base
+    for s in range(first, last):
+        log_z[s], redone[s], status[s] = sum_forward(
+            s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs,
+            scale,
+        )  # fmt: skip
+        if status[s] != OK:
+            samples[:, off[s] : off[s + 1]] = -1
+            continue
+        decision_order(rows.shape[s], shapes, programs, step, variable)
+        random = seeds[s]
+        for n in range(len(samples)):
+            random = draw_labelling(
+                rows.shape[s], shapes, programs, logs if redone[s] else value, redone[s], step, variable, share,
+                samples[n, off[s] : off[s + 1]], random,
+            )  # fmt: skip

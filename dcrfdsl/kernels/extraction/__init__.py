@@ -1,0 +1,1 @@
+"""Kernels that read text, extract features and lay out their weights."""

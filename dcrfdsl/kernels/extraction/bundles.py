@@ -1,0 +1,121 @@
+"""Bundles: features that fire wherever one of them does, read as one row.
+
+Templates overlap: where a trigram of tags fires, so do its bigrams and its tags, and a rare word brings its prefixes
+and suffixes. Such features need not be read one by one. A *bundle* belongs to a feature, its head, and holds the sum of
+the weights of all features that fire wherever the head does; a position reads a few disjoint bundles and what they
+leave over. What a bundle gets as gradient goes on to each of its members, so nothing is approximated. Columns that are
+the same over the whole data set are the special case of two features that imply each other.
+
+Bundles are made of smaller bundles, in the order of their numbers: the more often a head fires, the lower. Here it is
+only found which features a bundle has and which bundles a position reads. Not here: which features are heads
+(`inference.bound.bundling`), what their cells hold (`packed`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..runtime.compilation import inner, kernel
+
+__all__ = ["cover_rows", "implied_features"]
+
+
+@kernel
+def implied_features(row_off, feature, heads, usable):
+    """The features that fire in every row in which a head does, itself included: (offsets [heads + 1], features).
+
+    heads, usable [features]: the number of each head, else -1; whether a feature counts at all.
+    """
+    num_heads = heads.max() + 1
+    seen = np.zeros(num_heads, np.bool_)
+    off = np.zeros(num_heads + 1, np.int64)
+    for r in range(len(row_off) - 1):
+        for i in range(row_off[r], row_off[r + 1]):
+            h = heads[feature[i]]
+            if h >= 0 and not seen[h]:
+                seen[h] = True
+                off[h + 1] = row_off[r + 1] - row_off[r]
+    for h in range(num_heads):
+        off[h + 1] += off[h]
+    member = np.empty(off[num_heads], np.int32)
+    length = np.full(num_heads, -1, np.int64)
+    fires = np.full(len(heads), -1, np.int64)  # the last row in which a feature fired
+    for r in range(len(row_off) - 1):
+        for i in range(row_off[r], row_off[r + 1]):
+            fires[feature[i]] = r
+        for i in range(row_off[r], row_off[r + 1]):
+            h = heads[feature[i]]
+            if h < 0 or length[h] == 1:
+                continue
+            kept, at = 0, off[h]
+            if length[h] < 0:
+                for j in range(row_off[r], row_off[r + 1]):
+                    if usable[feature[j]]:
+                        member[at + kept] = feature[j]
+                        kept += 1
+            else:
+                for j in range(at, at + length[h]):
+                    if fires[member[j]] == r:
+                        member[at + kept] = member[j]
+                        kept += 1
+            length[h] = kept
+    total = 0
+    for h in range(num_heads):
+        at, off[h] = off[h], total
+        for j in range(max(0, length[h])):
+            member[total + j] = member[at + j]
+        total += max(0, length[h])
+    off[num_heads] = total
+    return off, member[:total].copy()
+
+
+@inner
+def _cover(features, first, last, head, member_off, member, gain, taken, mark, chosen, below):
+    """Disjoint bundles among `features[first:last]`, the most gainful first, into `chosen`. Returns how many.
+
+    head [features]: the bundle of each feature, else -1.   taken [features]: gets `mark` where a bundle is chosen.
+    below: only bundles with a lower number.
+    """
+    count = 0
+    while True:
+        best, most = -1, 0.0
+        for i in range(first, last):
+            b = head[features[i]]
+            if b < 0 or b >= below or gain[b] <= most:
+                continue
+            free = True
+            for j in range(member_off[b], member_off[b + 1]):
+                free &= taken[member[j]] != mark
+            if free:
+                best, most = b, gain[b]
+        if best < 0:
+            return count
+        for j in range(member_off[best], member_off[best + 1]):
+            taken[member[j]] = mark
+        chosen[count] = best
+        count += 1
+
+
+@kernel
+def cover_rows(row_off, feature, head, member_off, member, gain):
+    """Bundles that each row reads, then those of which each bundle is made: (offsets [rows + bundles + 1], bundles).
+
+    head [features]: the bundle of each feature, else -1.   member_off, member: the features of each bundle.   gain
+    [bundles]: what a bundle saves when it is read.
+    """
+    rows, bundles = len(row_off) - 1, len(gain)
+    off = np.zeros(rows + bundles + 1, np.int64)
+    chosen = np.empty(len(feature) + len(member), np.int32)
+    taken = np.full(len(head), -1, np.int64)
+    total = 0
+    for r in range(rows):
+        total += _cover(
+            feature, row_off[r], row_off[r + 1], head, member_off, member, gain, taken, r, chosen[total:], bundles
+        )
+        off[r + 1] = total
+    for b in range(bundles):
+        total += _cover(
+            member, member_off[b], member_off[b + 1], head, member_off, member, gain, taken, rows + b, chosen[total:], b
+        )
+        off[rows + b + 1] = total
+    return off, chosen[:total].copy()

@@ -1,0 +1,336 @@
+"""Kernels of extraction: shift, cross, look up, assemble. Arrays in, arrays out; -1 is "no feature" everywhere.
+
+A *row* is an anchor position: sentence after sentence, t from -pad_left to T-1+pad_right. A *key* is the mixed-radix
+number of a combination of codes. A *ragged* pair (off[R+1], items[M]) holds any number of items a row. Integers
+stay below 2^63 without wrapping, so that the same text runs with the JIT switched off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime.compilation import inlined, kernel
+
+__all__ = [
+    "conjoin", "count_keys", "count_rows", "count_rows_ragged", "cross", "cross_ragged", "find", "find_direct",
+    "gather_lists", "insert", "intern", "mark_spans", "place_rows", "place_rows_ragged", "rows_inside", "shift_codes",
+    "shift_numbers",
+]  # fmt: skip
+
+Codes = NDArray[np.int32]
+Keys = NDArray[np.int64]
+Offsets = NDArray[np.int64]
+
+
+@kernel
+def shift_codes(
+    codes: Codes, lut: Codes, sentence_off: Offsets, offset: int, pad_left: int, pad_right: int,
+    left: int, right: int, step: int,
+) -> Codes:  # fmt: skip
+    """`lut[codes]` read at t + offset, [R]. Outside: `left` or `right` plus `step` for each position further out."""
+    num_sentences = len(sentence_off) - 1
+    out = np.empty(sentence_off[num_sentences] + num_sentences * (pad_left + pad_right), np.int32)
+    row = 0
+    for s in range(num_sentences):
+        start = sentence_off[s]
+        length = sentence_off[s + 1] - start
+        for t in range(-pad_left, length + pad_right):
+            at = t + offset
+            if at < 0:
+                out[row] = left + (-at - 1) * step
+            elif at >= length:
+                out[row] = right + (at - length) * step
+            else:
+                code = codes[start + at]
+                out[row] = lut[code] if code >= 0 else -1
+            row += 1
+    return out
+
+
+@kernel
+def shift_numbers(
+    numbers: NDArray[np.float64], sentence_off: Offsets, offset: int, pad_left: int, pad_right: int, outside: float
+) -> NDArray[np.float64]:
+    """`numbers` read at t + offset, [R]."""
+    num_sentences = len(sentence_off) - 1
+    out = np.empty(sentence_off[num_sentences] + num_sentences * (pad_left + pad_right), np.float64)
+    row = 0
+    for s in range(num_sentences):
+        start = sentence_off[s]
+        length = sentence_off[s + 1] - start
+        for t in range(-pad_left, length + pad_right):
+            at = t + offset
+            out[row] = numbers[start + at] if 0 <= at < length else outside
+            row += 1
+    return out
+
+
+@kernel
+def rows_inside(sentence_off: Offsets, first: int, last: int, pad_left: int, pad_right: int) -> NDArray[np.bool_]:
+    """Whether t + first and t + last both lie in the sentence, [R]."""
+    num_sentences = len(sentence_off) - 1
+    out = np.empty(sentence_off[num_sentences] + num_sentences * (pad_left + pad_right), np.bool_)
+    row = 0
+    for s in range(num_sentences):
+        length = sentence_off[s + 1] - sentence_off[s]
+        for t in range(-pad_left, length + pad_right):
+            out[row] = t + first >= 0 and t + last < length
+            row += 1
+    return out
+
+
+@kernel
+def gather_lists(codes: Codes, list_off: Offsets, list_codes: Codes, beyond: int) -> tuple[Offsets, Codes]:
+    """The list of each row's code. A code of `n + k` (n lists) stands for itself, as the code `beyond + k`."""
+    num_lists = len(list_off) - 1
+    off = np.zeros(len(codes) + 1, np.int64)
+    for r in range(len(codes)):
+        code = codes[r]
+        size = 0
+        if code >= num_lists:
+            size = 1
+        elif code >= 0:
+            size = list_off[code + 1] - list_off[code]
+        off[r + 1] = off[r] + size
+    out = np.empty(off[-1], np.int32)
+    for r in range(len(codes)):
+        code = codes[r]
+        if code >= num_lists:
+            out[off[r]] = beyond + code - num_lists
+        elif code >= 0:
+            for k in range(off[r + 1] - off[r]):
+                out[off[r] + k] = list_codes[list_off[code] + k]
+    return off, out
+
+
+@kernel
+def cross(keys: Keys, codes: Codes, size: int) -> Keys:
+    """key · size + code, [R]; -1 where either is."""
+    out = np.empty(len(keys), np.int64)
+    for r in range(len(keys)):
+        out[r] = keys[r] * size + codes[r] if keys[r] >= 0 and codes[r] >= 0 else -1
+    return out
+
+
+@kernel
+def cross_ragged(key_off: Offsets, keys: Keys, code_off: Offsets, codes: Codes, size: int) -> tuple[Offsets, Keys]:
+    """Every key of a row with every code of it, keys outermost."""
+    num_rows = len(key_off) - 1
+    off = np.zeros(num_rows + 1, np.int64)
+    for r in range(num_rows):
+        off[r + 1] = off[r] + (key_off[r + 1] - key_off[r]) * (code_off[r + 1] - code_off[r])
+    out = np.empty(off[-1], np.int64)
+    for r in range(num_rows):
+        at = off[r]
+        for i in range(key_off[r], key_off[r + 1]):
+            for j in range(code_off[r], code_off[r + 1]):
+                out[at] = keys[i] * size + codes[j] if keys[i] >= 0 and codes[j] >= 0 else -1
+                at += 1
+    return off, out
+
+
+# tables ----------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _slot(key: int, mask: int) -> int:
+    """Where to start to look for a key: each half times an odd constant below 2^28; bit 31 up depend on all of it."""
+    mixed = (key & 0xFFFFFFFF) * 0x9E3779B + (key >> 32) * 0xC2B2AE3
+    return ((mixed >> 31) ^ (mixed >> 13)) & mask
+
+
+@kernel
+def find(keys: Keys, slot_key: Keys, slot_id: Codes) -> Codes:
+    """The id of each key in an open-addressing table (capacity a power of two, -1 = empty); -1 if absent."""
+    mask = len(slot_key) - 1
+    out = np.empty(len(keys), np.int32)
+    for r in range(len(keys)):
+        key = keys[r]
+        out[r] = -1
+        if key >= 0:
+            slot = _slot(key, mask)
+            while slot_key[slot] != key and slot_key[slot] >= 0:
+                slot = (slot + 1) & mask
+            if slot_key[slot] == key:
+                out[r] = slot_id[slot]
+    return out
+
+
+@kernel
+def find_direct(keys: Keys | Codes, table: Codes) -> Codes:
+    """`table[key]`; -1 for the key -1."""
+    out = np.empty(len(keys), np.int32)
+    for r in range(len(keys)):
+        out[r] = table[keys[r]] if keys[r] >= 0 else -1
+    return out
+
+
+@kernel
+def insert(keys: Keys, ids: Codes, slot_key: Keys, slot_id: Codes) -> None:
+    """Enter distinct keys, none of them in the table yet, with their ids. There must be room for all."""
+    mask = len(slot_key) - 1
+    for k in range(len(keys)):
+        slot = _slot(keys[k], mask)
+        while slot_key[slot] >= 0:
+            slot = (slot + 1) & mask
+        slot_key[slot] = keys[k]
+        slot_id[slot] = ids[k]
+
+
+@kernel
+def intern(keys: Keys, slot_key: Keys, slot_id: Codes, distinct: Keys, counts: Keys, num: int) -> tuple[int, Codes]:
+    """Number keys in order of first appearance and count them.
+
+    `distinct[i]` and `counts[i]` belong to number i, `num` are in use; table and lists must have room for all of
+    `keys`. Returns the new `num` and the number of each key.
+    """
+    mask = len(slot_key) - 1
+    out = np.empty(len(keys), np.int32)
+    for r in range(len(keys)):
+        key = keys[r]
+        out[r] = -1
+        if key >= 0:
+            slot = _slot(key, mask)
+            while slot_key[slot] != key and slot_key[slot] >= 0:
+                slot = (slot + 1) & mask
+            if slot_key[slot] < 0:
+                slot_key[slot] = key
+                slot_id[slot] = num
+                distinct[num] = key
+                counts[num] = 0
+                num += 1
+            out[r] = slot_id[slot]
+            counts[out[r]] += 1
+    return num, out
+
+
+@kernel
+def count_keys(keys: Keys, counts: Keys) -> None:
+    """Add one to `counts[key]` for each key."""
+    for r in range(len(keys)):
+        if keys[r] >= 0:
+            counts[keys[r]] += 1
+
+
+# assembly --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def count_rows(ids: Codes, counts: Offsets) -> None:
+    """Add to `counts[r]` the number of features of row r among `ids` (one a row)."""
+    for r in range(len(ids)):
+        if ids[r] >= 0:
+            counts[r] += 1
+
+
+@kernel
+def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
+    for r in range(len(off) - 1):
+        for i in range(off[r], off[r + 1]):
+            if ids[i] >= 0:
+                counts[r] += 1
+
+
+@kernel
+def place_rows(
+    ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
+) -> None:
+    """Write the features of one template to where `cursor` points in each row, and move it on.
+
+    `weight` is [R], or [0] for ones; `value` is [nnz], or [0] if nobody needs it.
+    """
+    for r in range(len(ids)):
+        if ids[r] >= 0:
+            at = cursor[r]
+            feature[at] = ids[r]
+            if len(value) > 0:
+                value[at] = weight[r] if len(weight) > 0 else 1.0
+            cursor[r] = at + 1
+
+
+@kernel
+def place_rows_ragged(
+    off: Offsets, ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
+) -> None:
+    """`place_rows` for a template with several features a row."""
+    for r in range(len(off) - 1):
+        for i in range(off[r], off[r + 1]):
+            if ids[i] >= 0:
+                at = cursor[r]
+                feature[at] = ids[i]
+                if len(value) > 0:
+                    value[at] = weight[r] if len(weight) > 0 else 1.0
+                cursor[r] = at + 1
+
+
+# spans -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def mark_spans(
+    codes: Codes, sentence_off: Offsets, slot_key: Keys, slot_id: Codes, final: NDArray[np.bool_], num_codes: int
+) -> Codes:
+    """0 (B) and 1 (I) on the longest entry from the left, -1 elsewhere, [N].
+
+    The entries are a trie: node 0 is its root, the child of node n by code c has the key n · num_codes + c in the
+    table, `final[n]` tells that an entry ends in n.
+    """
+    out = np.full(len(codes), -1, np.int32)
+    mask = len(slot_key) - 1
+    for s in range(len(sentence_off) - 1):
+        t, end = sentence_off[s], sentence_off[s + 1]
+        while t < end:
+            node, at, found = 0, t, t
+            while at < end and codes[at] >= 0:
+                key = node * num_codes + int(codes[at])
+                slot = _slot(key, mask)
+                while slot_key[slot] != key and slot_key[slot] >= 0:
+                    slot = (slot + 1) & mask
+                if slot_key[slot] != key:
+                    break
+                node = int(slot_id[slot])
+                at += 1
+                if final[node]:
+                    found = at
+            if found > t:
+                out[t] = 0
+                for i in range(t + 1, found):
+                    out[i] = 1
+                t = found
+            else:
+                t += 1
+    return out
+
+
+@kernel
+def conjoin(row_off: Offsets, feature: Codes, off: Offsets, other: Codes, made: Codes) -> tuple[Offsets, Codes]:
+    """Rows with the conjunctions of what fires there. `other[off[f]:off[f+1]]` are the partners of feature f, and
+    `made` the conjunctions with them. A row is a queue: each feature makes conjunctions with those before it.
+    """
+    met = np.full(len(off) - 1, -1, np.int64)  # the last row in which each feature was
+    out_off = np.zeros(len(row_off), np.int64)
+    out = np.empty(2 * len(feature) + 16, np.int32)
+    num = 0
+    for r in range(len(row_off) - 1):
+        length = row_off[r + 1] - row_off[r]
+        if num + length + len(made) > len(out):
+            longer = np.empty(2 * (num + length + len(made)), np.int32)
+            longer[:num] = out[:num]
+            out = longer
+        begin, end = num, num + length
+        out[begin:end] = feature[row_off[r] : row_off[r + 1]]
+        at = begin
+        while at < end:
+            f = out[at]
+            at += 1
+            if met[f] == r:
+                continue
+            for i in range(off[f], off[f + 1]):
+                if met[other[i]] == r:
+                    out[end] = made[i]
+                    end += 1
+            met[f] = r
+        num = end
+        out_off[r + 1] = num
+    return out_off, out[:num].copy()

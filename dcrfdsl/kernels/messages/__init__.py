@@ -1,0 +1,1 @@
+"""Kernels of message passing, variational inference and Gibbs sampling on one graph."""

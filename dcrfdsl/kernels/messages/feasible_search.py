@@ -1,0 +1,286 @@
+"""A labelling that breaks no hard constraint, and a better one near it: where sampling and ascent begin and end.
+
+Where nothing is preferred, max-product messages make a good start. What breaks a constraint is repaired. First states
+that no labelling can use are struck out (arc consistency: a state needs, in each factor, an entry whose other states
+are still there). Then depth-first search goes through the variables in order, states by preference, and looks into
+every factor with hard zeros that it touches. On a tree this never turns back; on loops it may, within a budget. Last,
+one variable at a time is improved (iterated conditional modes, Besag 1986).
+
+Tables are logarithms. Not here: what the preferences are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK
+from ..runtime.compilation import fast_inner, inner, kernel
+from ..tables.dense import copy_run
+from ..tables.log_tables import fill_tables
+from ..tables.wiring import Schedules
+from .beliefs import read_labelling, score_labelling
+from .propagation import ORDERED, propagate
+from .sum_product import node_potentials
+
+__all__ = [
+    "GAVE_UP", "conditional", "feasible_labelling", "find_hard", "message_labelling", "round_marginals",
+    "start_labelling",
+]  # fmt: skip
+
+GAVE_UP = 3  # the search ended by its budget: whether there is a labelling is not known
+BUDGET = 20_000  # states that the search tries, and as many again …
+BUDGET_OF_VARIABLE = 50  # … as this times the number of variables
+ROUGH, ROUNDS = 1e-3, 50  # tolerance and iterations of the messages that make a start
+CLIMBS = 1000  # rounds of improvement at most; each but the last makes the score larger
+
+
+@fast_inner
+def conditional(g, v, shapes, edges, logs, node, labelling, out):
+    """out[x] = log potential of state x of variable v (counted in the bank), all others as in `labelling`."""
+    v0, e0, f0 = shapes.var_off[g], edges.edge_off[g], shapes.fac_off[g]
+    at, states = shapes.state_off[v], shapes.card[v]
+    for x in range(states):
+        out[x] = node[at + x]
+    for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+        f = f0 + edges.edge_factor[e0 + edges.var_edge[j]]
+        entry, step, stride = shapes.fac_table[f], 0, 1
+        for s in range(shapes.scope_off[f + 1] - 1, shapes.scope_off[f] - 1, -1):
+            u = shapes.scope[s]
+            if v0 + u == v:
+                step = stride
+            else:
+                entry += stride * labelling[u]
+            stride *= shapes.card[v0 + u]
+        for x in range(states):
+            out[x] += logs[entry + x * step]
+
+
+@inner
+def _most_states(g, shapes):
+    """The most states of a variable."""
+    most = 1
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        most = max(most, shapes.card[v])
+    return most
+
+
+@kernel
+def find_hard(g, shapes, logs):
+    """Which factors of two or more variables forbid an assignment, [factors of the shape]."""
+    f0 = shapes.fac_off[g]
+    hard = np.zeros(shapes.fac_off[g + 1] - f0, np.bool_)
+    for f in range(f0, shapes.fac_off[g + 1]):
+        if shapes.scope_off[f + 1] - shapes.scope_off[f] > 1:
+            for j in range(shapes.fac_table[f], shapes.fac_table[f] + shapes.fac_size[f]):
+                hard[f - f0] |= logs[j] == -np.inf
+    return hard
+
+
+@inner
+def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
+    """seen[x]: whether the factor has an entry for state x of its variable `axis` that the others could take.
+
+    A variable with a label takes that state only, one without (-1) any that `allowed` [states] does not give -inf.
+    """
+    v0, s0 = shapes.var_off[g], shapes.scope_off[f]
+    arity = shapes.scope_off[f + 1] - s0
+    for x in range(shapes.card[v0 + shapes.scope[s0 + axis]]):
+        seen[x] = False
+    for j in range(shapes.fac_size[f]):
+        if logs[shapes.fac_table[f] + j] == -np.inf:
+            continue
+        rest, own, possible = j, 0, True
+        for i in range(arity - 1, -1, -1):
+            u = shapes.scope[s0 + i]
+            card = shapes.card[v0 + u]
+            state = rest % card
+            rest //= card
+            if labelling[u] >= 0:
+                possible &= labelling[u] == state
+            else:
+                possible &= allowed[shapes.state_off[v0 + u] + state] > -np.inf
+            if i == axis:
+                own = state
+        if possible:
+            seen[own] = True
+
+
+@kernel
+def _prune(g, shapes, edges, logs, hard, labelling, allowed, seen):
+    """Gives -inf in `allowed` to states that no labelling can use. Returns whether every variable keeps one."""
+    v0, f0, e0 = shapes.var_off[g], shapes.fac_off[g], edges.edge_off[g]
+    turn, changed = 0, True
+    while changed:
+        changed = False
+        count = edges.edge_off[g + 1] - e0
+        for i in range(count):
+            e = e0 + (i if turn % 2 == 0 else count - 1 - i)
+            if not hard[edges.edge_factor[e]]:
+                continue
+            v = v0 + edges.edge_var[e]
+            _mark(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
+            left = False
+            for x in range(shapes.card[v]):
+                at = shapes.state_off[v] + x
+                if allowed[at] > -np.inf and not seen[x]:
+                    allowed[at] = -np.inf
+                    changed = True
+                left |= allowed[at] > -np.inf
+            if not left:
+                return False
+        turn += 1
+    return True
+
+
+@inner
+def _consistent(g, v, shapes, edges, logs, hard, allowed, labelling, seen):
+    """Whether every factor at v still has an entry, given the variables decided so far."""
+    e0, f0 = edges.edge_off[g], shapes.fac_off[g]
+    state = labelling[v - shapes.var_off[g]]
+    for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+        e = e0 + edges.var_edge[j]
+        if hard[edges.edge_factor[e]]:
+            _mark(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
+            if not seen[state]:
+                return False
+    return True
+
+
+@kernel
+def _search(g, shapes, edges, logs, hard, preference, labelling, seen):
+    """Fills `labelling` [variables], all -1 before. Returns OK, IMPOSSIBLE (there is none) or GAVE_UP."""
+    v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
+    tried = np.zeros(len(preference), np.bool_)
+    budget = BUDGET + BUDGET_OF_VARIABLE * count
+    v = 0
+    while 0 <= v < count:
+        at, states = shapes.state_off[v0 + v], shapes.card[v0 + v]
+        best = -1
+        for x in range(states):  # the likeliest state that was not tried; of equals the first
+            free = not tried[at + x] and preference[at + x] > -np.inf
+            if free and (best < 0 or preference[at + x] > preference[at + best]):
+                best = x
+        labelling[v] = best
+        if best < 0:
+            tried[at : at + states] = False
+            v -= 1
+            continue
+        if budget == 0:
+            return GAVE_UP
+        budget -= 1
+        tried[at + best] = True
+        if _consistent(g, v0 + v, shapes, edges, logs, hard, preference, labelling, seen):
+            v += 1
+    return OK if v == count else IMPOSSIBLE
+
+
+@kernel
+def _climb(g, shapes, edges, logs, node, labelling):
+    """Moves single variables to better states until none gains."""
+    v0 = shapes.var_off[g]
+    room = np.empty(_most_states(g, shapes))
+    for _ in range(CLIMBS):
+        moved = False
+        for v in range(v0, shapes.var_off[g + 1]):
+            conditional(g, v, shapes, edges, logs, node, labelling, room)
+            best = labelling[v - v0]
+            for x in range(shapes.card[v]):
+                if room[x] > room[best]:
+                    best = x
+            moved |= best != labelling[v - v0]
+            labelling[v - v0] = best
+        if not moved:
+            return
+
+
+@kernel
+def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling):
+    """A labelling of positive potential near the states that `preference` [states] likes best; no neighbour is better.
+
+    node: log unary potentials (`messages.node_potentials`). `preference` is cut down: -inf at states that cannot be.
+    labelling: [variables], of any integer type. Returns OK, IMPOSSIBLE or GAVE_UP; -1 everywhere but after OK.
+    """
+    for x in range(len(preference)):
+        if node[x] == -np.inf:
+            preference[x] = -np.inf
+    seen = np.empty(_most_states(g, shapes), np.bool_)
+    labelling[:] = -1
+    if hard.any() and not _prune(g, shapes, edges, logs, hard, labelling, preference, seen):
+        return IMPOSSIBLE
+    state = _search(g, shapes, edges, logs, hard, preference, labelling, seen)
+    if state == OK:
+        _climb(g, shapes, edges, logs, node, labelling)
+    else:
+        labelling[:] = -1
+    return state
+
+
+@kernel
+def message_labelling(g, shapes, edges, logs, node, message, labelling):
+    """The labelling that max-product messages show; where that breaks a hard constraint, one near it that does not.
+
+    Returns OK, IMPOSSIBLE (then -1 everywhere), or GAVE_UP: none was found, and what the messages show is left, whose
+    potential is zero. Overwrites `node`.
+    """
+    read_labelling(g, shapes, edges, logs, node, message, labelling)
+    if score_labelling(g, shapes, logs, labelling) > -np.inf:
+        return OK
+    node_potentials(g, shapes, logs, True, node)  # reading wrote its decisions there
+    e0, last = edges.edge_off[g], shapes.var_off[g + 1] - 1
+    preference = node[: shapes.state_off[last] + shapes.card[last]].copy()
+    for e in range(edges.edge_off[g + 1] - e0):
+        v = shapes.var_off[g] + edges.edge_var[e0 + e]
+        for x in range(shapes.card[v]):
+            preference[shapes.state_off[v] + x] += message[edges.message_off[e0 + e] + x]
+    found = np.empty_like(labelling)
+    state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), found)
+    if state != GAVE_UP:
+        for v in range(len(found)):  # as a slice it would cost two seconds of compiling
+            labelling[v] = found[v]
+    return state
+
+
+@kernel
+def start_labelling(g, shapes, edges, logs, node, hard, labelling):
+    """As `feasible_labelling`, near what max-product messages say: on a tree a best labelling."""
+    count, messages = edges.edge_off[g + 1] - edges.edge_off[g], np.empty(edges.messages[g])
+    passes, send = np.zeros(g + 2, np.int64), np.empty(2 * count, np.int32)
+    passes[g + 1] = 1
+    for e in range(count):  # there and back
+        send[e], send[2 * count - 1 - e] = e, e
+    both_ways = Schedules(passes, np.array([0, 2 * count]), send)
+    _, _, _, state, _ = propagate(
+        g, shapes, edges, both_ways, logs, node, messages, ORDERED, ROUGH, ROUNDS, 0.0, 0, True, True, False, None
+    )
+    if state == IMPOSSIBLE:
+        labelling[:] = -1
+        return state
+    read_labelling(g, shapes, edges, logs, node.copy(), messages, labelling)
+    if score_labelling(g, shapes, logs, labelling) == -np.inf:
+        return feasible_labelling(g, shapes, edges, logs, node, node.copy(), hard, labelling)
+    _climb(g, shapes, edges, logs, node, labelling)
+    return OK
+
+
+@kernel
+def round_marginals(
+    first, last, shapes, kinds, bindings, rows, edges, weights, log_base, arena, states,
+    marginals, marginal_off, status, labelling, off,
+):  # fmt: skip
+    """The labelling of each sequence that `feasible_labelling` finds near its likeliest states; -1 if it finds none.
+
+    arena, states: the most cells and states that a sequence has. Sequences whose status is not OK are passed over.
+    """
+    logs, node = np.empty(arena), np.empty(states)
+    copy_run(log_base, 0, shapes.local_start, logs)
+    for s in range(first, last):
+        g, own = rows.shape[s], labelling[off[s] : off[s + 1]]
+        own[:] = -1
+        if status[s] != OK:
+            continue
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        node_potentials(g, shapes, logs, True, node)
+        preference = marginals[marginal_off[s] : marginal_off[s + 1]]
+        hard = find_hard(g, shapes, logs)
+        state = feasible_labelling(g, shapes, edges, logs, node, preference, hard, own)
+        status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK

@@ -1,0 +1,195 @@
+"""Gibbs sampling: one variable at a time from its distribution given all others (Geman & Geman 1984).
+
+A sweep visits every variable once. After `burn_in` sweeps every `thin`-th is kept. Marginals of variables are averages
+of the conditional distributions that were drawn from, which vary less than counts of the draws do (Rao–Blackwell;
+Gelfand & Smith 1990); those of factors are counts. The standard error comes from batch means: about √n batches of
+consecutive samples, whose means are nearly independent if the chain forgets within a batch.
+
+The samples come from several chains. The first begins at a good labelling that breaks no hard constraint (`search`),
+each other one at a labelling that no single change improves, near random states. Where the chains' marginals lie
+further apart than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from one start's part
+of the labellings to another's: then the run has not converged, and its error is that of the chains' average. A part
+that no chain starts in stays unseen. There is no estimate of log Z. The generator's state is a number, so a sequence's
+draws depend on its seed alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK
+from ..runtime.compilation import fast_inner, inner, kernel
+from ..runtime.random_orders import next_random
+from ..tables.log_tables import fill_tables
+from .beliefs import score_labelling
+from .feasible_search import conditional, feasible_labelling, find_hard, start_labelling
+from .sum_product import node_potentials
+
+__all__ = ["CHAINS", "gibbs", "gibbs_sequences"]
+
+STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 and 1 share no chain
+CHAINS = 4
+APART = 4.0  # chains whose average is so many standard errors less sure than each chain says …
+FAR = 0.05  # … and whose marginals have a standard deviation of so much, do not tell the same
+
+
+@fast_inner
+def _draw(room, states, state):
+    """Turns log potentials `room` [states] into probabilities and draws one. Returns (generator's state, drawn)."""
+    peak, total = -np.inf, 0.0
+    for x in range(states):
+        peak = max(peak, room[x])
+    for x in range(states):
+        room[x] = np.exp(room[x] - peak)
+        total += room[x]
+    state, draw = next_random(state)
+    left = np.float64(draw >> np.uint64(11)) * 2.0**-53
+    drawn = -1
+    for x in range(states):
+        room[x] /= total
+        if room[x] > 0.0 and left >= 0.0:
+            drawn = x  # a sum below 1 by rounding leaves the last possible state
+            left -= room[x]
+    return state, drawn
+
+
+@inner
+def _random_preference(preference, state):
+    """A number in [0, 1) for each state of the shape. Returns the generator's state."""
+    for x in range(len(preference)):
+        state, draw = next_random(state)
+        preference[x] = np.float64(draw >> np.uint64(11)) * 2.0**-53
+    return state
+
+
+@kernel
+def gibbs(g, shapes, edges, logs, node, samples, burn_in, thin, seed, labelling, best, marginal, belief):
+    """Runs `CHAINS` chains, which share the samples; each has a burn-in of its own.
+
+    Returns (largest standard error of a marginal, whether the chains agree, score of the best labelling seen, status).
+    node: log unary potentials. labelling, best: [variables] int32, a chain's state and the best one seen.
+    marginal: [states], overwritten. belief: arena layout, added to; pass an empty array if it is not wanted.
+    """
+    count = shapes.var_off[g + 1] - shapes.var_off[g]
+    hard = find_hard(g, shapes, logs)
+    marginal[:] = 0.0
+    found = start_labelling(g, shapes, edges, logs, node, hard, labelling)
+    if found != OK:
+        return np.inf, True, -np.inf, found
+    start, preference = labelling.copy(), np.empty(len(marginal))
+    best[:] = labelling
+    highest = score_labelling(g, shapes, logs, best)
+    means = np.zeros((CHAINS, len(marginal)))
+    squares, batches, chains = np.zeros(len(marginal)), 0, min(CHAINS, samples)
+    state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
+    for chain in range(chains):
+        if chain > 0:
+            state = _random_preference(preference, state)
+            if feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling) != OK:
+                labelling[:] = start
+        own = samples // chains + (1 if chain < samples % chains else 0)
+        state, highest, whole = _run_chain(
+            g, shapes, edges, logs, node, own, burn_in, thin, 1.0 / samples, state, labelling, best, highest, marginal,
+            means[chain], squares, belief,
+        )  # fmt: skip
+        batches += whole
+    marginal /= samples
+    if batches <= chains:
+        return np.inf, True, highest, OK
+    error, agree = 0.0, True
+    for x in range(len(marginal)):
+        mean = means[:chains, x].mean()
+        inside = squares[x] / ((batches - chains) * batches)
+        between = ((means[:chains, x] - mean) ** 2).sum() / max(1, chains - 1)
+        if between > FAR**2 and between / chains > APART**2 * inside:
+            agree, inside = False, between / chains
+        error = max(error, inside)
+    return np.sqrt(error), agree, highest, OK
+
+
+@kernel
+def _run_chain(
+    g, shapes, edges, logs, node, samples, burn_in, thin, share, state, labelling, best, highest, marginal, mean,
+    squares, belief,
+):  # fmt: skip
+    """One chain from `labelling` on. Adds its samples to `marginal`, and to `belief` with weight `share`.
+
+    mean [states]: set to the chain's marginals.   squares [states]: the squared distances of its batches' means from
+    their mean are added.   Returns (state of the generator, score of the best labelling seen, number of batches).
+    """
+    v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
+    largest = 1
+    for v in range(v0, v0 + count):
+        largest = max(largest, shapes.card[v])
+    room, batch, total = np.empty(largest), np.zeros(len(mean)), np.zeros(len(mean))
+    own_squares = np.zeros(len(mean))
+    size = max(1, int(np.sqrt(samples)))  # samples of a batch
+    batches = 0
+    for sweep in range(burn_in + samples * thin):
+        taken = sweep - burn_in + 1  # the sweep's number after the burn-in
+        keep = taken > 0 and taken % thin == 0
+        for v in range(count):
+            conditional(g, v0 + v, shapes, edges, logs, node, labelling, room)
+            states, at = shapes.card[v0 + v], shapes.state_off[v0 + v]
+            state, labelling[v] = _draw(room, states, state)
+            if keep:
+                for x in range(states):
+                    batch[at + x] += room[x]
+        score = score_labelling(g, shapes, logs, labelling)
+        if score > highest:
+            highest = score
+            best[:] = labelling
+        if not keep:
+            continue
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            if len(belief) > 0:
+                entry = 0
+                for s in range(shapes.scope_off[f], shapes.scope_off[f + 1]):
+                    entry = entry * shapes.card[v0 + shapes.scope[s]] + labelling[shapes.scope[s]]
+                belief[shapes.fac_table[f] + entry] += share
+        if (taken // thin) % size == 0:
+            total += batch
+            own_squares += (batch / size) ** 2
+            batch[:] = 0.0
+            batches += 1
+    for x in range(len(mean)):
+        squares[x] += max(0.0, own_squares[x] - total[x] ** 2 / (batches * size**2))
+        total[x] += batch[x]  # the samples after the last whole batch
+        mean[x] = total[x] / samples
+        marginal[x] += total[x]
+    return state, highest, batches
+
+
+@kernel
+def gibbs_sequences(
+    first, last, shapes, kinds, bindings, rows, edges, weights, log_base, arena, states,
+    samples, burn_in, thin, seed, status, iterations, residual, marginals, marginal_off, labelling, off,
+):  # fmt: skip
+    """Chains for each sequence, seeded by its number: marginals, and the best labelling seen (-1 if none).
+
+    iterations[s] is negative where they do not agree, or have no place to start.
+
+    marginals and labelling may be empty. arena, states: the most cells and states that a sequence has.
+    """
+    logs, node, marginal, nothing = np.empty(arena), np.empty(states), np.empty(states), np.empty(0)
+    logs[: shapes.local_start] = log_base
+    for s in range(first, last):
+        g, count = rows.shape[s], marginal_off[s + 1] - marginal_off[s]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        _, state = node_potentials(g, shapes, logs, True, node)
+        current = np.empty(off[s + 1] - off[s], np.int32)
+        best = np.full(len(current), np.int32(-1))
+        error, agree = np.inf, True
+        if state == OK:
+            error, agree, _, state = gibbs(
+                g, shapes, edges, logs, node[:count], samples, burn_in, thin, seed + STRIDE * s, current, best,
+                marginal[:count], nothing,
+            )  # fmt: skip
+        status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
+        sweeps = burn_in * CHAINS + samples * thin
+        iterations[s] = sweeps if state == OK and agree else -sweeps
+        residual[s] = error
+        if len(marginals) > 0 and state == OK:
+            marginals[marginal_off[s] : marginal_off[s + 1]] = marginal[:count]
+        if len(labelling) > 0:
+            labelling[off[s] : off[s + 1]] = best

@@ -1,0 +1,240 @@
+"""Schedules of belief propagation on one unrolled graph: which message is sent next, and when they rest.
+
+A run has converged when no message that was sent since every edge was last sent has moved by the tolerance or more
+(`messages.send` says what the change of a message is).
+
+A run that oscillates is damped: where the residual has not fallen for `PATIENCE` rounds, later messages keep half of
+the old ones, then three quarters, and so on up to `MOST_DAMPING`. Changes are those before damping, so they compare,
+and damping does not move fixed points. Not here: the passes of ORDERED (`graph.spanning_forests`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK
+from ..runtime.compilation import inner, kernel
+from ..runtime.random_orders import direct_edges, shuffle
+from ..tables.dense import copy_run
+from .sum_product import send, send_pair
+
+__all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
+
+ORDERED, RANDOM, FLOOD, RESIDUAL = 0, 1, 2, 3  # how the next edges to send are chosen
+PATIENCE = 100  # rounds in which a residual must fall: longer than runs that converge by themselves wait for that …
+FALL = 0.99  # … to this share of what it was: one that creeps towards a cycle falls by ever less
+MOST_DAMPING = 0.95
+
+
+@inner
+def _dampened(damping):
+    """The next stronger damping: half of what is still let through, at most `MOST_DAMPING` (or what was asked for)."""
+    return max(damping, min(MOST_DAMPING, 0.5 * (1.0 + damping)))
+
+
+@inner
+def _send_all(
+    g, first, last, kind, iteration, shapes, edges, schedules, order, value, node, message, pending, log_space,
+    maximise, damping, tolerance, floor, q, new, updated, recent,
+):  # fmt: skip
+    """Sends the messages `first` to `last` of an iteration into `pending`; says in `updated` and `recent` which edges
+    those were and how they changed. Returns (whether one moved by the tolerance or more, status).
+    """
+    moved = False
+    for i in range(first, last):
+        e = schedules.send[i] if kind == ORDERED else (order[i] if kind == RANDOM else i)
+        f = shapes.fac_off[g] + edges.edge_factor[edges.edge_off[g] + e]
+        if not log_space and damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
+            change, status = send_pair(g, e, shapes, edges, value, node, message, pending, floor, q, new)
+        else:
+            change, status = send(
+                g, e, shapes, edges, value, node, message, pending, log_space, maximise, damping, floor, q, new
+            )
+        if status != OK:
+            return moved, status
+        updated[e], recent[e] = iteration, change
+        moved |= not change < tolerance
+    return moved, OK
+
+
+@kernel
+def propagate(
+    g,
+    shapes,
+    edges,
+    schedules,
+    value,
+    node,
+    message,
+    kind,
+    tolerance,
+    max_iterations,
+    damping,
+    seed,
+    log_space,
+    maximise,
+    warm,
+    residual_too,
+):
+    """Sends messages by the schedule `kind` until they rest.
+
+    Returns (converged, iterations, residual, status, whether it was damped more than by `damping`).
+
+    residual_too: None promises that `kind` is not RESIDUAL, whose code is then not compiled.
+    `message` is filled here with uniform messages first, unless `warm` says that it holds some. An iteration is a pass
+    of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
+    as there are edges (RESIDUAL).
+    """
+    e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
+    largest, arity, degree = 1, 2, 1
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        largest = max(largest, shapes.card[v])
+        degree = max(degree, edges.var_edge_off[v + 1] - edges.var_edge_off[v])
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
+    for e in range(count):
+        m, states = edges.message_off[e0 + e], shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
+        if not warm:
+            message[m : m + states] = 0.0 if log_space else 1.0 / states
+    if count == 0:
+        return True, 0, 0.0, OK, False
+    # products of `degree` messages, a potential and a table entry must stay normal doubles
+    floor = 10.0 ** (-180.0 / (degree * (arity - 1) + 1))
+    q, new = np.empty((arity + 1, largest)), np.empty(largest)
+    if residual_too is not None and kind == RESIDUAL:
+        return _propagate_residual(
+            g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q,
+            new,
+        )  # fmt: skip
+    order = np.empty(count, np.int64)
+    half = 0
+    state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
+    if kind == RANDOM:
+        half = direct_edges(g, shapes, edges, order, state)
+    passes = schedules.pass_off[g + 1] - schedules.pass_off[g] if kind == ORDERED else 0
+    updated = np.full(count, -1, np.int64)  # iteration in which an edge was last sent
+    pending = message.copy() if kind == FLOOD else message
+    last_moved = -1
+    recent = np.full(count, np.inf)  # change of each edge when last sent
+    asked, lowest, waited = damping, np.inf, 0
+    for iteration in range(max_iterations):
+        first, last = 0, count
+        if kind == ORDERED:
+            chosen = iteration % passes
+            p = schedules.pass_off[g] + chosen
+            first, last = schedules.send_off[p], schedules.send_off[p + 1]
+        elif kind == RANDOM:
+            state = shuffle(order[:half], half, state)
+            state = shuffle(order[half:], count - half, state)
+        moved, status = _send_all(
+            g, first, last, kind, iteration, shapes, edges, schedules, order, value, node, message, pending, log_space,
+            maximise, damping, tolerance, floor, q, new, updated, recent,
+        )  # fmt: skip
+        if status != OK:
+            return False, iteration + 1, np.inf, status, damping > asked
+        if moved:
+            last_moved = iteration
+        if kind == FLOOD:
+            copy_run(pending, 0, len(message), message)
+        oldest, residual = iteration, 0.0
+        for e in range(count):
+            oldest, residual = min(oldest, updated[e]), max(residual, recent[e])
+        if oldest > last_moved:
+            return True, iteration + 1, residual, OK, damping > asked
+        if kind == ORDERED and chosen < passes - 1:
+            continue  # a round is all passes of the pool
+        waited += 1
+        if residual < FALL * lowest:
+            lowest, waited = residual, 0
+        elif waited >= PATIENCE:
+            damping, lowest, waited = _dampened(damping), np.inf, 0
+    return False, max_iterations, recent.max(), OK, damping > asked
+
+
+@kernel
+def _propagate_residual(
+    g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q, new
+):
+    """Always sends the message that would change most. A tournament tree over edges finds it in log time."""
+    e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
+    leaves = 1
+    while leaves < count:
+        leaves *= 2
+    best = np.full(2 * leaves, -1.0)  # best[1] is the largest change of all edges
+    scratch = np.empty_like(message)
+    for e in range(count):
+        change, status = send(
+            g, e, shapes, edges, value, node, message, scratch, log_space, maximise, 0.0, floor, q, new
+        )
+        if status != OK:
+            return False, 1, np.inf, status, False
+        best[leaves + e] = change
+    for i in range(leaves - 1, 0, -1):
+        best[i] = max(best[2 * i], best[2 * i + 1])
+    asked, lowest, waited, watched = damping, np.inf, 0, 0
+    sends = 0
+    while sends < max_iterations * count:
+        if sends >= watched + count:
+            watched, waited = sends, waited + 1
+            if best[1] < FALL * lowest:
+                lowest, waited = best[1], 0
+            elif waited >= PATIENCE:
+                damping, lowest, waited = _dampened(damping), np.inf, 0
+        if best[1] < tolerance:
+            # a change too small to be sent may still matter further on: everything is sent both ways before resting
+            moved = 0.0
+            for i in range(2 * count):
+                e = i if i < count else 2 * count - 1 - i
+                change, status = send(
+                    g, e, shapes, edges, value, node, message, message, log_space, maximise, damping, floor, q, new
+                )
+                if status != OK:
+                    return False, sends // count + 1, np.inf, status, damping > asked
+                moved = max(moved, change)
+            sends += 2 * count
+            if moved < tolerance:
+                return True, sends // count, moved, OK, damping > asked
+            for e in range(count):
+                _refresh(
+                    g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves
+                )
+            continue
+        sends += 1
+        i = 1
+        while i < leaves:
+            i = 2 * i if best[2 * i] >= best[2 * i + 1] else 2 * i + 1
+        e = i - leaves
+        change, status = send(
+            g, e, shapes, edges, value, node, message, message, log_space, maximise, damping, floor, q, new
+        )
+        if status != OK:
+            return False, sends // count + 1, np.inf, status, damping > asked
+        # what this message feeds: the other edges of the other factors at its variable, and itself if damped
+        _refresh(g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves)
+        v = shapes.var_off[g] + edges.edge_var[e0 + e]
+        for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+            entry = edges.var_edge[j]
+            f = shapes.fac_off[g] + edges.edge_factor[e0 + entry]
+            if edges.edge_factor[e0 + entry] == edges.edge_factor[e0 + e]:
+                continue
+            for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
+                other = edges.first_edge[f] + i
+                if other != entry:
+                    _refresh(
+                        g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new,
+                        best, leaves,
+                    )  # fmt: skip
+    return False, max_iterations, best[1], OK, damping > asked
+
+
+@inner
+def _refresh(g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves):
+    """Recomputes the change that sending `other` would make and repairs the tournament tree."""
+    change, status = send(
+        g, other, shapes, edges, value, node, message, scratch, log_space, maximise, 0.0, floor, q, new
+    )
+    i = leaves + other
+    best[i] = change if status != IMPOSSIBLE else np.inf
+    while i > 1:
+        i //= 2
+        best[i] = max(best[2 * i], best[2 * i + 1])

@@ -1,0 +1,294 @@
+"""Belief propagation on one unrolled graph of any arity: sum-product and max-product.
+
+Only messages factor → variable are kept. What a variable tells a factor is the product of its other messages and its
+own (one-variable) potentials, made when needed, so nothing is ever divided and hard zeros are exact
+(Sutton 2004 eq. 5, Yedidia 2000):
+
+    m_{f→v}(x_v) = Σ_{x_f∖v} φ_f(x_f) Π_{u≠v} q_{u→f}(x_u),   q_{u→f} = Π_{g∋u, g≠f} m_{g→u}
+
+The change of a message is the largest difference of entries normalised to sum 1, before damping (in log space, where
+an entry of any size may decide, the largest difference of logarithms: never less).
+
+Linear space for sums; the log-space twin (sum or max) takes over where a positive entry falls below the floor, so
+that products of all messages at a variable stay representable. Not here: in which order and how long they are sent
+(`propagation`), what is read off the messages (`beliefs`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
+from ..runtime.compilation import fast_inner, inlined, inner
+from ..runtime.machine_vectors import (
+    LANES,
+    add,
+    broadcast,
+    largest,
+    least_positive,
+    lowest,
+    maximum,
+    multiply,
+    subtract,
+    total,
+)
+from ..tables.dense import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
+
+__all__ = ["incoming", "node_potentials", "outgoing", "recall", "remember", "send", "send_pair"]
+
+LEAST_RECALLED = 1e-30
+
+
+@inner
+def node_potentials(g, shapes, value, log_space, node):
+    """Product of the one-variable factors of each variable, [states of the shape], maximum taken out.
+
+    Returns (log of what was taken out, status).
+    """
+    f0, v0 = shapes.fac_off[g], shapes.var_off[g]
+    one, zero = (0.0, -np.inf) if log_space else (1.0, 0.0)
+    for v in range(v0, shapes.var_off[g + 1]):
+        at = shapes.state_off[v]
+        node[at : at + shapes.card[v]] = one
+    for f in range(f0, shapes.fac_off[g + 1]):
+        s = shapes.scope_off[f]
+        if shapes.scope_off[f + 1] - s != 1:
+            continue
+        v = v0 + shapes.scope[s]
+        at, table = shapes.state_off[v], shapes.fac_table[f]
+        for x in range(shapes.card[v]):
+            node[at + x] = node[at + x] + value[table + x] if log_space else node[at + x] * value[table + x]
+    total = 0.0
+    for v in range(v0, shapes.var_off[g + 1]):
+        at, states = shapes.state_off[v], shapes.card[v]
+        peak = zero
+        for x in range(states):
+            peak = max(peak, node[at + x])
+        if peak == zero:
+            return 0.0, IMPOSSIBLE
+        for x in range(states):
+            if log_space:
+                node[at + x] -= peak
+            else:
+                node[at + x] /= peak
+                if 0.0 < node[at + x] < 1e-100:
+                    return 0.0, UNDERFLOW
+        total += peak if log_space else np.log(peak)
+    return total, OK
+
+
+@inlined
+def _incoming_block(registers, g, e, shapes, edges, node, message, log_space, at, out):
+    """One block of `incoming`, from state `at` on."""
+    e0 = edges.edge_off[g]
+    v = shapes.var_off[g] + edges.edge_var[e0 + e]
+    factor, left = edges.edge_factor[e0 + e], shapes.card[v] - at
+    own = load_some(registers, node, shapes.state_off[v] + at, left)
+    for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+        other = e0 + edges.var_edge[j]
+        if edges.edge_factor[other] == factor:
+            continue
+        told = load_some(registers, message, edges.message_off[other] + at, left)
+        own = add(own, told) if log_space else multiply(own, told)
+    store_some(out, at, left, len(registers) * LANES, own)
+
+
+@inner
+def incoming(g, e, shapes, edges, node, message, log_space, out):
+    """q_{u→f} for edge e = (f, u): the variable's own potential times its messages from other factors."""
+    states = shapes.card[shapes.var_off[g] + edges.edge_var[edges.edge_off[g] + e]]
+    if states <= LANES:
+        _incoming_block(NARROW, g, e, shapes, edges, node, message, log_space, 0, out)
+        return
+    for at in range(0, states, 3 * LANES):
+        _incoming_block(WIDE, g, e, shapes, edges, node, message, log_space, at, out)
+
+
+@fast_inner
+def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new):
+    """The message that edge e = (f, v) would send now, not normalised, into `new` [states of v]."""
+    e0 = edges.edge_off[g]
+    f = shapes.fac_off[g] + edges.edge_factor[e0 + e]
+    s0 = shapes.scope_off[f]
+    arity = shapes.scope_off[f + 1] - s0
+    first = edges.first_edge[f]
+    axis = edges.edge_axis[e0 + e]
+    v0 = shapes.var_off[g]
+    table = shapes.fac_table[f]
+    states = shapes.card[v0 + edges.edge_var[e0 + e]]
+    nothing = -np.inf if log_space else 0.0
+    for x in range(states):
+        new[x] = nothing
+    if arity == 2:
+        incoming(g, first + 1 - axis, shapes, edges, node, message, log_space, q[0])
+        others = shapes.card[v0 + shapes.scope[s0 + 1 - axis]]
+        if not log_space:
+            if axis == 1:
+                times_matrix(q[0], others, value, table, states, new)
+            else:
+                matrix_times(value, table, states, q[0], others, new)
+            return
+        step_x, step_u = (1, states) if axis == 1 else (others, 1)
+        for x in range(states):
+            peak = -np.inf
+            for u in range(others):
+                peak = max(peak, q[0, u] + value[table + x * step_x + u * step_u])
+            if not maximise and peak > -np.inf:
+                total = 0.0
+                for u in range(others):
+                    total += np.exp(q[0, u] + value[table + x * step_x + u * step_u] - peak)
+                peak += np.log(total)
+            new[x] = peak
+        return
+    # any arity: walk through the table with an odometer over the scope, twice for a stable log-sum
+    for i in range(arity):
+        if i != axis:
+            incoming(g, first + i, shapes, edges, node, message, log_space, q[i])
+    size = shapes.fac_size[f]
+    if not log_space:
+        for j in range(size):
+            rest, term, x = j, value[table + j], 0
+            for i in range(arity - 1, -1, -1):
+                card = shapes.card[v0 + shapes.scope[s0 + i]]
+                state = rest % card
+                rest //= card
+                if i == axis:
+                    x = state
+                else:
+                    term *= q[i, state]
+            new[x] += term
+        return
+    sums = q[arity]
+    for x in range(states):
+        sums[x] = 0.0
+    for turn in range(1 if maximise else 2):
+        for j in range(size):
+            rest, term, x = j, value[table + j], 0
+            for i in range(arity - 1, -1, -1):
+                card = shapes.card[v0 + shapes.scope[s0 + i]]
+                state = rest % card
+                rest //= card
+                if i == axis:
+                    x = state
+                else:
+                    term += q[i, state]
+            if turn == 0:
+                new[x] = max(new[x], term)
+            elif new[x] > -np.inf:
+                sums[x] += np.exp(term - new[x])
+    if not maximise:
+        for x in range(states):
+            if new[x] > -np.inf:
+                new[x] += np.log(sums[x])
+
+
+@fast_inner
+def _store_damped(new, states, message, target, m, damping, floor):
+    """Normalises `new` into `target` from m on, mixed with what `message` has; returns (change, status)."""
+    sent, before, after = new[:states], message[m : m + states], target[m : m + states]
+    mass = 0.0
+    for x in range(states):
+        mass += sent[x]
+    if not mass > 0.0:
+        return 0.0, IMPOSSIBLE
+    scale, kept_share, change, low = 1.0 / mass, 1.0 - damping, 0.0, 0
+    for x in range(states):
+        fresh, old = sent[x] * scale, before[x]
+        moved = abs(fresh - old)
+        change = moved if moved > change else change
+        # a state that is impossible now stays impossible: zeros must not be averaged away
+        kept = kept_share * fresh + damping * old if fresh > 0.0 else 0.0
+        low += 1 if (kept > 0.0) & (kept < floor) else 0
+        after[x] = kept
+    return change, UNDERFLOW if low > 0 else OK
+
+
+@inlined
+def _store_blocks(registers, new, states, message, target, m, floor):
+    """`_store_undamped` by blocks of so many registers."""
+    block = len(registers) * LANES
+    zero = broadcast(registers, 0.0)
+    mass, moved, least = zero, zero, broadcast(registers, 1.0)
+    for at in range(0, states, block):
+        mass = add(mass, load_some(registers, new, at, states - at))
+    sum_of_all = total(mass)
+    if not sum_of_all > 0.0:
+        return 0.0, IMPOSSIBLE
+    scale = broadcast(registers, 1.0 / sum_of_all)
+    for at in range(0, states, block):
+        left = states - at
+        fresh = multiply(load_some(registers, new, at, left), scale)
+        old = load_some(registers, message, m + at, left)
+        moved = maximum(moved, maximum(subtract(fresh, old), subtract(old, fresh)))
+        least = least_positive(least, fresh)
+        store_some(target, m + at, left, block, fresh)
+    return largest(moved), UNDERFLOW if lowest(least) < floor else OK
+
+
+@inlined
+def _store_undamped(new, states, message, target, m, floor):
+    """`_store_damped` without damping."""
+    if states <= LANES:
+        return _store_blocks(NARROW, new, states, message, target, m, floor)
+    return _store_blocks(WIDE, new, states, message, target, m, floor)
+
+
+@fast_inner
+def send(g, e, shapes, edges, value, node, message, target, log_space, maximise, damping, floor, q, new):
+    """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
+
+    Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new in the message's own space.
+    """
+    outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new)
+    e0 = edges.edge_off[g]
+    m = edges.message_off[e0 + e]
+    states = shapes.card[shapes.var_off[g] + edges.edge_var[e0 + e]]
+    change = 0.0
+    if not log_space:
+        return _store_damped(new, states, message, target, m, damping, floor)
+    peak = -np.inf
+    for x in range(states):
+        peak = max(peak, new[x])
+    if peak == -np.inf:
+        return 0.0, IMPOSSIBLE
+    for x in range(states):
+        fresh, old = new[x] - peak, message[m + x]
+        if fresh != old:  # equal infinities have not moved
+            change = max(change, abs(fresh - old))
+        if damping > 0.0 and fresh > -np.inf and old > -np.inf:
+            fresh = (1.0 - damping) * fresh + damping * old
+        target[m + x] = fresh
+    return change, OK
+
+
+@inlined
+def send_pair(g, e, shapes, edges, value, node, message, target, floor, q, new):
+    """`send` from a factor on two variables, in linear space and undamped: what most messages are."""
+    e0, v0 = edges.edge_off[g], shapes.var_off[g]
+    table = shapes.fac_table[shapes.fac_off[g] + edges.edge_factor[e0 + e]]
+    axis = edges.edge_axis[e0 + e]
+    other, told = edges.first_edge[shapes.fac_off[g] + edges.edge_factor[e0 + e]] + 1 - axis, q[0]
+    states, others = shapes.card[v0 + edges.edge_var[e0 + e]], shapes.card[v0 + edges.edge_var[e0 + other]]
+    for at in range(0, others, 3 * LANES):
+        _incoming_block(WIDE, g, other, shapes, edges, node, message, False, at, told)
+    if axis == 1:
+        times_matrix(told, others, value, table, states, new)
+    else:
+        matrix_times(value, table, states, told, others, new)
+    return _store_undamped(new, states, message, target, edges.message_off[e0 + e], floor)
+
+
+@inner
+def recall(kept, count, message):
+    """Fills `message` [count] from single precision. Zeros become tiny: a message says itself what is impossible."""
+    out, own = message[:count], kept[:count]
+    for x in range(count):
+        out[x] = max(own[x], LEAST_RECALLED)
+
+
+@inner
+def remember(message, count, kept):
+    """Keeps `message` [count] in single precision, which is enough to begin from."""
+    out, own = kept[:count], message[:count]
+    for x in range(count):
+        out[x] = own[x]

@@ -1,0 +1,253 @@
+"""Tree-reweighted sum-product: a convex upper bound on log Z and its pseudo-marginals, for factors of any arity.
+
+Wainwright, Jaakkola & Willsky 2005. The pool holds T forests of factors, each without a loop; ρ_f is the share that
+has factor f. (For factors of two these are spanning trees and edge appearances; a forest of larger factors is a set
+whose factor graph has no loop, and nothing in the bound asks for more.) Messages go factor → variable:
+
+    m_{f→v}(x_v) ∝ Σ_{x_f∖v} φ_f(x_f)^{1/ρ_f} Π_{u≠v} q_{u→f}(x_u),    q_{u→f} = b_u / m_{f→u}
+    b_v ∝ φ_v Π_{f∋v} m_{f→v}^{ρ_f},    b_f ∝ φ_f^{1/ρ_f} Π_{v∈f} q_{v→f}
+
+*Any* messages split the model into the T forests θᵗ with Σ_t θᵗ/T = θ: forest t has the potentials b_v of variables and
+φ_f^{1/ρ_f} / Π_v m_{f→v} of its factors. log Z is convex, so Σ_t log Z(θᵗ)/T ≥ log Z. This sum is what is returned: a
+bound however far the messages came, least where they rest. There its gradient is the pseudo-marginals.
+
+Messages are logarithms with maximum 0. Sums run over linear tables where these and what is told fit, else over
+logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.edge_appearance`), what is read
+off the messages (`trw_beliefs`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK
+from ..runtime.compilation import fast_inner, inner, kernel
+from ..tables.dense import matrix_times, times_matrix
+
+__all__ = [
+    "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages", "stretch_tables",
+    "take_maxima", "tell",
+]  # fmt: skip
+
+LINEAR_RANGE = -600.0  # a product of a table entry and what is told must stay a normal double
+
+
+@kernel
+def stretch_tables(g, shapes, rho, stretched_off, logs, stretched, peak, fits):
+    """log φ_f^{1/ρ_f} with its maximum taken out, and its exp, into stretched[0] and [1] from stretched_off[f] on.
+
+    peak, fits [factors of the shape]: the maximum of log φ_f, and whether the exp may stand in sums.
+    Returns OK, or IMPOSSIBLE if a factor allows nothing.
+    """
+    f0 = shapes.fac_off[g]
+    for f in range(f0, shapes.fac_off[g + 1]):
+        arity = shapes.scope_off[f + 1] - shapes.scope_off[f]
+        if arity < 2:
+            continue
+        table, at, size = shapes.fac_table[f], stretched_off[f], shapes.fac_size[f]
+        top, low = -np.inf, 0.0
+        for j in range(size):
+            top = max(top, logs[table + j])
+        if top == -np.inf:
+            return IMPOSSIBLE
+        for j in range(size):
+            x = (logs[table + j] - top) / rho[f]
+            stretched[0, at + j] = x
+            stretched[1, at + j] = np.exp(x)
+            if x > -np.inf:
+                low = min(low, x)
+        peak[f - f0], fits[f - f0] = top, low > LINEAR_RANGE / arity
+    return OK
+
+
+@fast_inner
+def tell(g, v, told, shapes, edges, rho, node, message, out):
+    """out = log q_{v→f} for the edge `told` = (f, v), or log b_v with -1; v counts from the bank's first variable."""
+    e0, f0 = edges.edge_off[g], shapes.fac_off[g]
+    at, states = shapes.state_off[v], shapes.card[v]
+    for x in range(states):
+        out[x] = node[at + x]
+    for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+        other = edges.var_edge[j]
+        weight = rho[f0 + edges.edge_factor[e0 + other]] - (1.0 if other == told else 0.0)
+        m = edges.message_off[e0 + other]
+        for x in range(states):
+            # what a factor rules out is out; a weight of 0 or below must not turn this around
+            out[x] = out[x] + weight * message[m + x] if message[m + x] > -np.inf else -np.inf
+
+
+@fast_inner
+def take_maxima(f, axis, shapes, v0, q):
+    """Takes the maxima out of q[i], of all variables of the factor but `axis` (-1: of all).
+
+    Returns (their sum, -inf if nothing is possible; whether the exp of what is left may stand in sums).
+    """
+    s0 = shapes.scope_off[f]
+    arity = shapes.scope_off[f + 1] - s0
+    shift, linear = 0.0, True
+    for i in range(arity):
+        if i == axis:
+            continue
+        card = shapes.card[v0 + shapes.scope[s0 + i]]
+        peak, low = -np.inf, np.inf
+        for x in range(card):
+            peak = max(peak, q[i, x])
+            low = min(low, q[i, x] if q[i, x] > -np.inf else np.inf)
+        if peak == -np.inf:
+            return -np.inf, False
+        linear &= low - peak > LINEAR_RANGE / arity
+        shift += peak
+        for x in range(card):
+            q[i, x] -= peak
+    return shift, linear
+
+
+@fast_inner
+def exponentiate_told(f, axis, shapes, v0, q):
+    """exp of q[i], of all variables of the factor but `axis` (-1: of all)."""
+    for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
+        if i != axis:
+            for x in range(shapes.card[v0 + shapes.scope[shapes.scope_off[f] + i]]):
+                q[i, x] = np.exp(q[i, x])
+
+
+@fast_inner
+def pair_belief(f, shapes, v0, stretched, at, q, out):
+    """out = the product of a table of two variables and the linear q, as probabilities. Returns log of its sum."""
+    s0, total = shapes.scope_off[f], 0.0
+    rows, columns = shapes.card[v0 + shapes.scope[s0]], shapes.card[v0 + shapes.scope[s0 + 1]]
+    right = q[1, :columns]
+    for x in range(rows):
+        share, table, row = q[0, x], stretched[1, at + x * columns : at + (x + 1) * columns], out[x * columns :]
+        for y in range(columns):
+            row[y] = share * table[y] * right[y]
+            total += row[y]
+    for j in range(rows * columns):
+        out[j] /= total
+    return np.log(total)
+
+
+@fast_inner
+def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
+    """new[x] = log Σ φ_f^{1/ρ} Π_{i≠axis} exp q[i] over the entries whose variable `axis` is in state x; or log max.
+
+    Overwrites q with numbers of its own. new is -inf everywhere if nothing is possible.
+    """
+    s0 = shapes.scope_off[f]
+    arity, size = shapes.scope_off[f + 1] - s0, shapes.fac_size[f]
+    states = shapes.card[v0 + shapes.scope[s0 + axis]]
+    for x in range(states):
+        new[x] = -np.inf
+    shift, linear = take_maxima(f, axis, shapes, v0, q)
+    if shift == -np.inf:
+        return
+    if linear and fit and not maximise:
+        exponentiate_told(f, axis, shapes, v0, q)
+        if arity == 2 and axis == 1:
+            times_matrix(q[0], shapes.card[v0 + shapes.scope[s0]], stretched[1], at, states, new)
+        elif arity == 2:
+            matrix_times(stretched[1], at, states, q[1], shapes.card[v0 + shapes.scope[s0 + 1]], new)
+        else:
+            for x in range(states):
+                new[x] = 0.0
+            for j in range(size):
+                rest, term, own = j, stretched[1, at + j], 0
+                for i in range(arity - 1, -1, -1):
+                    card = shapes.card[v0 + shapes.scope[s0 + i]]
+                    if i == axis:
+                        own = rest % card
+                    else:
+                        term *= q[i, rest % card]
+                    rest //= card
+                new[own] += term
+        for x in range(states):
+            new[x] = np.log(new[x]) + shift if new[x] > 0.0 else -np.inf
+        return
+    sums = q[axis]  # free: the target tells nothing to itself
+    for x in range(states):
+        sums[x] = 0.0
+    for turn in range(1 if maximise else 2):  # the largest term first, so that the sum is stable
+        for j in range(size):
+            rest, term, own = j, stretched[0, at + j], 0
+            for i in range(arity - 1, -1, -1):
+                card = shapes.card[v0 + shapes.scope[s0 + i]]
+                if i == axis:
+                    own = rest % card
+                else:
+                    term += q[i, rest % card]
+                rest //= card
+            if turn == 0:
+                new[own] = max(new[own], term)
+            elif new[own] > -np.inf:
+                sums[own] += np.exp(term - new[own])
+    for x in range(states):
+        if new[x] > -np.inf:
+            new[x] += shift if maximise else np.log(sums[x]) + shift
+
+
+@inner
+def _store(new, states, message, m, damping):
+    """Takes the maximum out of `new` and damps it into the message. Returns its change; -1 if nothing is possible."""
+    peak, change = -np.inf, 0.0
+    for x in range(states):
+        peak = max(peak, new[x])
+    if peak == -np.inf:
+        return -1.0
+    for x in range(states):
+        fresh, old = new[x] - peak, message[m + x]
+        if fresh != old:  # equal infinities have not moved
+            change = max(change, abs(fresh - old))
+        if damping > 0.0 and fresh > -np.inf and old > -np.inf:
+            fresh = (1.0 - damping) * fresh + damping * old
+        message[m + x] = fresh
+    return change
+
+
+@inner
+def largest_shape(g, shapes):
+    """The most states of a variable and variables of a factor."""
+    states, arity = 1, 2
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        states = max(states, shapes.card[v])
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
+    return states, arity
+
+
+@kernel
+def reweighted_messages(
+    g, shapes, edges, rho, stretched_off, stretched, fits, node, tolerance, max_iterations, damping, maximise, warm,
+    message,
+):  # fmt: skip
+    """Sends messages until they rest, sums or (`maximise`) maxima. Returns (converged, iterations, residual, status).
+
+    An iteration sends all, in order of factors and against it in turn; the change of one is the largest difference of
+    logarithms before damping. It has converged when two iterations in a row moved nothing by the tolerance.
+    """
+    e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
+    count = edges.edge_off[g + 1] - e0
+    if not warm:
+        message[: edges.messages[g]] = 0.0
+    if count == 0:
+        return True, 0, 0.0, OK
+    largest, most = largest_shape(g, shapes)
+    q, new = np.empty((most, largest)), np.empty(largest)
+    residual, before = np.inf, np.inf
+    for iteration in range(max_iterations):
+        before, residual = residual, 0.0
+        for turn in range(count):
+            e = turn if iteration % 2 == 0 else count - 1 - turn
+            f, axis = f0 + edges.edge_factor[e0 + e], edges.edge_axis[e0 + e]
+            for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
+                if i != axis:
+                    u = v0 + shapes.scope[shapes.scope_off[f] + i]
+                    tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+            marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
+            states = shapes.card[v0 + edges.edge_var[e0 + e]]
+            change = _store(new, states, message, edges.message_off[e0 + e], damping)
+            if change < 0.0:
+                return False, iteration + 1, np.inf, IMPOSSIBLE
+            residual = max(residual, change)
+        if max(before, residual) < tolerance:
+            return True, iteration + 1, max(before, residual), OK
+    return False, max_iterations, residual, OK

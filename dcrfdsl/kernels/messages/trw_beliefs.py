@@ -1,0 +1,200 @@
+"""What is read off tree-reweighted messages: pseudo-marginals, the upper bound on log Z, expectations of data sets.
+
+For the formulas see `trw`, which sends the messages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK
+from ..runtime.compilation import inner, kernel
+from ..tables.log_tables import fill_tables, scatter_gradient
+from .sum_product import node_potentials
+from .trw import (
+    exponentiate_told,
+    largest_shape,
+    marginalise,
+    pair_belief,
+    reweighted_messages,
+    stretch_tables,
+    take_maxima,
+    tell,
+)
+
+__all__ = ["reweighted_beliefs", "reweighted_bound", "reweighted_expectations"]
+
+
+@inner
+def _log_sum(values, at, count):
+    """log Σ exp of a run, which is left as probabilities; -inf if there is nothing."""
+    peak, total = -np.inf, 0.0
+    for x in range(at, at + count):
+        peak = max(peak, values[x])
+    if peak == -np.inf:
+        return -np.inf
+    for x in range(at, at + count):
+        values[x] = np.exp(values[x] - peak)
+        total += values[x]
+    for x in range(at, at + count):
+        values[x] /= total
+    return peak + np.log(total)
+
+
+@kernel
+def reweighted_beliefs(
+    g, shapes, edges, rho, stretched_off, stretched, peak, fits, node, message, var_belief, belief, scratch
+):  # fmt: skip
+    """b_v into `var_belief` [states], b_f added to `belief` in arena layout. `scratch` holds the largest table.
+
+    Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: at rest, and there only, the bound.
+    It is -inf where a belief is zero everywhere: then no labelling is possible.
+    """
+    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
+    largest, most = largest_shape(g, shapes)
+    q, total = np.empty((most, largest)), 0.0
+    for v in range(v0, shapes.var_off[g + 1]):
+        at, share = shapes.state_off[v], 1.0
+        tell(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
+        for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+            share -= rho[f0 + edges.edge_factor[edges.edge_off[g] + edges.var_edge[j]]]
+        own = _log_sum(var_belief, at, shapes.card[v])
+        if own == -np.inf:
+            return -np.inf
+        total += share * own
+    for f in range(f0, shapes.fac_off[g + 1]):
+        s0, table, size = shapes.scope_off[f], shapes.fac_table[f], shapes.fac_size[f]
+        arity = shapes.scope_off[f + 1] - s0
+        if arity < 2:
+            at = shapes.state_off[v0 + shapes.scope[s0]] if arity == 1 else 0
+            for x in range(size):
+                belief[table + x] += var_belief[at + x]
+            continue
+        for i in range(arity):
+            u = v0 + shapes.scope[s0 + i]
+            tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+        shift, linear = take_maxima(f, -1, shapes, v0, q)
+        if linear and arity == 2 and fits[f - f0]:
+            exponentiate_told(f, -1, shapes, v0, q)
+            own = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
+        else:
+            for j in range(size):
+                rest, term = j, stretched[0, stretched_off[f] + j]
+                for i in range(arity - 1, -1, -1):
+                    card = shapes.card[v0 + shapes.scope[s0 + i]]
+                    term += q[i, rest % card]
+                    rest //= card
+                scratch[j] = term
+            own = _log_sum(scratch, 0, size)
+        if own == -np.inf or shift == -np.inf:
+            return -np.inf
+        total += rho[f] * (own + shift) + peak[f - f0]
+        for j in range(size):
+            belief[table + j] += scratch[j]
+    return total
+
+
+@kernel
+def reweighted_bound(g, shapes, edges, forests, rho, stretched_off, stretched, peak, fits, node, message):
+    """Σ_t log Z(θᵗ)/T over the forests of the pool: an upper bound on log Z for any messages.
+
+    Each forest is summed out from its leaves: a send is an edge (f, v) by which factor f, told all about its other
+    variables, hands over to v.
+    """
+    e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
+    largest, most = largest_shape(g, shapes)
+    q, new = np.empty((most, largest)), np.empty(largest)
+    log_b, up, under = np.empty_like(node), np.empty_like(node), np.empty(shapes.var_off[g + 1] - v0, np.bool_)
+    for v in range(v0, shapes.var_off[g + 1]):
+        at = shapes.state_off[v]
+        tell(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
+    total = 0.0
+    for t in range(forests.pass_off[g], forests.pass_off[g + 1]):
+        up[:] = log_b
+        under[:] = False
+        for i in range(forests.send_off[t], forests.send_off[t + 1]):
+            e = e0 + forests.send[i]
+            f, axis = f0 + edges.edge_factor[e], edges.edge_axis[e]
+            for other in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
+                u = shapes.scope[shapes.scope_off[f] + other]
+                m, at = edges.message_off[e0 + edges.first_edge[f] + other], shapes.state_off[v0 + u]
+                if other != axis:
+                    under[u] = True
+                    for x in range(shapes.card[v0 + u]):
+                        q[other, x] = up[at + x] - message[m + x] if up[at + x] > -np.inf else -np.inf
+            marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], False, q, new)
+            m, at = edges.message_off[e], shapes.state_off[v0 + edges.edge_var[e]]
+            for x in range(shapes.card[v0 + edges.edge_var[e]]):
+                if up[at + x] > -np.inf:  # elsewhere the message may be -inf too
+                    up[at + x] += new[x] - message[m + x]
+        for v in range(v0, shapes.var_off[g + 1]):
+            if not under[v - v0]:
+                total += _log_sum(up, shapes.state_off[v], shapes.card[v])
+    total /= forests.pass_off[g + 1] - forests.pass_off[g]
+    for f in range(f0, shapes.fac_off[g + 1]):
+        if shapes.scope_off[f + 1] - shapes.scope_off[f] > 1:
+            total += peak[f - f0]
+    return total
+
+
+@kernel
+def reweighted_expectations(
+    first, last, shapes, kinds, bindings, rows, edges, forests, rho, stretched_off, weights, log_base,
+    arena, states, tables, factors, longest, tolerance, max_iterations, damping, maximise,
+    gradient, expected, log_z, status, iterations, residual, marginals, marginal_off, kept, kept_off, is_kept,
+):  # fmt: skip
+    """As `sequences.message_expectations`, tree-reweighted: log_z is an upper bound, converged or not.
+
+    With `maximise` marginals are max-marginals, for labellings, and nothing else is worth reading.
+
+    arena, states, tables, factors, longest: the most cells, states, entries of stretched tables, factors, and
+    length of messages that a sequence has.
+    """
+    shared = shapes.local_start
+    logs, belief, node, var_belief = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
+    stretched, peak, fits = np.empty((2, tables)), np.zeros(factors), np.zeros(factors, np.bool_)
+    message, scratch = np.empty(longest), np.empty(max(1, tables))
+    logs[:shared] = log_base
+    for s in range(first, last):
+        g = rows.shape[s]
+        count, length = marginal_off[s + 1] - marginal_off[s], edges.messages[g]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        taken, state = node_potentials(g, shapes, logs, True, node)
+        converged, rounds, left = False, 0, np.inf
+        if state == OK:
+            state = stretch_tables(g, shapes, rho, stretched_off, logs, stretched, peak, fits)
+        if state == OK:
+            warm = len(kept) > 0 and is_kept[s]
+            if warm:
+                for x in range(length):
+                    message[x] = kept[kept_off[s] + x]
+            converged, rounds, left, state = reweighted_messages(
+                g, shapes, edges, rho, stretched_off, stretched, fits, node[:count], tolerance, max_iterations,
+                damping, maximise, warm, message,
+            )  # fmt: skip
+            if len(kept) > 0:
+                is_kept[s] = state == OK
+                for x in range(length):
+                    kept[kept_off[s] + x] = message[x]
+        if state == OK:
+            belief[shared : shapes.local_end[g]] = 0.0
+            free_energy = reweighted_beliefs(
+                g, shapes, edges, rho, stretched_off, stretched, peak, fits, node[:count], message, var_belief, belief,
+                scratch,
+            )  # fmt: skip
+            if free_energy == -np.inf:
+                state = IMPOSSIBLE
+        status[s], residual[s] = state, left
+        iterations[s] = rounds if converged else -rounds
+        log_z[s] = -np.inf
+        if state != OK:
+            continue
+        log_z[s] = taken + reweighted_bound(
+            g, shapes, edges, forests, rho, stretched_off, stretched, peak, fits, node[:count], message
+        )
+        if len(marginals) > 0:
+            marginals[marginal_off[s] : marginal_off[s + 1]] = var_belief[:count]
+        if len(gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+    for j in range(shared):
+        expected[j] += belief[j]

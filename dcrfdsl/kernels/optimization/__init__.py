@@ -1,0 +1,1 @@
+"""Kernels of optimizers: long vectors, batches, cuts of margin problems, bounds of boosting."""

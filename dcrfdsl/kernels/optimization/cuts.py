@@ -1,0 +1,244 @@
+"""Cuts of a margin problem: sparse differences of features with the loss that each asks for, and their products.
+
+A cut n of a sequence (block) says ⟨w, d_n⟩ ≥ ℓ_n − ξ. The product is that of features, or where a clique has an
+observation kernel the one that the kernel gives: weights are then scores of single positions, and moving one of them
+moves all positions by how alike they are (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`duals`), where cuts
+come from (`margins`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime.compilation import fast_inner, inlined, inner, kernel
+
+__all__ = [
+    "Cuts", "Metric", "combine_cuts", "is_repeated", "is_score", "join_cuts", "margin_of", "margins_of", "measure_cuts",
+    "move", "no_cuts", "product", "products_of",
+]  # fmt: skip
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Metric(NamedTuple):
+    """The inner product of differences: that of their entries, but from weight `start` to `stop` weights are scores of
+    positions, `states` of each, and two positions are as alike as `gram` [positions, positions] says.
+    """
+
+    start: int
+    stop: int
+    states: int
+    gram: Floats
+
+
+class Cuts(NamedTuple):
+    """Cuts of blocks one after another."""
+
+    block_off: Ints  # [S+1]  cuts of a block
+    off: Ints  #       [n+1]  entries of a cut
+    weight: NDArray[np.int32]  # numbers of weights, ascending in a cut
+    value: Floats  #           what they are multiplied by
+    loss: Floats  #    [n]
+    norm: Floats  #    [n]    ‖d‖²
+    alpha: Floats  #   [n]
+
+
+def no_cuts(blocks: int) -> Cuts:
+    """None for any block."""
+    return Cuts(
+        np.zeros(blocks + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0),
+        np.zeros(0), np.zeros(0),
+    )  # fmt: skip
+
+
+@fast_inner
+def margin_of(cuts, n, weights):
+    total = 0.0
+    for i in range(cuts.off[n], cuts.off[n + 1]):
+        total += cuts.value[i] * weights[cuts.weight[i]]
+    return total
+
+
+@inlined
+def is_score(weight, metric):
+    """Whether a weight is the score of a position."""
+    return metric.start <= weight < metric.stop
+
+
+@inner
+def _alike(cuts, i, j, metric):
+    """How alike two entries are that are scores of positions."""
+    here, state = divmod(cuts.weight[i] - metric.start, metric.states)
+    there, other = divmod(cuts.weight[j] - metric.start, metric.states)
+    return metric.gram[here, there] if state == other else 0.0
+
+
+@inner
+def product(cuts, n, m, metric):
+    """⟨d_n, d_m⟩."""
+    total = 0.0
+    i, j = cuts.off[n], cuts.off[m]
+    end, other = cuts.off[n + 1], cuts.off[m + 1]
+    while i < end and j < other:
+        if cuts.weight[i] == cuts.weight[j]:
+            if not is_score(cuts.weight[i], metric):
+                total += cuts.value[i] * cuts.value[j]
+            i += 1
+            j += 1
+        elif cuts.weight[i] < cuts.weight[j]:
+            i += 1
+        else:
+            j += 1
+    if len(metric.gram) > 0:
+        total += _score_product(cuts, n, m, metric)
+    return total
+
+
+@inner
+def _score_product(cuts, n, m, metric):
+    """The part of ⟨d_n, d_m⟩ that lies in scores of positions."""
+    total = 0.0
+    for i in range(cuts.off[n], cuts.off[n + 1]):
+        if not is_score(cuts.weight[i], metric):
+            continue
+        for j in range(cuts.off[m], cuts.off[m + 1]):
+            if is_score(cuts.weight[j], metric):
+                total += cuts.value[i] * cuts.value[j] * _alike(cuts, i, j, metric)
+    return total
+
+
+@inner
+def move(cuts, n, step, weights, metric):
+    """w ← w + step d_n."""
+    for i in range(cuts.off[n], cuts.off[n + 1]):
+        weight, x = cuts.weight[i], step * cuts.value[i]
+        if not is_score(weight, metric):
+            weights[weight] += x
+            continue
+        here, state = divmod(weight - metric.start, metric.states)
+        at = metric.start + state
+        for there in range(metric.gram.shape[1]):
+            weights[at] += x * metric.gram[here, there]
+            at += metric.states
+
+
+@kernel
+def measure_cuts(cuts, metric):
+    """Fills in the norms of new cuts."""
+    for n in range(len(cuts.norm)):
+        cuts.norm[n] = product(cuts, n, n, metric)
+
+
+@kernel
+def combine_cuts(cuts, alpha, out):
+    """Adds Σ α d to `out` [W] and returns it."""
+    for n in range(len(alpha)):
+        if alpha[n] != 0.0:
+            for i in range(cuts.off[n], cuts.off[n + 1]):
+                out[cuts.weight[i]] += alpha[n] * cuts.value[i]
+    return out
+
+
+@kernel
+def margins_of(cuts, weights, out):
+    """⟨w, d⟩ of every cut, into `out` [cuts]; returns it."""
+    for n in range(len(out)):
+        out[n] = margin_of(cuts, n, weights)
+    return out
+
+
+@kernel
+def products_of(cuts, metric, num_weights):
+    """⟨d_n, d_m⟩ of all pairs of cuts, [cuts, cuts]."""
+    count, positions = len(cuts.alpha), len(metric.gram)
+    out = np.empty((count, count))
+    plain, scores = np.zeros(num_weights), np.zeros((metric.states, positions))
+    for n in range(count):
+        for i in range(cuts.off[n], cuts.off[n + 1]):
+            weight, x = cuts.weight[i], cuts.value[i]
+            if is_score(weight, metric):
+                here, state = divmod(weight - metric.start, metric.states)
+                for there in range(positions):
+                    scores[state, there] += x * metric.gram[here, there]
+            else:
+                plain[weight] = x
+        for m in range(n + 1):
+            total = 0.0
+            for j in range(cuts.off[m], cuts.off[m + 1]):
+                weight = cuts.weight[j]
+                if is_score(weight, metric):
+                    there, state = divmod(weight - metric.start, metric.states)
+                    total += cuts.value[j] * scores[state, there]
+                else:
+                    total += cuts.value[j] * plain[weight]
+            out[n, m] = out[m, n] = total
+        for i in range(cuts.off[n], cuts.off[n + 1]):
+            weight = cuts.weight[i]
+            if is_score(weight, metric):
+                state = (weight - metric.start) % metric.states
+                for there in range(positions):
+                    scores[state, there] = 0.0
+            else:
+                plain[weight] = 0.0
+    return out
+
+
+@kernel
+def is_repeated(cuts, others):
+    """Whether each of `others` is among the cuts of its block, [others].
+
+    Labellings that differ from the right one in the same features give the same cut; each has one of its own.
+    """
+    out, is_taken = np.zeros(len(others.loss), np.bool_), np.zeros(len(cuts.loss), np.bool_)
+    for i in range(len(cuts.block_off) - 1):
+        for m in range(others.block_off[i], others.block_off[i + 1]):
+            b, size = others.off[m], others.off[m + 1] - others.off[m]
+            for n in range(cuts.block_off[i], cuts.block_off[i + 1]):
+                a = cuts.off[n]
+                if is_taken[n] or cuts.off[n + 1] - a != size or cuts.loss[n] != others.loss[m]:
+                    continue
+                same = True
+                for e in range(size):
+                    same &= cuts.weight[a + e] == others.weight[b + e]
+                    same &= cuts.value[a + e] == others.value[b + e]
+                if same:
+                    out[m] = is_taken[n] = True
+                    break
+    return out
+
+
+@kernel
+def join_cuts(first, first_keeps, second, second_keeps):
+    """The cuts of both that are kept, block by block, those of the first before those of the second."""
+    blocks = len(first.block_off) - 1
+    count, size = 0, 0
+    for n in range(len(first_keeps)):
+        if first_keeps[n]:
+            count += 1
+            size += first.off[n + 1] - first.off[n]
+    for n in range(len(second_keeps)):
+        if second_keeps[n]:
+            count += 1
+            size += second.off[n + 1] - second.off[n]
+    block_off, off = np.zeros(blocks + 1, np.int64), np.zeros(count + 1, np.int64)
+    weight, value = np.empty(size, np.int32), np.empty(size)
+    loss, norm, alpha = np.empty(count), np.empty(count), np.empty(count)
+    at, end = 0, 0
+    for i in range(blocks):
+        for own, keeps in ((first, first_keeps), (second, second_keeps)):
+            for n in range(own.block_off[i], own.block_off[i + 1]):
+                if not keeps[n]:
+                    continue
+                for e in range(own.off[n], own.off[n + 1]):
+                    weight[end] = own.weight[e]
+                    value[end] = own.value[e]
+                    end += 1
+                loss[at], norm[at], alpha[at] = own.loss[n], own.norm[n], own.alpha[n]
+                at += 1
+                off[at] = end
+        block_off[i + 1] = at
+    return Cuts(block_off, off, weight, value, loss, norm, alpha)

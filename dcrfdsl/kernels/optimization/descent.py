@@ -1,0 +1,114 @@
+"""The inner loops of optimizers: sums over many long vectors, and steps on the few weights that a batch touches.
+
+The vectors are rows of one array, and are worked on in blocks that stay in the cache; sums of a block are added in the
+order of blocks, so that a stretch of the weights gives the same floats whoever computes it. Not here: which steps to
+take (`optimizers`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..runtime.compilation import fast_inner, fast_kernel, kernel
+
+__all__ = ["adaptive_steps", "combine", "dot", "inner_products", "plain_steps", "secant_steps"]
+
+BLOCK = 512  # weights that are worked on together
+
+
+@fast_kernel
+def dot(x, y):
+    """Σ x[w] y[w]; unlike NumPy's the same floats on any number of cores."""
+    total = 0.0
+    for w in range(len(x)):
+        total += x[w] * y[w]
+    return total
+
+
+@fast_inner
+def _add(x, y, factor):
+    for w in range(len(x)):
+        x[w] += factor * y[w]
+
+
+@fast_kernel
+def inner_products(first, last, rows, others):
+    """out[i, j] = Σ rows[i, w] others[j, w] over the weights w = first … last."""
+    out = np.zeros((len(rows), len(others)))
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
+        for i in range(len(rows)):
+            for j in range(len(others)):
+                out[i, j] += dot(rows[i, begin:end], others[j, begin:end])
+    return out
+
+
+@fast_kernel
+def combine(first, last, gradient, scale, changes, of_changes, plain, bend, metric, moves, of_moves, out):
+    """out = (plain + bend metric) q + Σ_i of_moves[i] moves[i] with q = scale gradient + Σ_i of_changes[i] changes[i],
+    in the weights first … last.   metric [W]: multiplied weight by weight; empty for none.
+    """
+    for begin in range(first, last, BLOCK):
+        end = min(last, begin + BLOCK)
+        own, bent = out[begin:end], metric[begin:end]
+        for w in range(len(own)):
+            own[w] = scale * gradient[begin + w]
+        for i in range(len(changes)):
+            _add(own, changes[i, begin:end], of_changes[i])
+        for w in range(len(own)):
+            own[w] *= plain + bend * bent[w] if len(bent) > 0 else plain
+        for i in range(len(moves)):
+            _add(own, moves[i, begin:end], of_moves[i])
+
+
+@kernel
+def adaptive_steps(touched, gradient, share, rate, weights, squares, seen):
+    """AdaGrad on the weights number touched[i], with the penalty ½ Σ share λ² taken at the point that is stepped to:
+
+        s ← s + g²        η = rate / √s        λ ← (λ − η g) / (1 + η share)
+
+    share, seen [W]: the gradient is added to the latter.
+    """
+    for i in range(len(touched)):
+        w, g = touched[i], gradient[i]
+        seen[w] += g
+        if g != 0.0:
+            squares[w] += g * g
+            step = rate / np.sqrt(squares[w])
+            weights[w] = (weights[w] - step * g) / (1.0 + step * share[w])
+
+
+@kernel
+def plain_steps(touched, gradient, share, step, weights, seen):
+    """A gradient step on the weights number touched[i], with the penalty ½ Σ share λ² taken at the point stepped to:
+
+        λ ← (λ − step g) / (1 + step share)
+
+    share, seen [W]: the gradient is added to the latter.
+    """
+    for i in range(len(touched)):
+        w, g = touched[i], gradient[i]
+        seen[w] += g
+        weights[w] = (weights[w] - step * g) / (1.0 + step * share[w])
+
+
+@kernel
+def secant_steps(gradient, before, growth, step, moves):
+    """Fahlman's rule for each weight: its last move Δ in `moves` [W] becomes the next one; returns their slope Σ g Δ.
+
+        Δ ← Δ g / (g_before − g), at most `growth` times as long,    Δ ← −step g
+
+    the latter where it has not moved, or where the former would not lead downhill.
+    """
+    slope = 0.0
+    for w in range(len(moves)):
+        g, last = gradient[w], moves[w]
+        fall = before[w] - g
+        move = -step * g
+        if last != 0.0 and fall * last < 0.0:  # the gradient rises along the move: there is a lowest point
+            secant = last * g / fall
+            limit = growth * abs(last)
+            move = min(max(secant, -limit), limit)
+        moves[w] = move
+        slope += g * move
+    return slope

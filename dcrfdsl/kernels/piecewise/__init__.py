@@ -1,0 +1,1 @@
+"""Kernels of pieces that are normalised over their own variables."""

@@ -1,0 +1,366 @@
+"""Pieces of a parameter independence diagram: each normalised over its own variables, given the rest as it is known.
+
+    Σ_π [ log Σ_{y_π} exp s_π(y_π, y*_N) − log Σ_{y_π as known} exp s_π(y_π, y*_N) ],    s_π: log scores of its cliques
+
+(McCallum & Sutton 2004 §2.) Where every variable of a piece is known, the second term is the score of the gold labels.
+With NOTA (§3) each piece has one more joint outcome of potential 1, also under other values y' of the variables that it
+conditions on, where that outcome is the right one:
+
+    log(1 + Σ_{y_π} exp s_π(y_π, y*_N)) − s_π(y*_π, y*_N) + Σ_{y' ≠ y*_N} log(1 + Σ_{y_π} exp s_π(y_π, y'))
+
+All joint states of a piece are gone through, so pieces are small. Not here: which instances there are (`graph.pieces`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime.compilation import inner, kernel
+from ..runtime.machine_vectors import LANES
+from ..tables.log_tables import fill_tables, scatter_gradient
+from .piece_scores import MOST_SITES, Room, joint_states, normalise, place, scores, set_given, spread
+
+__all__ = ["ALL", "LISTED", "NONE", "ONE", "SAMPLED", "Cases", "likely_cases", "piece_expectations", "piece_tables"]
+
+Ints = NDArray[np.int64]
+
+NONE, ALL, ONE, SAMPLED, LISTED = range(5)  # the other cases in which NOTA is right; ONE: of one variable changed
+
+
+class Cases(NamedTuple):
+    """The cases in which NOTA is the right outcome, beside the known one."""
+
+    mode: int
+    rate: float  #      of cases, where they are sampled
+    seed: int
+    instance: Ints  #   [S+1]  where the instances of each sequence are counted from …
+    case_off: Ints  #   [n+1]  … and where the cases of an instance lie, if they are listed
+    case: Ints  #       [..]   joint values of what the instance conditions on
+
+
+@inner
+def _keep_known(over, card, v0, state, may, may_at, state_off, score, size):
+    """Takes away the joint states that are not as the labels are known: known states, or one of those that may be."""
+    for joint in range(size):
+        rest, keeps = joint, True
+        for o in range(len(over) - 1, -1, -1):
+            v = over[o]
+            own = card[v0 + v]
+            digit = rest % own
+            rest //= own
+            if state[v] >= 0:
+                keeps &= digit == state[v]
+            else:
+                keeps &= may[may_at + state_off[v0 + v] + digit]
+        if not keeps:
+            score[joint] = -np.inf
+
+
+@inner
+def _gold_joint(over, card, v0, state):
+    """The joint state of `over` that is known, -1 if one of them is not."""
+    joint = 0
+    for v in over:
+        if state[v] < 0:
+            return -1
+        joint = joint * card[v0 + v] + state[v]
+    return joint
+
+
+@inner
+def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, room):
+    """The loss of an instance as it is known; beliefs get expectations less what is known."""
+    v0 = shapes.var_off[g]
+    over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
+    size = scores(i, g, shapes, pieces, value, state, room)
+    gold = _gold_joint(over, shapes.card, v0, state)
+    score = room.score
+    if gold >= 0:
+        loss = -score[gold]
+    else:
+        known = score[-(-size // LANES) * LANES :]
+        for j in range(size):
+            known[j] = score[j]
+        _keep_known(over, shapes.card, v0, state, may, may_at, shapes.state_off, known, size)
+        loss = -normalise(known, size, False)
+    log_z = normalise(score, size, nota)
+    if loss == np.inf or log_z == -np.inf:
+        return np.inf
+    if gold >= 0:
+        score[gold] -= 1.0
+    else:
+        spread(i, g, shapes, pieces, belief, state, room, score[-(-size // LANES) * LANES :], -1.0, size)
+    spread(i, g, shapes, pieces, belief, state, room, score, 1.0, size)
+    return loss + log_z
+
+
+@inner
+def _shared_case(i, g, shapes, pieces, value, belief, state, room):
+    """As `_known_case` for an instance that scores the same wherever it lies: normalised once, spread at the end."""
+    v0, f0, p = shapes.var_off[g], shapes.fac_off[g], pieces.template[i]
+    over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
+    if not room.done[p]:
+        size = scores(i, g, shapes, pieces, value, state, room)
+        room.log_z[p] = normalise(room.score, size, False)
+        room.done[p], room.where[p], room.shape[p] = True, i, g
+    room.times[p] += 1.0
+    loss = room.log_z[p]
+    for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
+        cell = place(f0 + pieces.member[m], shapes, v0, over, state, room.stride)
+        for o in range(len(over)):
+            cell += state[over[o]] * room.stride[o]
+        loss -= pieces.scale[m] * value[cell]
+        if not pieces.locked[m]:
+            belief[cell] -= pieces.scale[m]
+    return loss
+
+
+@inner
+def _spread_shared(shapes, pieces, value, belief, state, room):
+    """The expectations of all shared instances, into the shared cells."""
+    for p in range(len(room.done)):
+        if room.done[p]:
+            i, g = room.where[p], room.shape[p]
+            size = scores(i, g, shapes, pieces, value, state, room)
+            normalise(room.score, size, False)
+            spread(i, g, shapes, pieces, belief, state, room, room.score, room.times[p], size)
+
+
+@inner
+def _other_case(i, g, shapes, pieces, value, belief, state, room):
+    """The loss of an instance at values of what it conditions on under which NOTA is right."""
+    size = scores(i, g, shapes, pieces, value, state, room)
+    loss = normalise(room.score, size, True)
+    spread(i, g, shapes, pieces, belief, state, room, room.score, 1.0, size)
+    return loss
+
+
+@inner
+def _is_possible(i, g, shapes, pieces, value, state, room):
+    """Whether no hard constraint on what the instance conditions on forbids its values."""
+    v0, f0 = shapes.var_off[g], shapes.fac_off[g]
+    nothing = pieces.over[:0]
+    for m in range(pieces.filter_off[i], pieces.filter_off[i + 1]):
+        if value[place(f0 + pieces.filter[m], shapes, v0, nothing, state, room.stride)] == -np.inf:
+            return False
+    return True
+
+
+@inner
+def _is_drawn(rate, seed, s, i, joint):
+    """A draw of probability `rate` that depends on its arguments alone (a step of splitmix64 for each)."""
+    x = np.uint64(seed)
+    for part in (s, i, joint):
+        x = (x ^ np.uint64(part)) + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return np.float64(x >> np.uint64(11)) * 2.0**-53 < rate
+
+
+@inner
+def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, room):
+    """The losses of an instance in all cases but the known one."""
+    v0, card = shapes.var_off[g], shapes.card
+    given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
+    kept = room.kept
+    for n in range(len(given)):
+        kept[n] = state[given[n]]
+    loss, local = 0.0, i - pieces.instance_off[g]
+    number = cases.instance[s] + local
+    listed = cases.mode == LISTED
+    first = cases.case_off[number] if listed else 0
+    last = cases.case_off[number + 1] if listed else joint_states(given, card, v0)
+    for c in range(first, last):
+        joint = cases.case[c] if listed else c
+        for n in range(len(given)):
+            state[given[n]] = kept[n]
+        changed = set_given(joint, given, card, v0, state)
+        if changed == 0 or (cases.mode == ONE and changed > 1):
+            continue
+        if cases.mode == SAMPLED and not _is_drawn(cases.rate, cases.seed, s, local, joint):
+            continue
+        if _is_possible(i, g, shapes, pieces, value, state, room):
+            loss += _other_case(i, g, shapes, pieces, value, belief, state, room)
+    for n in range(len(given)):
+        state[given[n]] = kept[n]
+    return loss
+
+
+@kernel
+def piece_expectations(
+    first,
+    last,
+    shapes,
+    kinds,
+    bindings,
+    rows,
+    pieces,
+    cases,
+    weights,
+    log_base,
+    labelling,
+    off,
+    may,
+    may_off,
+    largest,
+    gradient,
+    expected,
+    loss,
+):
+    """The losses of all pieces of each sequence into loss [S], inf where one cannot be as it is known; adds their
+    gradients to `gradient` and `expected`.
+
+    labelling: known states, -1 where unknown; `may` [flat marginals] then says which states may be.   largest: joint
+    states of the largest piece.
+    """
+    most, count = shapes.local_start, 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        most = max(most, shapes.local_end[g])
+        count = max(count, shapes.var_off[g + 1] - shapes.var_off[g])
+    value, belief, state = np.empty(most), np.zeros(most), np.zeros(count, np.int32)
+    value[: shapes.local_start] = log_base[: shapes.local_start]
+    templates = 0
+    for p in pieces.template:
+        templates = max(templates, p + 1)
+    room = Room(
+        np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
+        np.zeros(templates, np.bool_), np.zeros(templates), np.zeros(templates), np.zeros(templates, np.int64),
+        np.zeros(templates, np.int64),
+    )  # fmt: skip
+    for s in range(first, last):
+        g = rows.shape[s]
+        for v in range(shapes.var_off[g + 1] - shapes.var_off[g]):
+            state[v] = labelling[off[s] + v]
+        for c in range(shapes.local_start, shapes.local_end[g]):
+            belief[c] = 0.0
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+        total = 0.0
+        for i in range(pieces.instance_off[g], pieces.instance_off[g + 1]):
+            over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
+            gold = _gold_joint(over, shapes.card, shapes.var_off[g], state)
+            if pieces.shared[i] and gold >= 0 and cases.mode == NONE:
+                total += _shared_case(i, g, shapes, pieces, value, belief, state, room)
+                continue
+            nota = cases.mode != NONE
+            total += _known_case(i, g, shapes, pieces, value, belief, state, may, may_off[s], nota, room)
+            if nota:
+                total += _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, room)
+        loss[s] = total
+        scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+    _spread_shared(shapes, pieces, value, belief, state, room)
+    for c in range(shapes.local_start):
+        expected[c] += belief[c]
+
+
+@kernel
+def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, threshold):
+    """The joint values, other than the known ones, of what each instance conditions on that are likelier than
+    `threshold` by the product of their marginals. Returns the fields `instance`, `case_off` and `case` of `Cases`.
+    """
+    count = len(rows.shape)
+    instance = np.zeros(count + 1, np.int64)
+    for s in range(count):
+        g = rows.shape[s]
+        instance[s + 1] = instance[s] + pieces.instance_off[g + 1] - pieces.instance_off[g]
+    case_off, case = np.zeros(instance[-1] + 1, np.int64), np.empty(1024, np.int64)
+    found, number = 0, 0
+    for s in range(count):
+        g = rows.shape[s]
+        v0 = shapes.var_off[g]
+        for i in range(pieces.instance_off[g], pieces.instance_off[g + 1]):
+            given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
+            for joint in range(joint_states(given, shapes.card, v0)):
+                rest, probability, is_known = joint, 1.0, True
+                for n in range(len(given) - 1, -1, -1):
+                    card = shapes.card[v0 + given[n]]
+                    digit = rest % card
+                    rest //= card
+                    is_known &= digit == labelling[off[s] + given[n]]
+                    probability *= marginals[marginal_off[s] + shapes.state_off[v0 + given[n]] + digit]
+                if probability > threshold and not is_known:
+                    if found == len(case):
+                        longer = np.empty(2 * found, np.int64)
+                        for c in range(found):
+                            longer[c] = case[c]
+                        case = longer
+                    case[found] = joint
+                    found += 1
+            number += 1
+            case_off[number] = found
+    return instance, case_off, case[:found].copy()
+
+
+@inner
+def _local_table(i, g, shapes, pieces, value, state, room, out, at):
+    """Writes log p̃ of the instance under every joint state of what it conditions on."""
+    v0, card = shapes.var_off[g], shapes.card
+    given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
+    for joint in range(joint_states(given, card, v0)):
+        set_given(joint, given, card, v0, state)
+        size = scores(i, g, shapes, pieces, value, state, room)
+        peak = -np.inf
+        for j in range(size):
+            peak = max(peak, room.score[j])
+        total = 0.0
+        for j in range(size):
+            total += np.exp(room.score[j] - peak) if peak > -np.inf else 0.0
+        log_z = peak + np.log(total) if peak > -np.inf else 0.0
+        for j in range(size):
+            out[at + j] = room.score[j] - log_z
+        at += size
+
+
+@kernel
+def piece_tables(
+    first,
+    last,
+    shapes,
+    kinds,
+    bindings,
+    rows,
+    pieces,
+    weights,
+    log_base,
+    is_constraint,
+    start,
+    start_off,
+    table_off,
+    largest,
+    out,
+):
+    """log p̃(y_π | y_N, x) of every instance, as a table over (given…, over…), and the tables of hard constraints.
+
+    start [..]: of each shape's instances, then of its constraints, where the table lies from the sequence's first cell
+    on; start_off [G+1].   is_constraint [K].   table_off [S+1]: the first cell of each sequence in `out`, counted from
+    sequence `first`.
+    -inf where nothing is possible under what is given.
+    """
+    most, count = shapes.local_start, 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        most = max(most, shapes.local_end[g])
+        count = max(count, shapes.var_off[g + 1] - shapes.var_off[g])
+    value, state = np.empty(most), np.zeros(count, np.int32)
+    for c in range(shapes.local_start):
+        value[c] = log_base[c]
+    room = Room(
+        np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
+        np.zeros(0, np.bool_), np.zeros(0), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64),
+    )  # fmt: skip
+    for s in range(first, last):
+        g = rows.shape[s]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+        origin, p = table_off[s - first], start_off[g]
+        for i in range(pieces.instance_off[g], pieces.instance_off[g + 1]):
+            _local_table(i, g, shapes, pieces, value, state, room, out, origin + start[p])
+            p += 1
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            if is_constraint[shapes.fac_kind[f]]:
+                for j in range(shapes.fac_size[f]):
+                    out[origin + start[p] + j] = value[shapes.fac_table[f] + j]
+                p += 1

@@ -1,0 +1,64 @@
+"""The operations of `vectors` on NumPy arrays, for runs in which nothing is compiled. What they do is said there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = [
+    "add", "broadcast", "exp", "fma", "largest", "least_finite", "least_positive", "load", "load_part", "lowest",
+    "maximum", "multiply", "repeat", "scale_add", "store", "store_part", "subtract", "total",
+]  # fmt: skip
+
+add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
+total, largest, lowest = np.sum, np.max, np.min
+
+
+def _lanes() -> int:
+    from .machine_vectors import LANES  # which imports this file
+
+    return LANES
+
+
+def load(registers, array, at):
+    return array[at : at + len(registers) * _lanes()].copy()
+
+
+def store(array, at, value):
+    array[at : at + len(value)] = value
+
+
+def load_part(registers, array, at, count):
+    out = np.zeros(len(registers) * _lanes())
+    out[:count] = array[at : at + min(count, len(out))]
+    return out
+
+
+def store_part(array, at, count, value):
+    array[at : at + min(count, len(value))] = value[:count]
+
+
+def broadcast(registers, scalar):
+    return np.full(len(registers) * _lanes(), scalar)
+
+
+def repeat(registers, array, at):
+    return broadcast(registers, array[at])
+
+
+def fma(x, y, z):
+    return x * y + z
+
+
+scale_add = fma
+
+
+def least_positive(x, y):
+    return np.where((y > 0.0) & (y < x), y, x)
+
+
+def least_finite(x, y):
+    return np.where((y > -np.inf) & (y < x), y, x)
+
+
+def exp(x):
+    return np.where(x < -708.0, 0.0, np.where(x > 709.0, np.inf, np.exp(x)))

@@ -1,0 +1,245 @@
+"""Keeps compiled functions from one process to the next.
+
+Compiled code holds the code of all functions that it calls, but Numba checks a function's own file only, so here a
+function is kept under the fingerprint of every kernel file, of the versions that compile it and of the settings that
+decide what is compiled: with an edit of any of them everything is compiled anew, into a directory of its own. What
+depends on the processor is part of each function's key. A file holds one function for one signature and is written
+whole, so that processes that compile at the same time do no harm (Numba's own index mixes up two signatures then).
+
+Nothing here ends a run. Where a directory cannot be written to the next one is taken, a file that is damaged counts
+as missing, and where the disk is full nothing is kept. A process marks the directory that it uses; those of other
+versions go when they have not been used for 30 days, which costs a process that comes back to them some compiling.
+
+Not here: how functions are compiled (`compiling`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import pickle
+import re
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.serialize import dumps
+
+from ...files.cache_places import is_writable, keeping_places
+
+__all__ = ["KernelCache", "Shelves", "fingerprint", "shelves"]
+
+KERNELS = Path(__file__).parents[1]
+NAME = re.compile(r"dcrfdsl-kernels-[0-9a-f]{16}(-old-[0-9a-f]{8})?")
+STAMP = "used"  # its time is when a process last used the directory
+DAY = 24 * 3600.0
+UNUSED = 30 * DAY
+CHECKSUM = 32  # bytes
+SETTINGS = (
+    "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DISABLE_INTEL_SVML", "DEBUGINFO_DEFAULT", "DEBUG_NRT",
+    "NRT_STATS", "EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "USE_RVSDG_FRONTEND",
+)  # fmt: skip
+
+
+def fingerprint(folder: Path = KERNELS) -> str:
+    """Of everything but the processor that decides what the compiled kernels do; empty if the sources are missing."""
+    digest = hashlib.sha256()
+    try:
+        sources = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.py")}
+    except OSError:
+        return ""
+    for name in sorted(sources):
+        digest.update(f"{name}\0{len(sources[name])}\0".encode() + sources[name])
+    versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
+    digest.update(repr((versions, [repr(getattr(config, name, None)) for name in SETTINGS])).encode())
+    return digest.hexdigest()[:16] if sources else ""
+
+
+AT_START = fingerprint()
+
+
+def _stamp(source: str, kernels: str) -> str:
+    """Of a function: that of the kernels, and outside of them of its own file, the only other one that it may call."""
+    path = Path(source)
+    with suppress(OSError):
+        return kernels if KERNELS in path.parents else f"{kernels} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    return ""
+
+
+class Shelves(NamedTuple):
+    """Directories of compiled kernels."""
+
+    read: tuple[Path, ...]  # looked through in this order
+    write: Path | None  #     None: nothing is kept
+
+
+@cache
+def shelves() -> Shelves:
+    """Those of this version: under `NUMBA_CACHE_DIR` if that is set, beside the sources, in the user's cache, and in a
+    folder for temporary files. The first one that can be written to is; those before it are read if they are there.
+    """
+    given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    read: list[Path] = []
+    for place in itertools.chain(given, keeping_places(KERNELS)) if AT_START else ():
+        shelf = place / f"dcrfdsl-kernels-{AT_START}"
+        if _mark_used(shelf):
+            return Shelves((*read, shelf), shelf)
+        if os.path.isdir(shelf):
+            read.append(shelf)
+    return Shelves(tuple(read), None)
+
+
+def _mark_used(shelf: Path) -> bool:
+    """Whether a shelf, which is made if need be, can be written to. Once a day it sees to those of other versions."""
+    stamp = shelf / STAMP
+    try:
+        is_due = time.time() - _last_use(shelf) > DAY
+        if not is_writable(shelf):
+            return False
+        stamp.touch()
+    except OSError:
+        return False
+    if is_due:
+        _clear_unused(shelf)
+    return True
+
+
+def _last_use(shelf: Path) -> float:
+    """When a shelf was last used, in seconds of the clock; 0 if it is not there."""
+    for path in (shelf / STAMP, shelf):
+        with suppress(OSError):
+            return path.stat().st_mtime
+    return 0.0
+
+
+def _clear_unused(shelf: Path) -> None:
+    """Removes shelves of other versions that lie beside one, and what processes that were killed left on it.
+
+    A shelf is renamed first, so that a process which comes back to it in this moment writes to a new one.
+    """
+    now = time.time()
+    with suppress(OSError):
+        for other in list(shelf.parent.iterdir()):
+            if other == shelf or not NAME.fullmatch(other.name) or now - _last_use(other) < UNUSED:
+                continue
+            if other.is_symlink() or not other.is_dir():
+                continue
+            gone = other
+            if "-old-" not in other.name:
+                gone = other.with_name(f"{other.name}-old-{secrets.token_hex(4)}")
+                other.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+        for path in shelf.glob("*.tmp"):
+            if now - path.stat().st_mtime > DAY:
+                path.unlink()
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one function, on our shelves."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self._impl_class = _Named
+        super().__init__(function)
+        self._cache_file: Any = _Files(self._impl.filename_base, function.__code__.co_filename)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever is wrong with a file: then the function is compiled, and the file written anew
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+class _Files:
+    """The compiled versions of one function, a file each: a checksum, then the pickled stamp, key and code."""
+
+    def __init__(self, name: str, source: str):
+        self._name, self._source = name, source
+        self._at_start = _stamp(source, AT_START)
+
+    def _file(self, key: Any) -> str:
+        return f"{self._name}.{hashlib.sha256(str(key).encode()).hexdigest()[:16]}.nbc"
+
+    def load(self, key: Any) -> Any:
+        for shelf in shelves().read:
+            with suppress(OSError):
+                content = (shelf / self._file(key)).read_bytes()
+                checksum, body = content[:CHECKSUM], content[CHECKSUM:]
+                if hashlib.sha256(body).digest() != checksum:
+                    continue
+                stamp, own_key, code = pickle.loads(body)
+                if stamp == self._at_start and own_key == key:
+                    return code
+        return None
+
+    def save(self, key: Any, code: Any) -> None:
+        """Nothing is written if a source was edited since the start: then it is not known which one was compiled."""
+        shelf = shelves().write
+        if shelf is None or _stamp(self._source, fingerprint()) != self._at_start or not _mark_used(shelf):
+            return
+        body = dumps((self._at_start, key, code))
+        target = shelf / self._file(key)
+        temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}.tmp")
+        try:
+            temporary.write_bytes(hashlib.sha256(body).digest() + body)
+            temporary.replace(target)
+        except BaseException:  # Ctrl-C included
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+    def flush(self) -> None:
+        for shelf in shelves().read:
+            for path in shelf.glob(f"{self._name}.*.nbc"):
+                with suppress(OSError):
+                    path.unlink()
+
+
+class _Locator(_CacheLocator):
+    """What Numba asks about a function and the place of its files."""
+
+    def __init__(self, function: Callable[..., Any], file: str):
+        self._py_file, self._line = file, function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+    def ensure_cache_path(self) -> None:
+        pass  # `_Files.save` makes it
+
+    def get_cache_path(self) -> str:
+        found = shelves()
+        return str(found.write or next(iter(found.read), ""))
+
+    def get_source_stamp(self) -> str:
+        return _stamp(self._py_file, AT_START)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Named(CompileResultCacheImpl):
+    """Names the files of a function by its module, since all lie in one directory."""
+
+    _locator_classes = [_Locator]
+
+    def __init__(self, py_func: Callable[..., Any]):
+        super().__init__(py_func)
+        self._locator = _Locator(py_func, py_func.__code__.co_filename)  # also where a setting of Numba names others
+        self._filename_base = f"{py_func.__module__}.{py_func.__qualname__}-{self._locator.get_disambiguator()}"

@@ -1,0 +1,374 @@
+"""Runs of machine vectors as values of compiled code: a few registers of doubles that stay registers.
+
+A value of type `Vectors(n)` is n registers of `LANES` doubles, laid end to end. LLVM turns loops over arrays into
+vector code only where it sees that they are long; the tables of a CRF have tens of cells, and there values that are
+vectors from the start are several times faster. `LANES` is what one register of this CPU holds: 8 with AVX-512, 4 with
+AVX, else 2; LLVM translates the operations to any CPU, so that the width matters for speed alone.
+
+How many registers a value has is said by `registers`, a tuple of so many zeros: its type is known to the compiler.
+Arithmetic neither assumes that inf and nan do not occur nor, but for sums over lanes, changes the order of operations.
+With `NUMBA_DISABLE_JIT` the same functions work on NumPy arrays. Not here: kernels.
+
+The exponential function is 2^k e^r with k an integer and |r| ≤ log(2) / 2, by its Taylor series of degree 13; the two
+parts of log 2 are Cody and Waite's (Software Manual for the Elementary Functions, 1980).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
+from numba.extending import intrinsic, models, register_model
+from numpy.typing import NDArray
+
+__all__ = [
+    "LANES", "Vectors", "add", "aligned_zeros", "block_registers", "broadcast", "exp", "fma", "largest", "least_finite",
+    "least_positive", "load", "load_part", "lowest", "maximum", "multiply", "padded", "repeat", "scale_add", "store",
+    "store_part", "subtract", "total",
+]  # fmt: skip
+
+CACHE_LINE = 64  # bytes
+LEAST_EXPONENT, MOST_EXPONENT = -708.0, 709.0  # where exp is computed: below it is 0, above it is inf
+ROUNDING = 1.5 * 2.0**52  # added to a number below 2^51 it leaves the nearest integer in the lowest bits
+LOG2_HIGH, LOG2_LOW = 0.693145751953125, 1.42860682030941723212e-6  # 16 bits, so that k · high is exact; the rest
+TAYLOR = [1.0 / math.factorial(k) for k in range(13, 1, -1)]
+REORDER = ("reassoc", "nsz")
+
+
+def _lanes(features: str) -> int:
+    """Doubles that a register holds on a CPU with these features."""
+    present = set(features.split(","))
+    return 8 if "+avx512f" in present else 4 if "+avx" in present else 2
+
+
+LANES = _lanes(config.CPU_FEATURES or get_host_cpu_features())
+
+
+def block_registers(size: int) -> int:
+    """Registers of the values by which runs of `size` doubles are worked on, 1 to 4: few blocks, and little unused."""
+    need = -(-size // LANES)
+    return min((4, 3, 2, 1), key=lambda registers: -(-need // registers) * (registers + 0.5))
+
+
+def padded(size: int) -> int:
+    """The length of a run of `size` doubles filled up to whole blocks."""
+    block = block_registers(size) * LANES
+    return -(-size // block) * block
+
+
+def aligned_zeros(size: int) -> NDArray[np.float64]:
+    """Zeros that begin on a cache line: else every second vector lies across two."""
+    room = np.zeros(8 * size + CACHE_LINE, np.uint8)
+    start = -room.ctypes.data % CACHE_LINE
+    return room[start : start + 8 * size].view(np.float64)
+
+
+# the type ------------------------------------------------------------------------------------------------------------
+
+DOUBLE, INT32, INT64 = ir.DoubleType(), ir.IntType(32), ir.IntType(64)
+REGISTER = ir.VectorType(DOUBLE, LANES)
+WORDS = ir.VectorType(INT64, LANES)
+
+
+class Vectors(types.Type):
+    """`count` registers of doubles."""
+
+    def __init__(self, count: int):
+        self.count = count
+        super().__init__(name=f"Vectors({count})")
+
+
+@register_model(Vectors)
+class _VectorsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Vectors):
+        super().__init__(manager, kind, ir.ArrayType(REGISTER, kind.count))
+
+
+def _call(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+    """A call of an LLVM intrinsic."""
+    signature = ir.FunctionType(result, [a.type for a in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
+
+
+def _constant(value: float) -> Any:
+    return ir.Constant(REGISTER, [value] * LANES)
+
+
+def _splat(builder: Any, scalar: Any) -> Any:
+    undefined = ir.Constant(REGISTER, ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
+
+
+def _split(builder: Any, value: Any) -> list[Any]:
+    return [builder.extract_value(value, n) for n in range(value.type.count)]
+
+
+def _join(builder: Any, registers: Sequence[Any]) -> Any:
+    out = ir.Constant(ir.ArrayType(REGISTER, len(registers)), ir.Undefined)
+    for n, register in enumerate(registers):
+        out = builder.insert_value(out, register, n)
+    return out
+
+
+def _check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: Any) -> None:
+    """Raises IndexError where `count` elements from `at` on are not all in the array, if Numba checks bounds too."""
+    if not config.BOUNDSCHECK:
+        return
+    (size,) = cgutils.unpack_tuple(builder, context.make_array(array_type)(context, builder, array).shape)
+    nothing = ir.Constant(at.type, 0)
+    past = builder.icmp_signed(">", builder.add(at, count), size)
+    outside = builder.or_(builder.icmp_signed("<", at, nothing), past)
+    with builder.if_then(builder.and_(builder.icmp_signed(">", count, nothing), outside), likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("a register reaches out of its array",))
+
+
+def _places(
+    context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: int, lanes: Any = None
+) -> list[Any]:
+    """Pointers to `count` registers that lie in an array from element `at` on; `lanes` of them are used, or all."""
+    whole = ir.Constant(at.type, count * LANES)
+    used = whole if lanes is None else builder.select(builder.icmp_signed("<", lanes, whole), lanes, whole)
+    _check_bounds(context, builder, array_type, array, at, used)
+    data = context.make_array(array_type)(context, builder, array).data
+    starts = [builder.gep(data, [builder.add(at, ir.Constant(at.type, n * LANES))]) for n in range(count)]
+    return [builder.bitcast(start, REGISTER.as_pointer()) for start in starts]
+
+
+def _fma(builder: Any, x: Any, y: Any, z: Any) -> Any:
+    """x · y + z; in one rounding where the CPU has an instruction for it."""
+    return _call(builder, f"llvm.fmuladd.v{LANES}f64", REGISTER, [x, y, z])
+
+
+def _select(builder: Any, comparison: str, x: Any, y: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(comparison, x, y), x, y)
+
+
+def _lane_masks(builder: Any, count: Any, registers: int) -> list[Any]:
+    """Of each register the lanes below `count`, counted through all registers."""
+    none = ir.Constant(WORDS, ir.Undefined)
+    first = builder.insert_element(none, count, ir.Constant(INT32, 0))
+    counts = builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
+    lanes = [list(range(n * LANES, (n + 1) * LANES)) for n in range(registers)]
+    return [builder.icmp_signed("<", ir.Constant(WORDS, own), counts) for own in lanes]
+
+
+# the operations ------------------------------------------------------------------------------------------------------
+
+if config.DISABLE_JIT:
+    from .interpreted_vectors import (
+        add,
+        broadcast,
+        exp,
+        fma,
+        largest,
+        least_finite,
+        least_positive,
+        load,
+        load_part,
+        lowest,
+        maximum,
+        multiply,
+        repeat,
+        scale_add,
+        store,
+        store_part,
+        subtract,
+        total,
+    )  # fmt: skip
+else:
+
+    def _elementwise(build: Callable[..., Any]) -> Any:
+        """A function of two values that are equally long, register by register."""
+
+        @intrinsic
+        def operation(typing, x, y):
+            def generate(context, builder, signature, arguments):
+                parts = zip(*(_split(builder, value) for value in arguments), strict=True)
+                return _join(builder, [build(builder, *own) for own in parts])
+
+            return x(x, y), generate
+
+        return operation
+
+    add = _elementwise(lambda builder, x, y: builder.fadd(x, y))
+    subtract = _elementwise(lambda builder, x, y: builder.fsub(x, y))
+    multiply = _elementwise(lambda builder, x, y: builder.fmul(x, y))
+    maximum = _elementwise(lambda builder, x, y: _select(builder, ">", x, y))
+
+    def _least_above(bound: float) -> Any:
+        def build(builder: Any, x: Any, y: Any) -> Any:
+            counts = builder.fcmp_ordered(">", y, _constant(bound))
+            return builder.select(builder.and_(counts, builder.fcmp_ordered("<", y, x)), y, x)
+
+        return _elementwise(build)
+
+    least_positive = _least_above(0.0)  # the lesser of x and y, but x where y is 0 or below
+    least_finite = _least_above(-math.inf)  # the lesser of x and y, but x where y is -inf
+
+    @intrinsic
+    def load(typing, registers, array, at):
+        """The elements of an array from `at` on."""
+
+        def generate(context, builder, signature, arguments):
+            places = _places(context, builder, signature.args[1], arguments[1], arguments[2], registers.count)
+            return _join(builder, [builder.load(place, align=8, typ=REGISTER) for place in places])
+
+        return Vectors(registers.count)(registers, array, types.int64), generate
+
+    @intrinsic
+    def store(typing, array, at, value):
+        """Writes a value to an array from `at` on."""
+
+        def generate(context, builder, signature, arguments):
+            parts = _split(builder, arguments[2])
+            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts))
+            for part, place in zip(parts, places, strict=True):
+                builder.store(part, place, align=8)
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, value), generate
+
+    @intrinsic
+    def load_part(typing, registers, array, at, count):
+        """As `load`, but only the first `count` lanes are read; the others are 0."""
+
+        def generate(context, builder, signature, arguments):
+            places = _places(
+                context, builder, signature.args[1], arguments[1], arguments[2], registers.count, arguments[3]
+            )
+            name, parts = f"llvm.masked.load.v{LANES}f64.p0", []
+            for place, mask in zip(places, _lane_masks(builder, arguments[3], len(places)), strict=True):
+                parts.append(_call(builder, name, REGISTER, [place, ir.Constant(INT32, 8), mask, _constant(0.0)]))
+            return _join(builder, parts)
+
+        return Vectors(registers.count)(registers, array, types.int64, types.int64), generate
+
+    @intrinsic
+    def store_part(typing, array, at, count, value):
+        """Writes the first `count` lanes of a value."""
+
+        def generate(context, builder, signature, arguments):
+            parts = _split(builder, arguments[3])
+            places = _places(context, builder, signature.args[0], arguments[0], arguments[1], len(parts), arguments[2])
+            name, masks = f"llvm.masked.store.v{LANES}f64.p0", _lane_masks(builder, arguments[2], len(parts))
+            for part, place, mask in zip(parts, places, masks, strict=True):
+                _call(builder, name, ir.VoidType(), [part, place, ir.Constant(INT32, 8), mask])
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.int64, value), generate
+
+    @intrinsic
+    def broadcast(typing, registers, scalar):
+        """The same number in all lanes."""
+
+        def generate(context, builder, signature, arguments):
+            return _join(builder, [_splat(builder, arguments[1])] * registers.count)
+
+        return Vectors(registers.count)(registers, types.float64), generate
+
+    @intrinsic
+    def repeat(typing, registers, array, at):
+        """Element `at` of an array in all lanes."""
+
+        def generate(context, builder, signature, arguments):
+            one = ir.Constant(arguments[2].type, 1)
+            _check_bounds(context, builder, signature.args[1], arguments[1], arguments[2], one)
+            data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+            scalar = builder.load(builder.gep(data, [arguments[2]]), typ=DOUBLE)
+            return _join(builder, [_splat(builder, scalar)] * registers.count)
+
+        return Vectors(registers.count)(registers, array, types.int64), generate
+
+    @intrinsic
+    def fma(typing, x, y, z):
+        """x · y + z."""
+
+        def generate(context, builder, signature, arguments):
+            parts = zip(*(_split(builder, value) for value in arguments), strict=True)
+            return _join(builder, [_fma(builder, *own) for own in parts])
+
+        return x(x, y, z), generate
+
+    @intrinsic
+    def scale_add(typing, scalar, y, z):
+        """scalar · y + z."""
+
+        def generate(context, builder, signature, arguments):
+            factor = _splat(builder, arguments[0])
+            parts = zip(*(_split(builder, value) for value in arguments[1:]), strict=True)
+            return _join(builder, [_fma(builder, factor, *own) for own in parts])
+
+        return y(types.float64, y, z), generate
+
+    @intrinsic
+    def total(typing, x):
+        """The sum over all lanes."""
+
+        def generate(context, builder, signature, arguments):
+            first, *others = _split(builder, arguments[0])
+            for other in others:
+                first = builder.fadd(first, other)
+            name = f"llvm.vector.reduce.fadd.v{LANES}f64"
+            function = ir.FunctionType(DOUBLE, [DOUBLE, REGISTER])
+            reduce = cgutils.get_or_insert_function(builder.module, function, name)
+            return builder.call(reduce, [ir.Constant(DOUBLE, -0.0), first], fastmath=REORDER)
+
+        return types.float64(x), generate
+
+    def _reduction(comparison: str) -> Any:
+        """The number that stands before all others in a comparison."""
+
+        @intrinsic
+        def operation(typing, x):
+            def generate(context, builder, signature, arguments):
+                first, *others = _split(builder, arguments[0])
+                for other in others:
+                    first = _select(builder, comparison, first, other)
+                half = LANES // 2
+                while half:
+                    turned = [(lane + half) % LANES for lane in range(LANES)]
+                    order = ir.Constant(ir.VectorType(INT32, LANES), turned)
+                    first = _select(builder, comparison, first, builder.shuffle_vector(first, first, order))
+                    half //= 2
+                return builder.extract_element(first, ir.Constant(INT32, 0))
+
+            return types.float64(x), generate
+
+        return operation
+
+    largest = _reduction(">")
+    lowest = _reduction("<")
+
+    def _exp(builder: Any, x: Any) -> Any:
+        low = _constant(LEAST_EXPONENT)
+        inside = builder.select(builder.fcmp_unordered(">", x, low), x, low)  # nan stays nan
+        shifted = _fma(builder, inside, _constant(1.0 / math.log(2.0)), _constant(ROUNDING))
+        k = builder.fsub(shifted, _constant(ROUNDING))
+        r = _fma(builder, k, _constant(-LOG2_HIGH), inside)
+        r = _fma(builder, k, _constant(-LOG2_LOW), r)
+        series = _constant(TAYLOR[0])
+        for coefficient in TAYLOR[1:]:
+            series = _fma(builder, series, r, _constant(coefficient))
+        series = _fma(builder, builder.fmul(r, r), series, builder.fadd(r, _constant(1.0)))
+        # the lowest bits of `shifted` are k: moved to the exponent's place they make 2^k
+        exponent = builder.add(builder.bitcast(shifted, WORDS), ir.Constant(WORDS, [1023] * LANES))
+        power = builder.bitcast(builder.shl(exponent, ir.Constant(WORDS, [52] * LANES)), REGISTER)
+        value = builder.fmul(series, power)
+        value = builder.select(builder.fcmp_ordered("<", x, low), _constant(0.0), value)
+        return builder.select(builder.fcmp_ordered(">", x, _constant(MOST_EXPONENT)), _constant(math.inf), value)
+
+    @intrinsic
+    def exp(typing, x):
+        """e^x to 1e-15, relatively; 0 below -708 and for -inf, inf above 709."""
+
+        def generate(context, builder, signature, arguments):
+            return _join(builder, [_exp(builder, part) for part in _split(builder, arguments[0])])
+
+        return x(x), generate

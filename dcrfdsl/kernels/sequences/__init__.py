@@ -1,0 +1,1 @@
+"""Kernels that run over many sequences in one call, whatever the method of inference."""

@@ -1,0 +1,164 @@
+"""What the features of single sequences count beside the known labels, under inference; and sums of it over groups.
+
+A pair is a sequence and a weight that can count there; sequences in which a weight can count as much have one group.
+Pairs follow each other by sequence, by the columns that fire in it, by the weights of a column; what belongs to them is
+kept by group, where each has its slot. Not here: which
+sequences share a group (`criteria.risks.count_ranges`), the steps that groups allow (`bounds`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..chain.forward_backward import chain_expectations
+from ..exact.contraction import OK
+from ..runtime.compilation import inner, kernel
+from .expectations import exact_expectations
+
+__all__ = ["ChainCells", "PairTable", "chain_pairs", "collect_pairs", "exact_pairs", "known_scores", "sum_groups"]
+
+Ints = NDArray[np.int64]
+
+
+class PairTable(NamedTuple):
+    """Which pairs there are, and where their expectations come from."""
+
+    off: Ints  #      [S+1] of `column`
+    column: Ints  #   what fires in each sequence
+    first: Ints  #    [columns + 1] of `order`
+    order: Ints  #    [W] the weights of each column
+    pair_off: Ints  # [S+1] the pairs of each sequence
+    slot: NDArray[np.int32]  # [pairs]
+    known_off: Ints  # [S+1] of the next two: what the known labels count, and the slot of the pair
+    known_slot: Ints
+    known_count: NDArray[np.float64]
+    place: Ints  #    [W] where a gradient holds the weight, -1: nowhere
+    cell_off: Ints  # [W+1] of `cell`: the shared cells that the weight is read from
+    cell: Ints
+
+
+class ChainCells(NamedTuple):
+    """The shared cells of a chain's tables: of all positions, first and last ones, pairs; which of these are turned."""
+
+    everywhere: Ints
+    at_first: Ints
+    at_last: Ints
+    pair: Ints
+    turned: NDArray[np.bool_]
+
+
+@kernel
+def collect_pairs(s, table, gradient, expected, value):
+    """Takes what sequence s has put into `gradient` [cells] and `expected` [shared cells] as ⟨f⟩ of its pairs, less
+    what the known labels count, into `value` [slots]; and sets it to 0 again.
+    """
+    p = table.pair_off[s]
+    for i in range(table.off[s], table.off[s + 1]):
+        c = table.column[i]
+        for n in range(table.first[c], table.first[c + 1]):
+            k = table.order[n]
+            total, at = 0.0, table.place[k]
+            if at >= 0:
+                total = gradient[at]
+                gradient[at] = 0.0
+            for j in range(table.cell_off[k], table.cell_off[k + 1]):
+                total += expected[table.cell[j]]
+            value[table.slot[p]] = total
+            p += 1
+    for i in range(table.known_off[s], table.known_off[s + 1]):
+        value[table.known_slot[i]] -= table.known_count[i]
+    for j in range(len(expected)):
+        expected[j] = 0.0
+
+
+@kernel
+def exact_pairs(
+    sequences, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+    gradient, expected, log_z, status, redone, marginal_off, room, adjoint, table, value,
+):  # fmt: skip
+    """⟨f⟩ of the pairs of some sequences, less what the known labels count, into `value` [slots]; and their log Z.
+
+    gradient [cells], expected [shared cells]: zeros, and left so where a weight is read.   The rest: as in
+    `exact_expectations`. Sequences that are computed in blocks are passed over.
+    """
+    nothing = np.empty(0)
+    for s in sequences:
+        g = rows.shape[s]
+        if programs.block_off[g] < programs.block_off[g + 1]:
+            continue
+        exact_expectations(
+            s, s + 1, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+            gradient, expected, log_z, status, redone, nothing, marginal_off, room, adjoint, nothing,
+        )  # fmt: skip
+        collect_pairs(s, table, gradient, expected, value)
+
+
+@inner
+def _spread(chain, sums, cells, expected):
+    """Moves the sums of a chain to the shared cells, those of pairs times ψ."""
+    n, width = chain.states, chain.width
+    for own, to in (
+        (sums.everywhere, cells.everywhere),
+        (sums.at_first, cells.at_first),
+        (sums.at_last, cells.at_last),
+    ):
+        for base in to:
+            for j in range(n):
+                expected[base + j] += own[j]
+        own[:] = 0.0
+    for m in range(len(cells.pair)):
+        base = cells.pair[m]
+        down, right = (1, n) if cells.turned[m] else (n, 1)
+        for i in range(n):
+            for j in range(n):
+                if chain.pair[i * width + j] > 0.0:
+                    expected[base + i * down + j * right] += sums.pair[i * width + j] * chain.pair[i * width + j]
+    sums.pair[:] = 0.0
+
+
+@kernel
+def chain_pairs(
+    sequences, longest, chain, kinds, bindings, rows, weights, gradient, expected, sums, cells, log_z, status,
+    marginal_off, room, table, value,
+):  # fmt: skip
+    """As `exact_pairs`, on chains; where the status is `UNDERFLOW`, that must answer.
+
+    sums: zeros, and left so.   The rest: as in `chain_expectations`.
+    """
+    nothing = np.empty(0)
+    for s in sequences:
+        chain_expectations(
+            s, s + 1, longest, chain, kinds, bindings, rows, weights, gradient, sums, log_z, status, nothing,
+            marginal_off, room, nothing,
+        )  # fmt: skip
+        if status[s] == OK:
+            _spread(chain, sums, cells, expected)
+        collect_pairs(s, table, gradient, expected, value)
+
+
+@kernel
+def known_scores(sequences, off, column, count, weights, score):
+    """Σ_k count_k weights[k] of the known labels of some sequences, into `score` [S]."""
+    for s in sequences:
+        total = 0.0
+        for i in range(off[s], off[s + 1]):
+            total += count[i] * weights[column[i]]
+        score[s] = total
+
+
+@kernel
+def sum_groups(off, sequence, part, share, value, found):
+    """Σ part and Σ share value over the pairs of each group, into `found` [2, G].
+
+    off [G+1]: slots of each group.   sequence, value [slots].   part, share [S].
+    """
+    for g in range(len(off) - 1):
+        parts, values = 0.0, 0.0
+        for p in range(off[g], off[g + 1]):
+            s = sequence[p]
+            parts += part[s]
+            values += share[s] * value[p]
+        found[0, g], found[1, g] = parts, values

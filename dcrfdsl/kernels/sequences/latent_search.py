@@ -1,0 +1,136 @@
+"""The best labellings with the latent variables summed out: max over labels of the sum over latents.
+
+    score(y) = log Σ_h exp(Σ log φ(y, h)),      probability exp(score − log Z)
+
+The program must sum out every latent variable before it maximises over the first label. The sweep then leaves
+tables over labels alone, and the search for the best labellings goes on as if there had never been a latent variable.
+Not here: the order (`graph`), models for which no such program fits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, forward_max
+from ..exact.forward_sampling import decision_order, sum_forward
+from ..runtime.compilation import inner, kernel
+from ..tables.log_tables import fill_tables
+from .nbest import search_labellings
+
+__all__ = ["summed_nbest"]
+
+
+@inner
+def _first_label_step(first, last, programs, hidden_from, hidden_to, width):
+    """The step after the last one that sums out a latent variable."""
+    after = first
+    for i in range(first, last):
+        v = programs.variable[i]
+        if v >= 0 and hidden_from <= v % width < hidden_to:
+            after = i + 1
+    return after
+
+
+@inner
+def _sum_exactly(first, last, programs, patterns, value):
+    """C = log Σ exp(A + B) for the steps given, without taking maxima out. Returns the sum of finished components.
+
+    -inf says that no labelling is possible.
+    """
+    dims, start, index = patterns.dims, patterns.start, patterns.offsets
+    total = 0.0
+    for i in range(first, last):
+        pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
+        num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
+        if dims[pattern, 5]:
+            at = start[pattern, 0]
+            for j in range(num_b * num_l * num_r):
+                value[c + j] = value[a + j] + value[b + index[at + j]]
+            continue
+        a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
+        b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
+        out = c
+        for ib in range(num_b):
+            for il in range(num_l):
+                left = a + index[a_b + ib] + index[a_l + il]
+                for r in range(num_r):
+                    right = b + index[b_b + ib] + index[b_r + r]
+                    peak = -np.inf
+                    for k in range(num_k):
+                        peak = max(peak, value[left + index[a_k + k]] + value[right + index[b_k + k]])
+                    mass = 0.0
+                    if peak > -np.inf:
+                        for k in range(num_k):
+                            mass += np.exp(value[left + index[a_k + k]] + value[right + index[b_k + k]] - peak)
+                        value[out] = peak + np.log(mass)
+                    else:
+                        value[out] = -np.inf
+                    out += 1
+        if programs.step[i, 4]:
+            total += value[c]
+    return total
+
+
+@kernel
+def summed_nbest(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
+    hidden_from, hidden_to, width, off, labelling, found, score, log_z, status, redone, value, logs,
+):  # fmt: skip
+    """As `exact_nbest`; variable v is latent if hidden_from ≤ v % width < hidden_to, and is left at state 0."""
+    count, most = len(labelling), 1
+    for s in range(first, last):
+        most = max(most, off[s + 1] - off[s])
+    step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
+    cost, origin, scale = np.empty(count), np.empty((count, 3), np.int64), np.empty(len(programs.step))
+    value[: shapes.local_start] = base
+    logs[: shapes.local_start] = log_base
+    logs[0] = 0.0
+    for s in range(first, last):
+        g = rows.shape[s]
+        log_z[s], redone[s], status[s] = sum_forward(
+            s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs,
+            scale,
+        )  # fmt: skip
+        found[s] = 0
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        begin, end = programs.step_off[g], programs.step_off[g + 1]
+        after = _first_label_step(begin, end, programs, hidden_from, hidden_to, width)
+        summed = _sum_exactly(begin, after, programs, patterns, logs)
+        best = summed + forward_max(after, end, programs, patterns, logs)
+        if best == -np.inf:
+            status[s] = IMPOSSIBLE
+            continue
+        free = _isolated_latents(g, shapes, programs, hidden_from, hidden_to, width)
+        decisions = _labels_in_front(g, shapes, programs, step, variable, hidden_from, hidden_to, width)
+        own = labelling[:, off[s] : off[s + 1]]
+        own[:] = 0
+        found[s] = search_labellings(g, shapes, programs, logs, step, variable, decisions, own, score[s], cost, origin)
+        for n in range(found[s]):
+            score[s, n] = best + free - score[s, n]
+
+
+@inner
+def _isolated_latents(g, shapes, programs, hidden_from, hidden_to, width):
+    """log of the number of states of latent variables that no step sums out."""
+    total = 0.0
+    for v in range(shapes.var_off[g + 1] - shapes.var_off[g]):
+        if hidden_from <= v % width < hidden_to:
+            total += np.log(shapes.card[shapes.var_off[g] + v])
+    for i in range(programs.step_off[g], programs.step_off[g + 1]):
+        v = programs.variable[i]
+        if v >= 0 and hidden_from <= v % width < hidden_to:
+            total -= np.log(shapes.card[shapes.var_off[g] + v])
+    return total
+
+
+@inner
+def _labels_in_front(g, shapes, programs, step, variable, hidden_from, hidden_to, width):
+    """`decision_order` with the latent variables left out. Returns the number of decisions."""
+    decision_order(g, shapes, programs, step, variable)
+    kept = 0
+    for d in range(shapes.var_off[g + 1] - shapes.var_off[g]):
+        v = variable[d]
+        if not hidden_from <= v % width < hidden_to:
+            step[kept], variable[kept] = step[d], v
+            kept += 1
+    return kept

@@ -1,0 +1,295 @@
+"""The best labellings in order: exactly by the contraction program, approximately by messages.
+
+**Exact.** After the (max, +) sweep the two tables of a step are, at the states of its other variables, the best score
+that each state of the variable it sums out can still reach. Decide variables from the last one summed out to the
+first: a state x in place of the best one loses
+
+    loss(x) = max_x' (A + B)(x') − (A + B)(x) ≥ 0,      score(y) = score of the best labelling − Σ losses of y.
+
+The best completion of decided states loses nothing more, so what is lost so far is the exact cost of the best
+labelling that begins with them, and a best-first search meets labellings in order. A labelling is taken apart
+into those that agree with it up to a decision and differ there (Lawler 1972; Nilsson 1998): disjoint, so none comes
+twice, and all are reached. Only the `count` cheapest open candidates are kept. Work: count · Σ_v states.
+
+**Messages.** The same partition by constraints `y_v = x` / `y_v ≠ x` on the node potentials, split where the
+max-marginals say that the second best labelling differs (Yanover & Weiss 2004). Exact on trees, a guess on loops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import IMPOSSIBLE, OK, forward_max
+from ..exact.forward_sampling import decision_order, operand_places, sum_forward
+from ..messages.beliefs import read_labelling, score_labelling
+from ..messages.feasible_search import GAVE_UP, message_labelling
+from ..messages.propagation import propagate
+from ..messages.sum_product import node_potentials
+from ..runtime.compilation import inner, kernel
+from ..tables.log_tables import fill_tables
+
+__all__ = ["exact_nbest", "message_nbest", "search_labellings"]
+
+MOST_TRIES = 2  # of messages a labelling that is wanted: a constraint may turn out to leave none
+
+
+# exact --------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def search_labellings(g, shapes, programs, value, step, variable, decisions, labelling, loss, cost, origin):
+    """The best labellings from a finished `forward_max` in `value`: rows of `labelling` [count, V] and their `loss`.
+
+    step, variable [V]: what `decision_order` wrote.   cost [count], origin [count, 3]: room for the open candidates, a
+    heap's worth kept sorted, dearest first: labelling that it departs from, decision where, and its state there. Equal
+    costs come out in the order in which they went in. Only the first `decisions` are made. Returns how many labellings
+    there are, at most count; that at least one is possible is for the caller to know.
+    """
+    count = len(loss)
+    found, waiting, first, lost = 0, 0, 0, 0.0
+    while True:
+        waiting = _complete(
+            g, shapes, programs, value, step, variable, decisions, labelling[found], first, lost, found, cost, origin,
+            waiting,
+        )  # fmt: skip
+        loss[found] = lost
+        found += 1
+        if found == count or waiting == 0:
+            return found
+        waiting -= 1
+        lost, parent, at = cost[waiting], origin[waiting, 0], origin[waiting, 1]
+        for v in range(labelling.shape[1]):
+            labelling[found, v] = labelling[parent, v]
+        labelling[found, variable[at]] = origin[waiting, 2]
+        first = at + 1
+
+
+@inner
+def _complete(
+    g, shapes, programs, value, step, variable, decisions, assignment, first, lost, number, cost, origin, waiting
+):  # fmt: skip
+    """Decides the variables from decision `first` on for the best, ties to the lowest state, and opens the others.
+
+    Returns the number of candidates that wait.
+    """
+    v0 = shapes.var_off[g]
+    for d in range(first, decisions):
+        v = variable[d]
+        at_a, stride_a, at_b, stride_b = operand_places(step[d], v, programs, assignment)
+        best, chosen = -np.inf, 0
+        for x in range(shapes.card[v0 + v]):
+            score = value[at_a + x * stride_a] + value[at_b + x * stride_b]
+            if score > best:
+                best, chosen = score, x
+        assignment[v] = chosen
+        for x in range(shapes.card[v0 + v]):
+            if x == chosen:
+                continue
+            total = lost + (best - (value[at_a + x * stride_a] + value[at_b + x * stride_b]))
+            if total < np.inf:
+                waiting = _open(total, number, d, x, cost, origin, waiting)
+    return waiting
+
+
+@inner
+def _open(total, number, decision, state, cost, origin, waiting):
+    """Sorts a candidate in unless as many cheaper ones wait as can be wanted. Returns how many wait."""
+    if waiting == len(cost):
+        if total >= cost[0]:
+            return waiting
+        at = 0  # the dearest makes room
+        while at + 1 < waiting and cost[at + 1] > total:
+            _move(cost, origin, at + 1, at)
+            at += 1
+    else:
+        at = waiting
+        while at > 0 and cost[at - 1] <= total:
+            _move(cost, origin, at - 1, at)
+            at -= 1
+        waiting += 1
+    cost[at] = total
+    origin[at, 0], origin[at, 1], origin[at, 2] = number, decision, state
+    return waiting
+
+
+@inner
+def _move(cost, origin, source, target):
+    cost[target] = cost[source]
+    for i in range(3):
+        origin[target, i] = origin[source, i]
+
+
+@kernel
+def exact_nbest(
+    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits, off,
+    labelling, found, score, log_z, status, redone, value, logs,
+):  # fmt: skip
+    """The best labellings of each sequence, and its log Z.
+
+    labelling [count, variables]: sequence s owns columns `off[s]` to `off[s + 1]` of its first found[s] rows.
+    score [S, count]: Σ log φ.   value, logs: two arenas, overwritten.
+    """
+    count, most = len(labelling), 1
+    for s in range(first, last):
+        most = max(most, off[s + 1] - off[s])
+    step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
+    cost, origin, scale = np.empty(count), np.empty((count, 3), np.int64), np.empty(len(programs.step))
+    value[: shapes.local_start] = base
+    logs[: shapes.local_start] = log_base
+    logs[0] = 0.0
+    for s in range(first, last):
+        g = rows.shape[s]
+        log_z[s], redone[s], status[s] = sum_forward(
+            s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs,
+            scale,
+        )  # fmt: skip
+        found[s] = 0
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
+        if best == -np.inf:
+            status[s] = IMPOSSIBLE
+            continue
+        decision_order(g, shapes, programs, step, variable)
+        own = labelling[:, off[s] : off[s + 1]]
+        found[s] = search_labellings(
+            g, shapes, programs, logs, step, variable, off[s + 1] - off[s], own, score[s], cost, origin
+        )
+        best = score_labelling(g, shapes, logs, own[0])
+        for n in range(found[s]):
+            score[s, n] = best - score[s, n]
+
+
+# messages -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def message_nbest(
+    first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, schedule, tolerance,
+    max_iterations, damping, seed, off, labelling, found, score, status, iterations, residual,
+):  # fmt: skip
+    """Good labellings of each sequence by max-product, in the layout of `exact_nbest`; in order of discovery.
+
+    iterations[s] is negative if the run for the first labelling did not converge.
+    """
+    count, arena, states, longest = len(labelling), shapes.local_start, 1, 1
+    for s in range(first, last):
+        g = rows.shape[s]
+        arena, longest = max(arena, shapes.local_end[g]), max(longest, edges.messages[g])
+    for v in range(len(shapes.card)):
+        states = max(states, shapes.state_off[v] + shapes.card[v])
+    logs, node, message, belief = np.empty(arena), np.empty(states), np.empty(longest), np.empty(states)
+    # A constraint: variable, state, 1 for `is` and 0 for `is not`, and the one before it in its part, -1 for none.
+    bound, newest = np.empty((2 * MOST_TRIES * count, 4), np.int64), np.empty(count + 1, np.int64)
+    gap, split = np.empty(count), np.empty((count, 2), np.int64)  # what the second best of a part loses, and where
+    logs[: shapes.local_start] = log_base
+    for s in range(first, last):
+        g = rows.shape[s]
+        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
+        parts, num_bound = 0, 0
+        newest[0] = -1
+        for attempt in range(MOST_TRIES * count):
+            # the labelling of a new part, numbered `parts`
+            own = labelling[parts, off[s] : off[s + 1]]
+            rounds, left, state = _max_product(
+                g, shapes, edges, schedules, logs, schedule, tolerance, max_iterations, damping, seed, bound,
+                newest[parts], node, message, belief,
+            )  # fmt: skip
+            if attempt == 0:
+                status[s], iterations[s], residual[s] = state, rounds, left
+            if state == OK and attempt == 0:
+                state = message_labelling(g, shapes, edges, logs, node, message, own)
+                status[s] = state if state != GAVE_UP else OK
+            elif state == OK:
+                read_labelling(g, shapes, edges, logs, node, message, own)
+            if state == OK:
+                score[s, parts] = score_labelling(g, shapes, logs, own)
+                if score[s, parts] > -np.inf and _obeys(bound, newest[parts], own):
+                    gap[parts] = _second(g, shapes, belief, own, split[parts])
+                    parts += 1
+            if parts == count:
+                break
+            # the part that should hold the next best labelling is cut in two
+            chosen, best = -1, -np.inf
+            for p in range(parts):
+                if score[s, p] - gap[p] > best:
+                    chosen, best = p, score[s, p] - gap[p]
+            if chosen < 0:
+                break
+            for kept in range(2):
+                bound[num_bound + kept, 0], bound[num_bound + kept, 1] = split[chosen, 0], split[chosen, 1]
+                bound[num_bound + kept, 2], bound[num_bound + kept, 3] = kept, newest[chosen]
+            newest[chosen], newest[parts] = num_bound, num_bound + 1
+            num_bound += 2
+            # the old half keeps its labelling: where does its second best differ now?
+            _, _, state = _max_product(
+                g, shapes, edges, schedules, logs, schedule, tolerance, max_iterations, damping, seed, bound,
+                newest[chosen], node, message, belief,
+            )  # fmt: skip
+            gap[chosen] = np.inf
+            if state == OK:
+                gap[chosen] = _second(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
+        found[s] = parts
+
+
+@kernel
+def _max_product(
+    g, shapes, edges, schedules, logs, schedule, tolerance, max_iterations, damping, seed, bound, newest, node, message,
+    belief,
+):  # fmt: skip
+    """Messages at rest under a part's constraints, and max-marginals: belief = node potential · all messages.
+
+    Returns (iterations, negative if they do not rest, residual, status). `belief` is in log space, up to a constant a
+    variable.
+    """
+    _, state = node_potentials(g, shapes, logs, True, node)
+    if state != OK:
+        return 0, 0.0, state
+    i = newest
+    while i >= 0:
+        v = shapes.var_off[g] + bound[i, 0]
+        at = shapes.state_off[v]
+        for x in range(shapes.card[v]):
+            if (x == bound[i, 1]) != (bound[i, 2] == 1):
+                node[at + x] = -np.inf
+        i = bound[i, 3]
+    converged, rounds, left, state, _ = propagate(
+        g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed, True,
+        True, False, True,
+    )  # fmt: skip
+    if state != OK:
+        return 0, left, state
+    e0 = edges.edge_off[g]
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        at = shapes.state_off[v]
+        for x in range(shapes.card[v]):
+            belief[at + x] = node[at + x]
+        for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
+            m = edges.message_off[e0 + edges.var_edge[j]]
+            for x in range(shapes.card[v]):
+                belief[at + x] += message[m + x]
+    return rounds if converged else -rounds, left, state
+
+
+@inner
+def _obeys(bound, newest, assignment):
+    """Whether a labelling meets a part's constraints: where they leave no state, messages answer something."""
+    i = newest
+    while i >= 0:
+        if (assignment[bound[i, 0]] == bound[i, 1]) != (bound[i, 2] == 1):
+            return False
+        i = bound[i, 3]
+    return True
+
+
+@inner
+def _second(g, shapes, belief, assignment, split):
+    """Where the second best labelling differs: the state that loses least goes to `split`. Returns what it loses."""
+    least = np.inf
+    for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
+        at = shapes.state_off[v]
+        own = assignment[v - shapes.var_off[g]]
+        for x in range(shapes.card[v]):
+            loss = belief[at + own] - belief[at + x]
+            if x != own and loss < least:
+                least, split[0], split[1] = loss, v - shapes.var_off[g], x
+    return least

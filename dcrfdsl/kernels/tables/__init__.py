@@ -1,0 +1,1 @@
+"""From weights to score tables and back to gradients, and the arrays that kernels take."""

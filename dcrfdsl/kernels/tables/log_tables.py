@@ -1,0 +1,202 @@
+"""From weights to tables and from beliefs to gradients.
+
+A local table is its kind's base table (bias weights and hard zeros) plus, for each feature that fires at the factor's
+anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient goes
+the same way back: a weight gets its feature's value times the belief of its assignment (eq. 8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exact.contraction import TINY
+from ..runtime.compilation import fast_inner, inlined, inner, kernel
+from ..runtime.machine_vectors import (
+    LANES,
+    broadcast,
+    exp,
+    largest,
+    least_finite,
+    load,
+    load_part,
+    lowest,
+    maximum,
+    store,
+    store_part,
+    subtract,
+)
+from .dense import NARROW
+from .packed import add_packed, scatter_packed
+
+__all__ = [
+    "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient",
+    "shared_peaks",
+]  # fmt: skip
+
+LOG_TINY = np.log(TINY)
+
+
+@kernel
+def base_tables(weights, bindings, hard):
+    """Log base tables of all kinds, in the layout of the shared cells: hard zeros (0 or -inf) plus bias weights."""
+    out = hard.copy()
+    for i in range(len(bindings.bias_cell)):
+        out[bindings.bias_cell[i]] += weights[bindings.bias_weight[i]]
+    return out
+
+
+@inlined
+def _exponentiate_run(values, at, size):
+    """exp of a run with its maximum taken out. Returns (maximum, whether every positive result is at least TINY)."""
+    whole = size // LANES * LANES
+    high, peak = broadcast(NARROW, -np.inf), -np.inf
+    for j in range(at, at + whole, LANES):
+        high = maximum(high, load(NARROW, values, j))
+    for j in range(at + whole, at + size):
+        peak = max(peak, values[j])
+    peak = max(peak, largest(high))
+    if peak == -np.inf:
+        values[at : at + size] = 0.0
+        return 0.0, True
+    taken, least, fits = broadcast(NARROW, peak), broadcast(NARROW, 0.0), True
+    for j in range(at, at + whole, LANES):
+        own = subtract(load(NARROW, values, j), taken)
+        least = least_finite(least, own)
+        store(values, j, exp(own))
+    for j in range(at + whole, at + size):
+        x = values[j] - peak
+        fits &= (x > LOG_TINY) | (x == -np.inf)
+    if whole < size:
+        own = subtract(load_part(NARROW, values, at + whole, size - whole), taken)
+        store_part(values, at + whole, size - whole, exp(own))
+    return peak, fits and lowest(least) > LOG_TINY
+
+
+@inner
+def exponentiate(g, shapes, value):
+    """exp of the local tables of shape g in place. Returns (sum of the maxima taken out, all fit linear space)."""
+    shift, fits = 0.0, True
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        if shapes.fac_table[f] >= shapes.local_start:
+            peak, good = _exponentiate_run(value, shapes.fac_table[f], shapes.fac_size[f])
+            shift += peak
+            fits &= good
+    return shift, fits
+
+
+@inner
+def shared_peaks(g, shapes, peaks):
+    """Sum of the maxima that were taken out of the shared tables of a graph."""
+    total = 0.0
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        if shapes.fac_table[f] < shapes.local_start:
+            total += peaks[shapes.fac_kind[f]]
+    return total
+
+
+@kernel
+def exponentiate_base(log_base, kinds):
+    """exp of the base tables, each with its maximum taken out; cell 0 becomes 1.
+
+    Returns (linear tables, maximum of each kind's table, whether all fit linear space).
+    """
+    linear = log_base.copy()
+    peaks, fits = np.zeros(len(kinds.base)), True
+    for k in range(len(kinds.base)):
+        peaks[k], good = _exponentiate_run(linear, kinds.base[k], kinds.size[k])
+        if kinds.feature_set[k] < 0:
+            fits &= good
+    linear[0] = 1.0
+    return linear, peaks, fits
+
+
+@inner
+def _row(rows, s, feature_set, anchor):
+    """Number of the feature row at anchor `anchor` of sequence s."""
+    return rows.first_row[feature_set, s] + anchor
+
+
+@fast_inner
+def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
+    """Log scores of the local tables of sequence s into the arena `value`."""
+    g = rows.shape[s]
+    valued, packed = len(rows.value) > 0, rows.packed
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        at = shapes.fac_table[f]
+        if at < shapes.local_start:
+            continue
+        k = shapes.fac_kind[f]
+        base = kinds.base[k]
+        for j in range(kinds.size[k]):
+            value[at + j] = log_base[base + j]
+        row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
+        if packed.is_packed[k]:
+            add_packed(packed, k, packed.shift[k] + row, kinds.size[k], weights, value, at)
+            continue
+        runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], packed.entry_shift[k]
+        for i in range(rows.row_off[row], rows.row_off[row + 1]):
+            run = runs + rows.feature[i]
+            first, last = bindings.run_off[run], bindings.run_off[run + 1]
+            x = rows.value[i] if valued else 1.0
+            if inverse == -1:
+                for e in range(first, last):
+                    value[at + bindings.entry[e]] += x * weights[shift + e]
+            elif inverse < -1:
+                lists = -2 - inverse
+                for e in range(first, last):
+                    own = lists + bindings.entry[e]
+                    for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                        value[at + kinds.inverse[c]] += x * weights[shift + e]
+            else:
+                for e in range(first, last):
+                    cell = kinds.inverse[inverse + bindings.entry[e]]
+                    if cell >= 0:
+                        value[at + cell] += x * weights[shift + e]
+
+
+@fast_inner
+def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gradient):
+    """Adds the expectations of sequence s to `gradient` (features) and `base_expected` (base tables of local kinds)."""
+    g = rows.shape[s]
+    valued, packed = len(rows.value) > 0, rows.packed
+    for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+        at = shapes.fac_table[f]
+        if at < shapes.local_start:
+            continue
+        k = shapes.fac_kind[f]
+        if kinds.has_bias[k]:
+            base = kinds.base[k]
+            for j in range(kinds.size[k]):
+                base_expected[base + j] += belief[at + j]
+        if kinds.fixed[k]:
+            continue
+        row = _row(rows, s, kinds.feature_set[k], shapes.fac_anchor[f])
+        if packed.is_packed[k]:
+            scatter_packed(packed, k, packed.shift[k] + row, kinds.size[k], belief, at, gradient)
+            continue
+        runs, inverse, shift = kinds.run_base[k], kinds.inverse_off[k], packed.entry_shift[k]
+        for i in range(rows.row_off[row], rows.row_off[row + 1]):
+            run = runs + rows.feature[i]
+            first, last = bindings.run_off[run], bindings.run_off[run + 1]
+            x = rows.value[i] if valued else 1.0
+            if inverse == -1:
+                for e in range(first, last):
+                    gradient[shift + e] += x * belief[at + bindings.entry[e]]
+            elif inverse < -1:
+                lists = -2 - inverse
+                for e in range(first, last):
+                    own = lists + bindings.entry[e]
+                    for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                        gradient[shift + e] += x * belief[at + kinds.inverse[c]]
+            else:
+                for e in range(first, last):
+                    cell = kinds.inverse[inverse + bindings.entry[e]]
+                    if cell >= 0:
+                        gradient[shift + e] += x * belief[at + cell]
+
+
+@kernel
+def add_bias_gradient(bindings, base_expected, gradient):
+    """Expected counts of bias weights, read off the expected base tables."""
+    for i in range(len(bindings.bias_cell)):
+        gradient[bindings.bias_weight[i]] += base_expected[bindings.bias_cell[i]]

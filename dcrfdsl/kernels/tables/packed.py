@@ -1,0 +1,233 @@
+"""Feature weights in the order in which a data set reads them, and the rows of features that go with it.
+
+Training reads every feature of every position hundreds of times. For that the weights of cliques are laid out anew, in
+*packed cells*: a feature with many weights becomes a dense row, one cell for each entry of the clique's table and
+filled up to whole vectors, which is added to a table without looking at entries; the rows of frequent features come
+first and so stay in the cache. Features with few weights stay lists of (cell, entry of the table); those that fire once
+lie in the order in which the data comes by them. Features that fire together have one more dense row that holds the sum
+of theirs (`bundles`); it is read in place of them. Gradients have the same layout; what the row of a bundle gets is
+passed on to the features in it. What the cells hold besides weights is 0, and in gradients is never read.
+
+Not here: which cliques are packed (`inference.bound.packing`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime.compilation import fast_kernel, inlined, kernel
+from ..runtime.machine_vectors import LANES, add, load, load_part, store, store_part
+
+__all__ = [
+    "Packed", "add_packed", "add_runs", "add_single", "collect_gradient", "count_fires", "list_rows", "open_bundles",
+    "pack_weights", "scatter_packed", "scatter_single", "sum_bundles",
+]  # fmt: skip
+
+Ints = NDArray[np.int64]
+Counts = NDArray[np.unsignedinteger]  # as narrow as they can be, since reading these lists is what the time goes into
+
+
+class Packed(NamedTuple):
+    """The packed rows of the factor kinds that have them. Row `shift[k] + row` belongs to feature row `row`."""
+
+    is_packed: NDArray[np.bool_]  # [K]
+    shift: Ints  #       [K]
+    entry_shift: Ints  # [K]      the weight of entry e of a kind that is not packed is in cell entry_shift[k] + e
+    width: Ints  #       [K]      cells of a dense row
+    dense_start: Ints  # [K]      cell of the first one
+    flat_start: Ints  #  [K]      cell of the first single weight
+    flat_bits: Ints  #   [K]      bits that name an entry of the table
+    dense_off: Ints  #   [rows + 1]
+    dense: Counts  #     [..]     number of a dense row
+    flat_off: Ints  #    [rows + 1]
+    flat: Counts  #      [..]     number of a single weight, and in the lowest bits the entry that it is added to
+    bundle_kind: Ints  # [bundles] a kind that reads it, in the order in which bundles are made of one another
+    bundle_row: Ints  #  [bundles] the packed row that lists what it is made of
+    bundle_cell: Ints  # [bundles] cell of its dense row
+
+
+# a data set is packed -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def count_fires(feature, num_features):
+    """How often each feature fires, and where it first does: two arrays [features]."""
+    counts = np.zeros(num_features, np.int64)
+    first = np.zeros(num_features, np.int64)
+    for i in range(len(feature)):
+        if counts[feature[i]] == 0:
+            first[feature[i]] = i
+        counts[feature[i]] += 1
+    return counts, first
+
+
+@kernel
+def list_rows(
+    row_off, feature, run_off, entry, dense_row, flat_first, bits, cover_off, cover, member_off, member, bundle_row,
+    dense_type, flat_type,
+):  # fmt: skip
+    """The packed rows of the feature rows `row_off` [R+1] of one clique: dense_off, dense, flat_off, flat.
+
+    run_off [features + 1]: entries of a feature.   dense_row, flat_first [features]: the number of its dense row, or of
+    its first single weight, else -1.   cover_off [R+1], cover: the bundles that a row reads.   member_off, member,
+    bundle_row: the features of each bundle and the number of its dense row.   dense_type, flat_type: arrays of the
+    lists' types.
+    """
+    num_rows = len(row_off) - 1
+    dense_off, flat_off = np.zeros(num_rows + 1, np.int64), np.zeros(num_rows + 1, np.int64)
+    dense, flat = np.empty(0, dense_type.dtype), np.empty(0, flat_type.dtype)
+    covered = np.full(len(run_off) - 1, -1, np.int64)  # the last row in which a bundle has brought a feature
+    for filling in range(2):  # counts, then writes
+        num_dense, num_flat = 0, 0
+        for r in range(num_rows):
+            mark = 2 * r + filling
+            for i in range(cover_off[r], cover_off[r + 1]):
+                b = cover[i]
+                if filling:
+                    dense[num_dense] = bundle_row[b]
+                num_dense += 1
+                for j in range(member_off[b], member_off[b + 1]):
+                    covered[member[j]] = mark
+            for i in range(row_off[r], row_off[r + 1]):
+                f = feature[i]
+                if covered[f] == mark:
+                    continue
+                if dense_row[f] >= 0:
+                    if filling:
+                        dense[num_dense] = dense_row[f]
+                    num_dense += 1
+                else:
+                    for e in range(run_off[f], run_off[f + 1]):
+                        if filling:
+                            flat[num_flat] = (flat_first[f] + e - run_off[f] << bits) | entry[e]
+                        num_flat += 1
+            dense_off[r + 1], flat_off[r + 1] = num_dense, num_flat
+        if not filling:
+            dense, flat = np.empty(num_dense, dense_type.dtype), np.empty(num_flat, flat_type.dtype)
+    return dense_off, dense, flat_off, flat
+
+
+# weights and gradients ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def pack_weights(weights, cell_of, cells):
+    """Writes each weight to its cell; -1 where no sequence reads it."""
+    for w in range(len(cell_of)):
+        if cell_of[w] >= 0:
+            cells[cell_of[w]] = weights[w]
+
+
+@fast_kernel
+def add_runs(first, last, partial):
+    """partial[0, first:last] becomes the sum over all runs, added in their order."""
+    total = partial[0, first:last]
+    for r in range(1, len(partial)):
+        own = partial[r, first:last]
+        for c in range(len(own)):
+            total[c] += own[c]
+
+
+@fast_kernel
+def collect_gradient(first, last, partial, cell_of, weights, precision, counts, gradient):
+    """gradient[w] = Σ_r partial[r, cell of w] + precision[w] λ_w − counts[w] for the weights `first` to `last`.
+
+    Returns (Σ precision λ² / 2, Σ counts λ). Partial sums are added in the order of runs.
+    """
+    penalty, score = 0.0, 0.0
+    for w in range(first, last):
+        pull = precision[w] * weights[w]
+        penalty += pull * weights[w]
+        score += counts[w] * weights[w]
+        total = pull - counts[w]
+        cell = cell_of[w]
+        if cell >= 0:
+            for r in range(len(partial)):
+                total += partial[r, cell]
+        gradient[w] = total
+    return 0.5 * penalty, score
+
+
+@inlined
+def add_single(packed, k, row, cells, value, at):
+    """Adds the single weights of a packed row to the table at value[at]."""
+    start, bits = packed.flat_start[k], packed.flat_bits[k]
+    mask = (1 << bits) - 1
+    for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
+        own = np.int64(packed.flat[q])
+        value[at + (own & mask)] += cells[start + (own >> bits)]
+
+
+@inlined
+def scatter_single(packed, k, row, belief, at, gradient):
+    """Adds the beliefs of a table to the gradient cells of the single weights of a packed row."""
+    start, bits = packed.flat_start[k], packed.flat_bits[k]
+    mask = (1 << bits) - 1
+    for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
+        own = np.int64(packed.flat[q])
+        gradient[start + (own >> bits)] += belief[at + (own & mask)]
+
+
+@inlined
+def add_packed(packed, k, row, size, cells, value, at):
+    """Adds the weights of the features of a packed row of kind k to the table of `size` entries at value[at]."""
+    add_single(packed, k, row, cells, value, at)
+    start, width = packed.dense_start[k], packed.width[k]
+    first, last = packed.dense_off[row], packed.dense_off[row + 1]
+    j = 0
+    while j + 4 * LANES <= size:
+        four = load((0, 0, 0, 0), value, at + j)
+        for q in range(first, last):
+            four = add(four, load((0, 0, 0, 0), cells, start + packed.dense[q] * width + j))
+        store(value, at + j, four)
+        j += 4 * LANES
+    while j < size:
+        one = load_part((0,), value, at + j, size - j)
+        for q in range(first, last):
+            one = add(one, load((0,), cells, start + packed.dense[q] * width + j))
+        store_part(value, at + j, size - j, one)
+        j += LANES
+
+
+@inlined
+def scatter_packed(packed, k, row, size, belief, at, gradient):
+    """Adds the beliefs of a table to the gradient cells of the features of a packed row of kind k."""
+    scatter_single(packed, k, row, belief, at, gradient)
+    start, width = packed.dense_start[k], packed.width[k]
+    first, last = packed.dense_off[row], packed.dense_off[row + 1]
+    j = 0
+    while j + 4 * LANES <= size:
+        four = load((0, 0, 0, 0), belief, at + j)
+        for q in range(first, last):
+            cell = start + packed.dense[q] * width + j
+            store(gradient, cell, add(four, load((0, 0, 0, 0), gradient, cell)))
+        j += 4 * LANES
+    while j < size:
+        one = load_part((0,), belief, at + j, size - j)
+        for q in range(first, last):
+            cell = start + packed.dense[q] * width + j
+            store(gradient, cell, add(one, load((0,), gradient, cell)))
+        j += LANES
+
+
+@kernel
+def sum_bundles(packed, cells):
+    """Fills the dense rows of all bundles with the sums of what they are made of."""
+    for b in range(len(packed.bundle_row)):
+        k, at = packed.bundle_kind[b], packed.bundle_cell[b]
+        width = packed.width[k]
+        cells[at : at + width] = 0.0
+        add_packed(packed, k, packed.bundle_row[b], width, cells, cells, at)
+
+
+@kernel
+def open_bundles(packed, gradient):
+    """Passes the gradient of all bundles on to what they are made of; their own cells are zero afterwards."""
+    for b in range(len(packed.bundle_row) - 1, -1, -1):
+        k, at = packed.bundle_kind[b], packed.bundle_cell[b]
+        width = packed.width[k]
+        scatter_packed(packed, k, packed.bundle_row[b], width, gradient, at, gradient)
+        gradient[at : at + width] = 0.0

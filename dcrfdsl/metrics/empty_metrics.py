@@ -1,0 +1,87 @@
+"""Metrics that count what the data does not have: their value is 0 or 1 and says nothing.
+
+Not here: the metrics (`evaluation`), which show 0 where there is nothing to count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from ..data.corpus import Corpus, InternedColumn
+from ..errors.problems import Diagnostic
+from ..semantics.schema.model_spec import ModelSpec, plain
+from .evaluation import Evaluation, default_metrics, encode_gold, unseen_values
+
+__all__ = ["nothing_measured"]
+
+
+def nothing_measured(
+    spec: ModelSpec, corpus: Corpus, states: Mapping[str, Sequence[str]], known_values: Callable[[str], Collection[str]]
+) -> list[Diagnostic]:
+    """A warning for each metric of `spec` that has nothing to count in a corpus with gold labels.
+
+    states: of each label, as the model knows them.   known_values: those of a column that training showed.
+    """
+    if not all(isinstance(corpus.columns.get(label.name), InternedColumn) for label in spec.labels):
+        return []  # which whoever measures says
+    golds = {label.name: encode_gold(label, states[label.name], corpus) for label in spec.labels}
+    evaluation = Evaluation(
+        gold={name: gold.codes for name, gold in golds.items()},
+        predicted={},
+        states={name: gold.states for name, gold in golds.items()},
+        sentence_off=corpus.sentence_off,
+        known={name: len(states[name]) for name in golds},
+        oov=lambda column: unseen_values(corpus.text_column(column), known_values(column)),
+    )
+    found = []
+    for call in spec.evaluate or default_metrics({name: states[name] for name in golds}):
+        names = [str(plain(argument.value)) for argument in call.arguments]
+        lacking = _LACKING[call.name](evaluation, *names) if call.name in _LACKING else None
+        if lacking is not None:
+            written = f"{call.name}({', '.join(names)})" if names else call.name
+            message = f"`{written}` measures nothing here: {lacking}"
+            found.append(Diagnostic("metric-of-nothing", message, severity="warning", location=corpus.file))
+    return found
+
+
+def _known(evaluation: Evaluation, label: str) -> str | None:
+    return None if evaluation.scored(label).any() else f"no token has a known value of `{label}`"
+
+
+def _all_known(evaluation: Evaluation) -> str | None:
+    together = np.logical_and.reduce([evaluation.scored(label) for label in evaluation.gold])
+    return None if together.any() else "no token has known values of all labels"
+
+
+def _some_known(evaluation: Evaluation) -> str | None:
+    some = any(evaluation.scored(label).any() for label in evaluation.gold)
+    return None if some else "no token has a known value of a label"
+
+
+def _segments(evaluation: Evaluation, label: str) -> str | None:
+    codes = np.unique(evaluation.gold[label])
+    states = (evaluation.states[label][code] for code in codes.tolist() if code >= 0)
+    return None if any(state != "O" for state in states) else f"`{label}` has no segment"
+
+
+def _unknown_words(evaluation: Evaluation, label: str, column: str) -> str | None:
+    assert evaluation.oov is not None
+    some = (evaluation.scored(label) & evaluation.oov(column)).any()
+    return None if some else f"training has shown every value of `{column}`"
+
+
+# What each metric counts, where that can be absent: the words for its absence, or None.
+_LACKING: Mapping[str, Callable[..., str | None]] = MappingProxyType(
+    {
+        "accuracy": _known,
+        "joint_accuracy": _all_known,
+        "sentence_accuracy": _some_known,
+        "segments": _segments,
+        "oov_accuracy": _unknown_words,
+        "zero_one_risk": _some_known,
+        "hamming_risk": _some_known,
+    }
+)

@@ -1,0 +1,89 @@
+"""Counts of right and wrong segments, as conlleval counts (Tjong Kim Sang & Buchholz 2000).
+
+Not here: what a segment is (`data.segment_types`), which metrics a template asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.segment_types import Codes, Offsets, Segments, mark_table, segments_of
+
+__all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "SegmentCounts", "ratio", "segment_counts", "segments_by_type"]
+
+UNSEEN = -1  # the gold value is unknown to the model, and its text does not matter
+MISSING = -2  # nobody knows the gold value: the position is not scored
+AMBIGUOUS = -3  # the gold value is one of set 0; one of set k is AMBIGUOUS - k
+
+
+class SegmentCounts(NamedTuple):
+    """Segments that are in both, in the prediction, in the gold."""
+
+    correct: int
+    predicted: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        return ratio(self.correct, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        return ratio(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        return ratio(2 * self.correct, self.predicted + self.gold)
+
+
+def segment_counts(gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets) -> SegmentCounts:
+    """conlleval's counts: a segment is right if its first token, last token and type are.
+
+    `gold` and `predicted` are codes [N] of `states`. IOB1, IOB2 and IOBES are all read by the same rules, and so is
+    output that breaks them.
+
+    A position whose gold value is missing or ambiguous is outside (O) in both: whether a segment goes on there cannot
+    be compared. A segment that reaches into such positions is compared by the parts of it that lie beside them.
+    """
+    golds, ours, same, _ = _compared(gold, predicted, states, sentence_off)
+    return SegmentCounts(int(np.count_nonzero(same)), len(ours.start), len(golds.start))
+
+
+def segments_by_type(
+    gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets
+) -> dict[str, SegmentCounts]:
+    """The same counts for each segment type, in alphabetical order."""
+    golds, ours, same, types = _compared(gold, predicted, states, sentence_off)
+    size = len(types)
+    correct = np.bincount(ours.kind[same], minlength=size)
+    num_ours, num_golds = np.bincount(ours.kind, minlength=size), np.bincount(golds.kind, minlength=size)
+    return {
+        types[k]: SegmentCounts(int(correct[k]), int(num_ours[k]), int(num_golds[k]))
+        for k in sorted(range(size), key=types.__getitem__)
+        if num_ours[k] or num_golds[k]
+    }
+
+
+def _compared(
+    gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets
+) -> tuple[Segments, Segments, NDArray[np.bool_], list[str]]:
+    """Gold segments, predicted segments, which of the latter are right, and the names of the types."""
+    mark, kind, types = mark_table(states)
+    hidden = np.asarray(gold) <= MISSING
+    golds = segments_of(np.where(hidden, MISSING, gold), mark, kind, sentence_off)
+    ours = segments_of(np.where(hidden, MISSING, predicted), mark, kind, sentence_off)
+    gold_at = np.full(int(sentence_off[-1]) + 1, -1, np.int64)  # gold segment that starts at a token
+    gold_at[golds.start] = np.arange(len(golds.start))
+    match = gold_at[ours.start]
+    same = match >= 0
+    same[same] = (golds.end[match[same]] == ours.end[same]) & (golds.kind[match[same]] == ours.kind[same])
+    return golds, ours, same, types
+
+
+def ratio(part: int, whole: int) -> float:
+    """`part / whole`, 0 where there is nothing."""
+    return part / whole if whole else 0.0

@@ -1,0 +1,40 @@
+"""Calibration: the temperature τ of p(y | x) ∝ exp(τ Σ log φ) that makes the gold labels of held-out data likeliest.
+
+Not here: the search for it (`optimizers`), the log-probabilities (`model`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors.problems import data_error
+from ..optimizers.optimizer_table import best_temperature
+from .record import Calibration
+
+__all__ = ["calibration_of"]
+
+Floats = NDArray[np.float64]
+# What it says of held-out data where the best temperature is none.
+NO_TEMPERATURE = {
+    0.0: "its labels score no better than any others",
+    math.inf: "no labelling of any sentence scores above the gold one",
+}
+
+
+def calibration_of(log_probabilities: Callable[[Floats], Floats], weights: Floats, file: str) -> Calibration:
+    """The best temperature, and what it gains. DcrfError where there is none.
+
+    log_probabilities: of the gold labels of each sentence, at any weights [W].   file: what they were read from.
+    """
+    found = best_temperature(lambda temperature: float(log_probabilities(temperature * weights).sum()))
+    before = log_probabilities(weights)
+    why = NO_TEMPERATURE.get(found) if len(before) else "the model can give its labels to no sentence"
+    if why is not None:
+        message = f"probabilities cannot be calibrated on `{file}`: {why}"
+        raise data_error("cannot-calibrate", message, help="calibrate on other data, or more of it")
+    after = log_probabilities(found * weights)
+    return Calibration(found, float(before.sum()), float(after.sum()), len(after))

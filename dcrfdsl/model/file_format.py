@@ -1,0 +1,181 @@
+"""The model file: named arrays and a header in one safetensors file, written whole or not at all.
+
+Not here: what the arrays and the header mean (that is `model`'s business). The file is plain safetensors, so any
+reader of that format can open it; no pickle. Its metadata has one key, `dcrfdsl`, a JSON object that begins with a
+CRC-32 of the whole file in which the eight hexadecimal digits of the sum itself count as `00000000`. So every byte
+is covered, and a sum over 20 MB takes 3 ms, which keeps the load of 500,000 weights far below 0.1 s.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ..errors.problems import DcrfError, data_error
+from ..files.whole_files import READING, clear_os_errors, write_whole
+
+__all__ = ["FORMAT_VERSION", "read_model", "write_model"]
+
+FORMAT_VERSION = 1
+
+_KEY = "dcrfdsl"
+_LENGTH_BYTES = 8  # safetensors begins with the length of its JSON header, 8 bytes, little-endian
+_BLANK_SUM = b"00000000"
+# What follows the length in every model file, up to the digits of the checksum.
+_MAGIC = b'{"__metadata__":{"dcrfdsl":"{\\"checksum\\":\\"crc32:'
+_SUM_AT = _LENGTH_BYTES + len(_MAGIC)
+_HEADER_AT = _SUM_AT + len(_BLANK_SUM)  # the shortest beginning that can be checked
+
+
+# writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_model(path: str | Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+    """Writes `arrays` and the JSON-able `header` to `path`, replacing a model that is there only once all is on disk.
+
+    Raises `DcrfError` where that fails (full disk, read-only target …); the old model is then as it was.
+    """
+    content = _serialised(arrays, header)
+    digits = f"{_checksum(content):08x}".encode()
+    view = memoryview(content)
+    write_whole(path, (view[:_SUM_AT], digits, view[_HEADER_AT:]))
+
+
+def _serialised(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> bytes:
+    """The bytes of the file with a blank checksum."""
+    blank = f"crc32:{_BLANK_SUM.decode()}"
+    record = {"checksum": blank, "format": "dcrfdsl-model", "version": FORMAT_VERSION, "header": dict(header)}
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    content = save(plain, {_KEY: json.dumps(record, separators=(",", ":"))})
+    if content[_LENGTH_BYTES:_HEADER_AT] != _MAGIC + _BLANK_SUM:
+        raise RuntimeError("safetensors no longer writes its metadata first")
+    return content
+
+
+# reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header and the arrays of a model file, checked to be complete, undamaged and of a format known here."""
+    with clear_os_errors(path, READING):
+        if not os.path.exists(path):
+            raise _error(path, "no-such-file", f"there is no model file `{path}`")
+        if not os.path.isfile(path):
+            raise _error(path, "not-a-model", f"`{path}` is not a file", _HOW_TO_GET_ONE)
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
+                raise _error(path, "truncated-model", f"`{path}` is empty", _AGAIN)
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+                record = _checked_record(path, view)
+        try:
+            with safe_open(os.fspath(path), framework="np") as tensors:
+                arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (it is no mapping)
+        except SafetensorError as error:
+            raise _damaged(path, str(error)) from error
+    return record["header"], arrays
+
+
+_AGAIN = "copy it again from where it came, or train it again"
+_HOW_TO_GET_ONE = "a model file is what `dcrfdsl train TEMPLATE DATA -o MODEL` writes"
+
+
+def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
+    _check_magic(path, bytes(view[:_HEADER_AT]))
+    header_end = _LENGTH_BYTES + int.from_bytes(view[:_LENGTH_BYTES], "little")
+    if header_end > len(view):
+        raise _error(path, "truncated-model", f"`{path}` ends after {len(view):,} bytes, within its header", _AGAIN)
+    try:
+        layout = json.loads(bytes(view[_LENGTH_BYTES:header_end]))
+        record = json.loads(layout.pop("__metadata__")[_KEY])
+        version, header = record["version"], record["header"]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        raise _damaged(path, "its header cannot be read") from None
+    expected = header_end + _data_bytes(path, layout)
+    if len(view) < expected:
+        raise _error(path, "truncated-model", f"`{path}` ends after {len(view):,} of {expected:,} bytes", _AGAIN)
+    stored, found = bytes(view[_SUM_AT:_HEADER_AT]).decode("ascii", "replace"), f"{_checksum(view):08x}"
+    if stored != found:
+        raise _damaged(path, f"its content has the checksum {found}, its header says {stored}")
+    if version != FORMAT_VERSION:
+        raise _error(
+            path,
+            "newer-model",
+            f"`{path}` is of model format {version}; this dcrfdsl reads format {FORMAT_VERSION}",
+            "install the dcrfdsl that wrote it, or a newer one: `pip install --upgrade dcrfdsl`",
+        )
+    if not isinstance(header, dict):
+        raise _damaged(path, "its header is not an object")
+    return dict(record)
+
+
+def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
+    """The length of what follows the header, told by the header.
+
+    `corrupt-model` unless the arrays lie one after the other, and each is as long as its dtype and shape say: then none
+    takes more memory than the file.
+    """
+    end = 0
+    try:
+        for name, tensor in sorted(layout.items(), key=lambda item: item[1]["data_offsets"]):
+            begin, stop = tensor["data_offsets"]
+            shape, size = tensor["shape"], _DTYPES[tensor["dtype"]]
+            counts = [begin, stop, *shape]
+            if not all(type(count) is int and 0 <= count < _MOST for count in counts) or len(shape) > _MOST_DIMS:
+                raise _damaged(path, f"the shape of its array `{name}` cannot be")
+            if begin != end or stop - begin != size * math.prod(shape):
+                raise _damaged(path, f"its array `{name}` is not as long as its shape says")
+            end = stop
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        raise _damaged(path, "its header cannot be read") from None
+    return end
+
+
+_DTYPES = {"F64": 8, "I64": 8, "I32": 4, "U8": 1}  # bytes of a number; a model has arrays of no others
+_MOST = 1 << 48  # bytes, and numbers along a dimension: what an address can be
+_MOST_DIMS = 8
+
+
+def _check_magic(path: str | Path, start: bytes) -> None:
+    """Tells a file that was never a model from one that is cut off or damaged in its first bytes."""
+    found = start[_LENGTH_BYTES:_SUM_AT]
+    if len(start) > _LENGTH_BYTES and len(start) < _HEADER_AT and _MAGIC.startswith(found):
+        raise _error(path, "truncated-model", f"`{path}` ends after {len(start)} bytes, within its header", _AGAIN)
+    if found == _MAGIC:
+        return
+    if len(found) == len(_MAGIC) and sum(a != b for a, b in zip(found, _MAGIC, strict=True)) <= 3:
+        raise _damaged(path, "its first bytes are not those that were written")
+    raise _error(
+        path,
+        "not-a-model",
+        f"`{path}` is not a dcrfdsl model file",
+        _HOW_TO_GET_ONE,
+    )
+
+
+def _checksum(content: bytes | memoryview) -> int:
+    """CRC-32 of the file as if its checksum were blank."""
+    view = memoryview(content)
+    return zlib.crc32(view[_HEADER_AT:], zlib.crc32(_BLANK_SUM, zlib.crc32(view[:_SUM_AT])))
+
+
+# errors -----------------------------------------------------------------------------------------------------------
+
+
+def _error(path: str | Path, slug: str, message: str, remedy: str | None = None) -> DcrfError:
+    return data_error(slug, message, file=os.fspath(path), help=remedy)
+
+
+def _damaged(path: str | Path, detail: str) -> DcrfError:
+    return _error(path, "corrupt-model", f"`{path}` is damaged: {detail}", _AGAIN)

@@ -1,0 +1,62 @@
+"""What a trained model predicts of a corpus, and corpora that are labelled a run of sentences after another.
+
+Not here: how labels are found (`answers`), how good they are (`metrics`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.corpus import Corpus
+from ..inference import RunStatus
+
+__all__ = ["Prediction", "joined_predictions", "runs_that_fit"]
+
+Floats = NDArray[np.float64]
+MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
+
+    scores [S]: Σ log φ of each sentence's labelling in nats, with latent variables log Σ_h exp Σ log φ (of a model with
+    a temperature τ, 1/τ log Σ_h exp τ Σ log φ); not-a-number where it was decoded pointwise or elected, or there is
+    none.
+    """
+
+    codes: Mapping[str, NDArray[np.int32]]
+    states: Mapping[str, tuple[str, ...]]
+    status: RunStatus
+    scores: Floats
+
+    def texts(self, label: str) -> list[str]:
+        """The label's states as texts, one a token."""
+        names = self.states[label]
+        return [names[code] for code in self.codes[label].tolist()]
+
+
+def joined_predictions(parts: Sequence[Prediction], first: Sequence[int]) -> Prediction:
+    """The predictions of runs of sentences; `first` are the numbers of their first ones."""
+    status = RunStatus()
+    for part, start in zip(parts, first, strict=True):
+        status += replace(part.status, impossible=tuple(start + s for s in part.status.impossible))
+    codes = {label: np.concatenate([part.codes[label] for part in parts]) for label in parts[0].codes}
+    return Prediction(codes, parts[0].states, status, np.concatenate([part.scores for part in parts]))
+
+
+def runs_that_fit(corpus: Corpus, compared: int) -> list[tuple[int, int]]:
+    """The runs of sentences, (first, last + 1), to label one after another where kernels compare each position with
+    `compared` others: the features of all would not fit. One run where they do.
+    """
+    if compared * corpus.num_tokens <= MOST_COMPARED:
+        return [(0, corpus.num_sentences)]
+    steps = np.arange(0, corpus.num_tokens, max(1, MOST_COMPARED // compared))
+    last = np.searchsorted(corpus.sentence_off, steps, side="left")
+    cuts = np.unique(np.concatenate([last, [corpus.num_sentences]]))
+    return list(itertools.pairwise(cuts.tolist()))

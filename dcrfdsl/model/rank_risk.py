@@ -1,0 +1,79 @@
+"""The rank risk of a model on a corpus: the share of wrong labellings that score as high as the gold one.
+
+    R = mean over sentences of |{y ≠ y_i: g(y) ≥ g(y_i)}| / (|Y_i| − 1)        (Altun 2003 eq. 6, w_i = 1 / (|Y_i| − 1))
+
+The best labellings are listed until one scores below the gold one; where the list ends before that, its length is a
+lower bound. Not here: the list (`answers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.labels import EncodedLabels
+from ..inference import Workers
+from ..inference.decoding.labellings import Labellings
+from .predictor import Answers
+
+__all__ = ["RankRisk", "rank_risk_of"]
+
+Floats = NDArray[np.float64]
+MOST, FEWEST, CODES = 1000, 10, 2**25  # labellings of a sentence that are listed; so many codes in all, if possible
+CLOSE = 1e-9  # relative; scores of the same labelling that were summed in another order
+
+
+class RankRisk(NamedTuple):
+    """value: in 0–1.   at_least: sentences of which only a lower bound is known."""
+
+    value: float
+    at_least: int
+
+
+def rank_risk_of(
+    free: Answers, clamped: Answers, gold: EncodedLabels, workers: Workers
+) -> Callable[[Floats], RankRisk]:
+    """The risk as a function of weights [W]. `clamped`: the same corpus as `free`, given its gold labels.
+
+    Sentences of which some label is not a single known state are left out; so are those whose gold is impossible.
+    """
+    corpus, labels = free.corpus, range(len(gold.codes))
+    off = corpus.sentence_off
+    unknown = np.concatenate([[0], np.cumsum(gold.partial)])
+    complete = (unknown[off[1:]] == unknown[off[:-1]]) & (np.diff(off) > 0)
+    count = int(np.clip(CODES // max(1, gold.codes.size), FEWEST, MOST))
+
+    def risk(weights: Floats) -> RankRisk:
+        nothing = np.zeros_like(weights)
+        right = clamped.log_z(weights, workers)
+        log_wrong = _log_less_one(free.log_z(nothing, workers) - clamped.log_z(nothing, workers))
+        chosen = np.flatnonzero(complete & np.isfinite(right))
+        lists = free.nbest(weights, workers, count).sentences
+        total, at_least = 0.0, 0
+        for s in chosen.tolist():
+            codes = {name: gold.codes[m, off[s] : off[s + 1]] for m, name in zip(labels, lists[s].codes, strict=True)}
+            above, is_all = _above(lists[s], codes, float(right[s]), count)
+            if above > 0 and np.isfinite(log_wrong[s]):
+                total += min(1.0, float(np.exp(np.log(above) - log_wrong[s])))
+            at_least += not is_all
+        return RankRisk(total / len(chosen) if len(chosen) else 0.0, at_least)
+
+    return risk
+
+
+def _log_less_one(logs: Floats) -> Floats:
+    """log (e^x − 1), -inf where x is 0 but for rounding."""
+    return np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
+
+
+def _above(found: Labellings, gold: dict[str, NDArray[np.int32]], right: float, count: int) -> tuple[int, bool]:
+    """How many listed labellings other than the gold one score as high, and whether there can be no more."""
+    high = found.score >= right - CLOSE * max(1.0, abs(right))
+    is_gold = np.ones(len(found), np.bool_)
+    for name, codes in found.codes.items():
+        is_gold &= (codes == gold[name]).all(axis=1)
+    is_all = found.exact and (len(found) < count or not high.all())
+    return int((high & ~is_gold).sum()), is_all

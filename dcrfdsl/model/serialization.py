@@ -1,0 +1,193 @@
+"""From a model file to the parts of a model, each checked to fit the others before anything is computed with it.
+
+A file that was made by somebody else, or by a program with a mistake, has a checksum that fits. It is refused here, in
+one line, with the first part that is not what it must be. Each part checks itself (`restore`); here is what is between
+them. Not here: the container (`model_file`), the checks that parts share (`stored`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from ..errors.problems import DcrfError, data_error
+from ..features.alphabet.string_tables import unpack_strings
+from ..features.extract import FeatureExtractor
+from ..features.values.registered import RegisteredFeature
+from ..files.stored_arrays import StoredArrays, Unfit, array, check_strings, typed
+from ..graph import ModelGraph, Parameters
+from ..graph.templates import variable_names
+from ..optimizers.optimizer_table import Voters
+from ..semantics.resolve.written import approve_stored
+from ..semantics.schema.model_spec import Cardinality, Enumerated, Label, Latent, Memory, ModelSpec
+from ..semantics.settings.retired_settings import without_retired
+from ..semantics.settings.settings_reading import DEFAULT_STAGE
+from .file_format import read_model
+from .record import TrainingRecord
+
+__all__ = ["RestoredModel", "restored_model"]
+
+Floats = NDArray[np.float64]
+MOST_ASSIGNMENTS = 1 << 27  # of a clique: its table of them is made when a model is loaded, and takes 1 GiB
+
+
+class RestoredModel(NamedTuple):
+    """The parts of a `TrainedModel`, see there."""
+
+    spec: ModelSpec
+    states: dict[str, tuple[str, ...]]
+    extractor: FeatureExtractor
+    known_values: dict[str, frozenset[str]]
+    graph: ModelGraph
+    parameters: Parameters
+    weights: Floats
+    record: TrainingRecord
+    voters: Voters | None
+
+
+class _Header(BaseModel, extra="forbid"):
+    """The header of a model file. Its parts are looked at one by one, each with what it goes together with."""
+
+    template: str
+    spec: dict[str, object]
+    states: dict[str, list[str]]
+    features: dict[str, object]
+    known: list[str]
+    record: dict[str, object]
+
+
+def restored_model(
+    path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False
+) -> RestoredModel:
+    """The parts of the model in a file. DcrfError if it is no sound model, or needs functions that are not given.
+
+    unchecked: what the checker says of its template does not count.
+    """
+    stored, arrays = read_model(path)
+    with _one_message(path):
+        header = typed(_Header, stored, "header")
+        spec = without_retired(typed(ModelSpec, header.spec, "spec"))
+        stage = _stage_of(spec, header.record)
+    if not unchecked:
+        approve_stored(spec, stage, str(path))
+    with _one_message(path):
+        return _restored(spec, header, StoredArrays(arrays), registered)
+
+
+def _restored(
+    spec: ModelSpec, header: _Header, arrays: StoredArrays, registered: Mapping[str, RegisteredFeature]
+) -> RestoredModel:
+    states = {name: tuple(own) for name, own in header.states.items()}
+    _check_states(spec, states)
+    extractor = FeatureExtractor.restore(spec, arrays.part("features."), header.features, registered=registered)
+    graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
+    num_features = [own.num_features for own in extractor.sets]
+    parameters = Parameters.restore(arrays, graph.templates[: len(spec.cliques)], num_features)
+    weights = array(arrays, "weights", np.float64)
+    _check_weights(weights, parameters.num_weights)
+    record = TrainingRecord.restore(header.record)
+    _check_record(record, len(weights))
+    voters = arrays.part("voters.")
+    found = RestoredModel(
+        spec, states, extractor, _known_values(spec, header.known, arrays), graph, parameters, weights, record,
+        Voters.restore(voters, len(weights)) if len(voters) else None,
+    )  # fmt: skip
+    arrays.check_all_read()
+    return found
+
+
+def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
+    """`Unfit` unless every variable has states, those that are declared, and no clique more than tables can hold."""
+    names = variable_names(spec)
+    if tuple(states) != names:
+        raise Unfit(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
+    for name, own in states.items():
+        if not own or len(set(own)) < len(own):
+            raise Unfit(f"`{name}` has a state twice" if own else f"`{name}` has no state")
+    variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
+    for variable in variables:
+        others = variable.others if isinstance(variable, Label) else None
+        match variable.domain:
+            case Enumerated(states=declared):
+                wanted: tuple[str, ...] = declared
+            case Cardinality(count=count) if count <= len(states[variable.name]):
+                wanted = tuple(map(str, range(count)))
+            case Cardinality(count=count):
+                raise Unfit(f"`{variable.name}` has {len(states[variable.name])} states, expected {count}")
+            case _:
+                continue
+        wanted = tuple(dict.fromkeys((*wanted, *([] if others is None else [others]))))
+        if states[variable.name] != wanted:
+            raise Unfit(f"the states of `{variable.name}` are not those that are declared")
+    most = max(map(len, states.values()), default=0)
+    seen_as = {view.name for view in spec.views}
+    for clique in spec.cliques:
+        if strange := [site.variable for site in clique.sites if site.variable not in (*states, *seen_as)]:
+            raise Unfit(f"clique `{clique.label}` is over `{strange[0]}`, which is no variable")
+        sizes = [len(states.get(site.variable, ())) or most for site in clique.sites]  # a view has no more states
+        if math.prod(size + 2 for size in sizes) > MOST_ASSIGNMENTS:
+            raise Unfit(f"clique `{clique.label}` has too many assignments")
+
+
+def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def _check_weights(weights: Floats, expected: int) -> None:
+    """`Unfit` unless there are as many as the cliques have, all numbers. -inf is one: the logarithm of a share of 0."""
+    if len(weights) != expected:
+        raise Unfit(f"there are {len(weights):,} weights, expected {expected:,}")
+    if len(weights) and not weights.max() < math.inf:  # not-a-number is not less
+        raise Unfit(f"a weight is {weights.max()}, expected finite ones")
+
+
+def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
+    """The stage that a stored record is of; `Unfit` where the template does not have it."""
+    stage = record.get("stage", "")
+    if not isinstance(stage, str):
+        raise Unfit("`record.stage` is no text")
+    if stage and stage not in {own.label for own in spec.stages or (DEFAULT_STAGE,)}:
+        raise Unfit(f"the record is of a stage `{stage}`, which the template does not have")
+    return stage
+
+
+def _check_record(record: TrainingRecord, num_weights: int) -> None:
+    """`Unfit` where the record is of weights that the model does not have."""
+    for done in record.path:
+        if not -1 <= done.weight < num_weights:
+            raise Unfit(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")
+
+
+def _known_values(spec: ModelSpec, columns: list[str], arrays: StoredArrays) -> dict[str, frozenset[str]]:
+    known = {}
+    for column in columns:
+        if spec.column(column) is None:
+            raise Unfit(f"values of `{column}` are known, which is no column")
+        data, off = array(arrays, f"known.{column}.bytes", np.uint8), array(arrays, f"known.{column}.off", np.int64)
+        check_strings(data, off, f"known.{column}.off")
+        known[column] = frozenset(unpack_strings(data, off))
+    return known
+
+
+@contextmanager
+def _one_message(path: str | Path) -> Iterator[None]:
+    """Every complaint about a model's parts is one line about the file that holds it."""
+    remedy = "copy it again from where it came, or train it again"
+    try:
+        yield
+    except RecursionError:
+        message = f"`{path}` is not a sound model: its template is nested too deeply"
+        raise data_error("corrupt-model", message, file=os.fspath(path), help=remedy) from None
+    except DcrfError as error:
+        if any(diagnostic.slug == "missing-feature-function" for diagnostic in error.diagnostics):
+            raise
+        message = f"`{path}` is not a sound model: {error.diagnostics[0].message}"
+        raise data_error("corrupt-model", message, file=os.fspath(path), help=remedy) from None

@@ -1,0 +1,1 @@
+"""Optimizers on the dual of a margin problem."""

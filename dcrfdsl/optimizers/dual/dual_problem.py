@@ -1,0 +1,185 @@
+"""What methods on the dual of a margin problem share: the cuts at hand, the weights that they make up, and the gap.
+
+    primal  P(w) = ½ ‖w‖² + Σ_i U_i max(0, max_n ℓ_n − ⟨w, d_n⟩)        dual  D(α) = Σ_n α_n ℓ_n − ½ ‖w‖²
+    gap     P − D = Σ_i [U_i max(0, max_n slope_n) − Σ_n α_n slope_n],    slope_n = ℓ_n − ⟨w, d_n⟩
+
+over all labellings, of which the objective finds the one with the largest slope. Each pass looks for cuts in runs of
+sequences, each run at the weights that the steps on the runs before it led to. So the gap of a pass is an estimate, but
+for passes that take their steps at the end; only such a one ends training. Converged: the gap of such a pass is at most
+the tolerance times the primal, and the best labels for what is not known are those that it was solved for. Not here:
+steps (`working_set`, `bcfw`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.optimization.cuts import Cuts, combine_cuts, is_repeated, join_cuts, no_cuts
+from ...kernels.optimization.dual_ascent import gaps_of
+from ..objective import Iteration, MarginObjective, Outcome, Watch
+
+__all__ = ["Dual", "Step", "run_passes"]
+
+Floats = NDArray[np.float64]
+ROUNDS = 20  # how often the labels that are not known may change
+
+Step = Callable[["Dual", Cuts, int, int], None]
+
+
+class Measured(NamedTuple):
+    """A pass: the primal, and how far it is above the dual."""
+
+    primal: float
+    gap: float
+
+
+AfterPass = Callable[["Dual", Measured], None]
+
+
+class Dual:
+    """Cuts with their multipliers α. `scores`: the weights w that they make up; `point`: the same without kernels."""
+
+    def __init__(self, objective: MarginObjective):
+        self.objective = objective
+        self.cuts = no_cuts(len(objective.limit))
+        self.scores = np.zeros(objective.num_weights)
+
+    @property
+    def point(self) -> Floats:
+        """Σ α d [W]: w itself, but for cliques with an observation kernel their dual coefficients."""
+        return self.combined(self.cuts.alpha)
+
+    def combined(self, alpha: Floats) -> Floats:
+        """Σ α d [W] for other multipliers [cuts]."""
+        found: Floats = combine_cuts(self.cuts, alpha, np.zeros(self.objective.num_weights))
+        return found
+
+    def forget(self) -> None:
+        """Begins anew at 0."""
+        self.cuts = no_cuts(len(self.objective.limit))
+        self.scores = np.zeros(self.objective.num_weights)
+
+    def look(self, first: int, last: int) -> tuple[Cuts, Measured]:
+        """The cuts of a run with those that are newly found, and what that makes of primal and gap."""
+        objective = self.objective
+        old, new = slice_cuts(self.cuts, first, last), objective.find_cuts(self.scores, first, last)
+        joined: Cuts = join_cuts(old, np.ones(len(old.loss), np.bool_), new, ~is_repeated(old, new))
+        loss, gap = gaps_of(joined, objective.limit[first:last], objective.each_counts, self.scores)
+        return joined, Measured(loss, gap)
+
+    def gap_of_cuts(self) -> float:
+        """The gap if there were no other cuts."""
+        own = self.objective
+        return float(gaps_of(self.cuts, own.limit, own.each_counts, self.scores)[1])
+
+    def half_norm(self) -> float:
+        """½ ‖w‖²."""
+        return 0.5 * float(self.point @ self.scores)
+
+    def one_pass(self, order: Sequence[int], step: Step, at_the_end: bool) -> Measured:
+        """Looks for cuts everywhere and takes steps, after each run or all at the end."""
+        runs, parts = self.objective.runs, {}
+        half_norm = self.half_norm()
+        loss, gap = 0.0, 0.0
+        for number in order:
+            first, last = runs[number]
+            parts[number], found = self.look(first, last)
+            loss, gap = loss + found.primal, gap + found.gap
+            if not at_the_end:
+                step(self, parts[number], first, last)
+        for number in order if at_the_end else ():
+            step(self, parts[number], *runs[number])
+        self.cuts = concatenate_cuts([parts[n] for n in range(len(runs))])
+        return Measured(half_norm + loss, gap)
+
+
+def slice_cuts(cuts: Cuts, first: int, last: int) -> Cuts:
+    """The cuts of some blocks."""
+    a, b = int(cuts.block_off[first]), int(cuts.block_off[last])
+    begin, end = int(cuts.off[a]), int(cuts.off[b])
+    return Cuts(
+        cuts.block_off[first : last + 1] - a, cuts.off[a : b + 1] - begin,
+        cuts.weight[begin:end], cuts.value[begin:end], cuts.loss[a:b], cuts.norm[a:b], cuts.alpha[a:b],
+    )  # fmt: skip
+
+
+def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
+    """The cuts of blocks that follow each other."""
+
+    def offsets(name: str) -> NDArray[np.int64]:
+        ends = np.cumsum([0, *(int(getattr(part, name)[-1]) for part in parts)])
+        shifted = [getattr(part, name)[1:] + end for part, end in zip(parts, ends, strict=False)]
+        return np.concatenate([np.zeros(1, np.int64), *shifted])
+
+    columns = [np.concatenate(own) for own in zip(*(part[2:] for part in parts), strict=True)]
+    return Cuts(offsets("block_off"), offsets("off"), *columns)
+
+
+def run_passes(
+    objective: MarginObjective,
+    start: Floats,
+    max_iterations: int,
+    watch: Watch,
+    step: Step,
+    after_pass: AfterPass,
+    order_of: Callable[[], Sequence[int]] | None = None,
+) -> tuple[Dual, Outcome]:
+    """Passes until the gap is below the objective's tolerance, relative to the primal, or `watch` says stop.
+
+    start [W]: completes labels that are not known, and nothing else: the dual begins at 0. They are completed anew at
+    the weights that were found, and it begins again, until they stay the same.   after_pass: is called with what a pass
+    measured before that is reported.   order_of: the order in which a pass goes through the runs.
+    """
+    begun = time.perf_counter()
+    dual, passes, rounds = Dual(objective), 0, 1
+    objective.complete(start)
+    count, measured, reason, converged = len(objective.runs), Measured(np.inf, np.inf), "", False
+    is_close = False
+    while passes < max_iterations:
+        at_the_end = is_close or count == 1
+        order = order_of() if order_of is not None else range(count)
+        point = dual.point if at_the_end else None
+        measured = dual.one_pass(order, step, at_the_end)
+        is_below = np.isfinite(measured.gap) and measured.gap <= objective.tolerance * measured.primal
+        passes += 1
+        if not (at_the_end and is_below):
+            after_pass(dual, measured)
+        now = dual.point if point is None or not is_below else point
+        seconds = time.perf_counter() - begun
+        stop = watch(Iteration(passes, measured.primal, None, seconds, gap=measured.gap), now)
+        if at_the_end and is_below:
+            changes = objective.complete(now)
+            if changes and rounds < ROUNDS and not stop:
+                rounds += 1
+                dual.forget()
+                is_close = False
+                continue
+            seconds = time.perf_counter() - begun
+            reason = f"the duality gap is below its tolerance ({measured.gap:.2g} of {measured.primal:.6g})"
+            if changes:
+                why = "stopped on request" if stop else f"{ROUNDS} rounds done"
+                reason = f"{why}; {reason}, but the best labels for what is not known are others now"
+            return dual, Outcome(now, measured.primal, passes, passes, not changes, seconds, reason, gap=measured.gap)
+        if stop:
+            reason = "stopped on request"
+            break
+        if not np.isfinite(measured.primal):
+            reason = "the objective is not finite"
+            break
+        is_close = is_below and not at_the_end
+    reason = reason or f"{passes} passes done"
+    point = dual.point
+    measured = look_everywhere(dual)
+    seconds = time.perf_counter() - begun
+    return dual, Outcome(point, measured.primal, passes, passes + 1, converged, seconds, reason, gap=measured.gap)
+
+
+def look_everywhere(dual: Dual) -> Measured:
+    """Primal and gap at the weights at hand; no steps."""
+    found = [dual.look(first, last)[1] for first, last in dual.objective.runs]
+    return Measured(dual.half_norm() + sum(one.primal for one in found), sum(one.gap for one in found))

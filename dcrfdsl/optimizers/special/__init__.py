@@ -1,0 +1,1 @@
+"""Optimizers made for one criterion: perceptron, boosting, iterative scaling, counting."""

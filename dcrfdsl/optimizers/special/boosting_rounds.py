@@ -1,0 +1,197 @@
+"""Boosting: in each round the weight whose step promises to lower the exponential risk most (Altun 2003, algorithm 2).
+
+With D the share of each wrong labelling in the risk, u_ik between L_ik and U_ik how much more it counts feature k than
+the gold labelling of sequence i, D(i) the share of the sequence and a_ik = Σ_y D(i, y) (U_ik − u_ik(y)) / (U_ik −
+L_ik), a step Δ multiplies the risk by
+
+    Z_k(Δ) ≤ 1 + Σ_i [a_ik e^{Δ L_ik} + (D(i) − a_ik) e^{Δ U_ik} − D(i)],    i: the sequences in which k can count
+
+which is convex in Δ and made least by Newton's method, of the k that may be the best
+(`kernels.optimization.boosting_bounds`); with one pair of bounds that is Δ = log(−a L / ((1 − a) U)) / (U − L). Where
+no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step` towards it. `parallel`: every weight
+by 1/M of its own step, where at most M weights can count in a sequence; by convexity the risk falls by the mean of what
+they promise (Collins, Schapire & Singer 2002). Bounds are far apart for features that fire often, so the steps of these
+are short and others are chosen before them; `steepest` takes the largest derivative and searches along it. The risk is
+the start times the product of all Z, and so bounds what it bounds.
+
+Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
+search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and what each sequence has of
+it (the objective knows).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.optimization.boosting_bounds import least_bound, least_bounds
+from ..objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
+from ..progress import norm_of
+
+__all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
+
+Floats = NDArray[np.float64]
+FLAT = 0.1  # a search ends where the slope has fallen to this share
+TRIALS = 20  # of a search
+LONGER = 30.0  # than the last trial, at most, is the next one
+INSIDE = 0.1  # of the stretch that holds the least risk, at either end, is not tried
+
+
+class Promises(NamedTuple):
+    """Of each weight its best step, and the share of the risk that is left at most, [W]."""
+
+    step: Floats
+    left: Floats
+
+
+def promises(
+    ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float, alone: int | None = None
+) -> Promises:
+    """mass, mean [G]: see `BoostedObjective.shares`.   total: the risk.   alone: the only weight to look at, if any."""
+    first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
+    begin, end = int(ranges.off[first]), int(ranges.off[last])
+    found = Promises(np.zeros(last - first), np.ones(last - first))
+    least_bounds(
+        ranges.off[first : last + 1] - begin, ranges.low[begin:end], ranges.high[begin:end], mass[begin:end] / total,
+        mean[begin:end] / total, 1.0, max_step, found.step, found.left,
+    )  # fmt: skip
+    return found
+
+
+def best_promise(
+    ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float
+) -> tuple[int, float, float]:
+    """The first weight whose step leaves least at most, that step, and what it leaves; otherwise as `promises`."""
+    weight, step, left = least_bound(ranges.off, ranges.low, ranges.high, mass / total, mean / total, 1.0, max_step)
+    return int(weight), float(step), float(left)
+
+
+def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) -> Outcome:
+    """Boosts from `start` [W] for as many rounds as the objective says, fewer if none promises enough."""
+    begun = time.perf_counter()
+    choose = UPDATES[objective.update]
+    weights, path = start.copy(), list[BoostingRound]()
+    risk, gradient = objective.value_and_gradient(weights)
+    evaluations, converged, reason = 1, False, f"{objective.rounds} rounds done"
+    for number in range(1, objective.rounds + 1):
+        if risk == 0.0:
+            converged, reason = True, "the risk is 0 in double precision"
+            break
+        if not np.isfinite(risk):
+            reason = "the risk is not finite"
+            break
+        chosen, step, left, tried = choose(objective, weights, risk, gradient)
+        evaluations += tried
+        if not left < 1.0 - objective.tolerance:
+            converged, reason = bool(np.isfinite(left)), NO_PROMISE[objective.update]
+            break
+        weights = weights + step
+        risk, gradient = objective.value_and_gradient(weights)
+        evaluations += 1
+        path.append(BoostingRound(chosen, float(step[np.abs(step).argmax()]), left, risk))
+        seconds = time.perf_counter() - begun
+        if watch(Iteration(number, risk, norm_of(gradient), seconds), weights):
+            reason = "stopped on request"
+            break
+    reason = f"{reason}; {np.count_nonzero(weights):,} of {len(weights):,} weights are not 0"
+    seconds = time.perf_counter() - begun
+    return Outcome(
+        weights,
+        risk,
+        len(path),
+        evaluations,
+        converged,
+        seconds,
+        reason,
+        False,
+        norm_of(gradient),
+        path=tuple(path),
+    )
+
+
+class _Round(NamedTuple):
+    """The weight that moves (-1: all do), the step [W], the share of the risk that is left at most, and how many
+    evaluations it took to find this.
+    """
+
+    weight: int
+    step: Floats
+    left: float
+    evaluations: int = 0
+
+    @classmethod
+    def of(cls, weight: int, step: float, left: float, size: int, evaluations: int = 0) -> _Round:
+        steps = np.zeros(size)
+        steps[weight] = step
+        return cls(weight, steps, left, evaluations)
+
+
+def _most_promising(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    best, step, left = best_promise(objective.ranges, *objective.shares, risk, objective.max_step)
+    return _Round.of(best, step, left, len(weights))
+
+
+def _all_at_once(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    found, most = promises(objective.ranges, *objective.shares, risk, objective.max_step), objective.most_weights
+    return _Round(-1, found.step / most, float(1.0 - (1.0 - found.left).sum() / most))
+
+
+def _steepest(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    best = int(np.abs(gradient).argmax())
+    mass = objective.mass(best)
+    if not mass > 0.0:
+        return _Round.of(best, 0.0, 1.0, len(weights))
+    found = promises(objective.ranges, *objective.shares, risk, objective.max_step, best)
+    first = float(np.clip(found.step[0], -objective.max_step, objective.max_step))
+    step, value, tried = _least_along(objective, weights, best, first, risk, float(gradient[best]) / mass)
+    return _Round.of(best, step, value / risk, len(weights), tried)
+
+
+def _least_along(
+    objective: BoostedObjective, weights: Floats, weight: int, trial: float, risk: float, begin: float
+) -> tuple[float, float, int]:
+    """The step of a weight at which the risk is about least, the risk there, and the number of trials.
+
+    trial: a step that is not too long.   risk, begin: at a step of 0, the latter E_D u over the sequences in which the
+    feature fires. Regula falsi for E_D u = 0: it rises with the step, and more evenly than the derivative does.
+    """
+    (near, at_near), far, at_far = (0.0, begin), np.nan, np.nan
+    best, moved, tried = (0.0, risk), weights.copy(), 0
+    while tried < TRIALS:
+        tried += 1
+        moved[weight] = weights[weight] + trial
+        value, gradient = objective.value_and_gradient(moved)
+        mass = objective.mass(weight)
+        here = float(gradient[weight]) / mass if 0.0 < mass < np.inf else np.nan
+        if value < best[1]:
+            best = trial, value
+        if abs(here) <= FLAT * abs(begin) or mass == 0.0 or (here * begin > 0.0 and abs(trial) >= objective.max_step):
+            break
+        if here * begin > 0.0:
+            before, at_before, near, at_near = near, at_near, trial, here
+            if np.isnan(far):
+                longer = near + (near - before) * here / (at_before - here) if at_before != here else np.inf
+                longer = min(max(abs(longer), 2.0 * abs(near)), LONGER * abs(near), objective.max_step)
+                trial = float(np.copysign(longer, near))
+                continue
+        else:
+            far, at_far = trial, here
+        share = at_near / (at_near - at_far) if np.isfinite(at_far) else 0.5
+        trial = near + (far - near) * min(max(share, INSIDE), 1.0 - INSIDE)
+    return *best, tried
+
+
+NO_PROMISE: Mapping[str, str] = {
+    "sequential": "no step promises to lower the risk by more than the tolerance",
+    "parallel": "all steps together do not promise to lower the risk by more than the tolerance",
+    "steepest": "no step of the steepest weight was found to lower the risk by more than the tolerance",
+}
+UPDATES: Mapping[str, Callable[[BoostedObjective, Floats, float, Floats], _Round]] = {
+    "sequential": _most_promising,
+    "parallel": _all_at_once,
+    "steepest": _steepest,
+}

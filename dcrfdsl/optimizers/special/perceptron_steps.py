@@ -1,0 +1,90 @@
+"""The perceptron: after each sequence whose best labelling is wrong, a step of 1 from its counts to the gold ones.
+
+    λ ← λ + F(y*, x) − F(ŷ, x)
+
+The weights that it ends with are the mean of those after each sequence, which err less on other data than the last
+ones; or all of them, with the number of sequences that each one lasted for. Converged: a pass changed no weight, since
+each labelling that was found is right or has the same features as the right one; of the mean that says nothing.
+Sources: Collins, "Discriminative training methods for hidden Markov models" (2002), figure 2; the mean by one more
+vector: Daumé (2006). Not here: labellings (the objective finds them).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objective import Iteration, MistakeObjective, Outcome, Watch
+from ..online import NOT_FINITE, one_by_one
+from ..progress import norm_of
+from .voters import Voters
+
+__all__ = ["minimise_perceptron"]
+
+Floats = NDArray[np.float64]
+
+
+def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch) -> Outcome:
+    """Trains from `start` [W] for as many passes as the objective says, fewer if one changes no weight.
+
+    Each pass counts as an iteration; what it reports was summed on the way, at weights that were moving.
+    """
+    begun, batches = time.perf_counter(), one_by_one(objective)
+    generator = np.random.default_rng(objective.seed)
+    weights = start.copy()
+    weighted = np.zeros_like(weights)  # Σ of the changes, each times the number of sequences before it
+    steps: list[tuple[NDArray[np.int32], Floats]] = []
+    lasted = [0]  # sequences, of the start and after each step
+    seen, passes = 0, 0
+    reason, converged = f"{objective.epochs} passes done", False
+    batches.begin(weights)
+    for passes in range(1, objective.epochs + 1):
+        total, moved, mistakes = 0.0, np.zeros_like(weights), 0
+        for number in generator.permutation(batches.count).tolist():
+            value, touched, gradient = batches.gradient(number)
+            if gradient.any():
+                mistakes += 1
+                total += value
+                weights[touched] -= gradient
+                weighted[touched] -= seen * gradient
+                moved[touched] += gradient
+                batches.moved(number)
+                if objective.vote:
+                    changed = np.flatnonzero(gradient)
+                    steps.append((touched[changed], -gradient[changed]))
+                    lasted.append(0)
+            lasted[-1] += 1
+            seen += 1
+        found = weights - weighted / seen if objective.average else weights
+        stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), found)
+        if not mistakes:
+            reason, converged = "a pass changed no weight", True
+            break
+        if stop:
+            reason = "stopped on request"
+            break
+    value, gradient = objective.value_and_gradient(found)
+    if not np.isfinite(value):
+        reason, converged = NOT_FINITE, False
+    seconds = time.perf_counter() - begun
+    return Outcome(
+        found.copy(),
+        value,
+        passes,
+        passes + 1,
+        converged,
+        seconds,
+        reason,
+        gradient_norm=norm_of(gradient),
+        voters=_voters(objective, start, steps, lasted) if objective.vote else None,
+    )
+
+
+def _voters(
+    objective: MistakeObjective, start: Floats, steps: Sequence[tuple[NDArray[np.int32], Floats]], lasted: Sequence[int]
+) -> Voters:
+    found = Voters.of(start, steps, lasted)
+    return found if objective.voters is None else found.longest(objective.voters)

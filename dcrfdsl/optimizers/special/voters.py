@@ -1,0 +1,90 @@
+"""The weight vectors that a perceptron went through, each with the number of sequences that it lasted for.
+
+Neighbours differ in the few weights of one mistake, so a vector is stored as what changed since the one before it, the
+first since zero. Source: Freund and Schapire, "Large margin classification using the perceptron algorithm" (1999),
+figure 1. Not here: the votes on a labelling (`inference.decoding.voting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...files.stored_arrays import Unfit, array, check_finite, check_offsets, check_within
+
+__all__ = ["Voters"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Voters:
+    """V weight vectors in the order of training."""
+
+    votes: NDArray[np.int64]  #  [V]    sequences that the vector lasted for, above 0
+    off: NDArray[np.int64]  #    [V+1]  where the changes that led to it begin
+    weight: NDArray[np.int32]  # [off[-1]] a weight that changed, once a vector
+    change: Floats  #            [off[-1]] by how much
+
+    @classmethod
+    def of(cls, start: Floats, steps: Sequence[tuple[NDArray[np.int32], Floats]], votes: Sequence[int]) -> Voters:
+        """The vector `start` [W] and one after each of `steps` (weights, changes); `votes` of each, 0 is left out."""
+        begun = np.flatnonzero(start).astype(np.int32)
+        all_steps = [(begun, start[begun]), *steps]
+        counts = np.array(votes, np.int64)
+        off = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(weights) for weights, _ in all_steps])])
+        weight, change = (np.concatenate(parts) for parts in zip(*all_steps, strict=True))
+        return cls(counts, off, weight, change)._only(np.flatnonzero(counts))
+
+    def __len__(self) -> int:
+        return len(self.votes)
+
+    def longest(self, count: int) -> Voters:
+        """The `count` vectors that lasted longest, of equal ones the later; all where there are no more."""
+        if count >= len(self):
+            return self
+        return self._only(np.sort(np.lexsort((np.arange(len(self)), self.votes))[-count:]))
+
+    def _only(self, kept: NDArray[np.int64]) -> Voters:
+        """Some of the vectors. What changed on the way to those between them is added up."""
+        if len(kept) == len(self):
+            return self
+        weights, changes = [np.zeros(0, np.int32)], [np.zeros(0)]
+        begin = 0
+        for end in self.off[kept + 1].tolist():
+            touched, place = np.unique(self.weight[begin:end], return_inverse=True)
+            moved = np.bincount(place, self.change[begin:end], len(touched))
+            weights.append(touched[moved != 0.0])
+            changes.append(moved[moved != 0.0])
+            begin = end
+        off = np.cumsum([len(own) for own in weights])
+        return Voters(self.votes[kept], off, np.concatenate(weights), np.concatenate(changes))
+
+    def walk(self, num_weights: int) -> Iterator[tuple[int, Floats]]:
+        """(votes, weights [W]) of each vector; it is one array, which is changed in place."""
+        weights, off = np.zeros(num_weights), self.off.tolist()
+        for votes, begin, end in zip(self.votes.tolist(), off, off[1:], strict=False):
+            weights[self.weight[begin:end]] += self.change[begin:end]
+            yield votes, weights
+
+    # files --------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray]:
+        """For a model file, see `restore`."""
+        return {"votes": self.votes, "off": self.off, "weight": self.weight, "change": self.change}
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray], num_weights: int) -> Voters:
+        """From `arrays()`. `Unfit` where they do not go together, or with so many weights."""
+        votes, off = array(arrays, "votes", np.int64), array(arrays, "off", np.int64)
+        weight, change = array(arrays, "weight", np.int32), array(arrays, "change", np.float64)
+        check_within(votes, 1, 1 << 62, "votes")
+        check_offsets(off, len(weight), "voters.off")
+        check_within(weight, 0, num_weights, "voters.weight")
+        check_finite(change, "voters.change")
+        if len(off) != len(votes) + 1 or len(votes) == 0 or len(weight) != len(change):
+            raise Unfit("the voters have arrays of different lengths")
+        return cls(votes, off, weight, change)

@@ -1,0 +1,1 @@
+"""Rules of the checker, and the checker that asks them all."""

@@ -1,0 +1,42 @@
+"""Which training stages run. Only these are checked as errors: a template may hold many criteria, one is run at a time.
+
+Not here: what is wrong with a stage.
+"""
+
+from __future__ import annotations
+
+from ..schema.model_spec import ModelSpec
+from .context import Context
+
+__all__ = ["running_stages", "unchained"]
+
+
+def running_stages(context: Context) -> tuple[int, ...]:
+    """Numbers of the stages that run, first one first, as far as their chain leads; (0,) for the default stage."""
+    if running_stages not in context.kept:
+        context.kept[running_stages] = _running(context)
+    found: tuple[int, ...] = context.kept[running_stages]
+    return found
+
+
+def _running(context: Context) -> tuple[int, ...]:
+    stages = context.spec.stages
+    if not stages:
+        return (0,)
+    numbers = context.spec.stage_numbers
+    at = numbers.get(context.stage) if context.stage is not None else len(stages) - 1
+    chain: dict[int, None] = {}
+    while at is not None and at not in chain:
+        chain[at] = None
+        before = stages[at].after
+        at = numbers.get(before) if before is not None else None
+    return tuple(reversed(chain))
+
+
+def unchained(context: Context) -> ModelSpec:
+    """The same stages, none after another: what is wrong with the chain must not hide what a stage says."""
+    if unchained not in context.kept:
+        stages = tuple(stage.model_copy(update={"after": None}) for stage in context.spec.stages)
+        context.kept[unchained] = context.spec.model_copy(update={"stages": stages})
+    found: ModelSpec = context.kept[unchained]
+    return found

@@ -1,0 +1,173 @@
+"""The checker: every problem of a template at once, each with its place and, if one is known, a remedy.
+
+    check(load_template("chunker.dcrf"))    -> diagnostics in the order of the text
+
+A rule is a function from a `Context` to diagnostics; one file a family. A later room adds rules of its own, such as
+what exact inference would cost, by `rules`. `EXPLANATIONS` has a page for every slug. Not here: reading the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ...errors.problems import DcrfError, Diagnostic, Label
+from ..explanations.pages import EXPLANATIONS, Explanation, explain
+from . import clique_rules as graph
+from . import constraint_rules as constraints
+from . import data_rules as data
+from . import group_rules as groups
+from . import hidden_rules as hidden
+from . import hmm_rules as counting
+from . import idle_rules as idle
+from . import lexicon_rules as lexicons
+from . import loss_rules as losses
+from . import margin_rules as margins
+from . import name_rules as names
+from . import not_yet
+from . import occurrence_rules as occurrences
+from . import optimizer_rules as optimizers
+from . import piece_rules as pieces
+from . import position_rules as places
+from . import regex_rules as regexes
+from . import relation_rules as relations
+from . import risk_rules as risks
+from . import setting_rules as settings
+from . import training_rules as training
+from . import view_rules as views
+from . import voting_rules as voting
+from .context import Context, Data, Rule
+
+if TYPE_CHECKING:  # it brings the parser along, and whoever has a `Resolved` has loaded it
+    from ..resolve.resolution import Resolved
+
+__all__ = ["EXPLANATIONS", "RULES", "Context", "Data", "Explanation", "Rule", "check", "check_or_raise", "explain"]
+
+NO_MODEL = ("no-template", "file-too-large")  # of a file in which there is nothing to check
+WITH_BLOCK = ("unindented-line",)  # complaints whose further places could not be read either
+DROPPED = ("declared-twice",)  # complaints about statements that were read, and left out of the specification
+
+# In this order: of two complaints about the same place the first one stays.
+RULES: tuple[Rule, ...] = (
+    *data.RULES,
+    *names.RULES,
+    *lexicons.RULES,
+    *regexes.RULES,
+    *settings.RULES,
+    *graph.RULES,
+    *hidden.RULES,
+    *places.RULES,
+    *groups.RULES,
+    *relations.RULES,
+    *views.RULES,
+    *constraints.RULES,
+    *training.RULES,
+    *pieces.RULES,
+    *not_yet.RULES,
+    *optimizers.RULES,
+    *losses.RULES,
+    *margins.RULES,
+    *counting.RULES,
+    *voting.RULES,
+    *risks.RULES,
+    *occurrences.RULES,
+)
+
+
+def check(
+    resolved: Resolved,
+    *,
+    stage: str | None = None,
+    corpus: Data | None = None,
+    registered: Collection[str] | None = (),
+    rules: Sequence[Rule] = (),
+) -> tuple[Diagnostic, ...]:
+    """Errors, warnings and notes about a model, with those that resolving it brought, in the order of the text.
+
+    `stage`: the training stage that is to run (None: the last); others are not checked. `corpus`: training data to
+    check the template against. `registered`: names of the user's feature functions; None: not known yet, and any
+    unknown function may be one. `rules`: more rules.
+    """
+    if any(diagnostic.slug in NO_MODEL for diagnostic in resolved.diagnostics):
+        return resolved.diagnostics
+    context = Context(
+        resolved.spec,
+        resolved.spans,
+        stage=stage,
+        data=corpus,
+        registered=registered or (),
+        functions_known=registered is not None,
+        directories=resolved.directories,
+        lost=_lost_statements(d for d in resolved.diagnostics if not resolved.complete or d.slug in DROPPED),
+    )
+    found = list(resolved.diagnostics)
+    for rule in (*RULES, *rules):
+        found.extend(rule(context))
+    if not any(diagnostic.severity == "error" for diagnostic in found):
+        for rule in idle.RULES:  # of a model with mistakes nobody knows what is meant to be used
+            found.extend(rule(context))
+    return tuple(_in_order(_once(found)))
+
+
+def check_or_raise(
+    resolved: Resolved,
+    *,
+    stage: str | None = None,
+    corpus: Data | None = None,
+    registered: Collection[str] | None = (),
+    rules: Sequence[Rule] = (),
+) -> tuple[Diagnostic, ...]:
+    """`check`; `DcrfError` with all it found if there is an error, else the warnings and notes."""
+    found = check(resolved, stage=stage, corpus=corpus, registered=registered, rules=rules)
+    if any(diagnostic.severity == "error" for diagnostic in found):
+        raise DcrfError(found)
+    return found
+
+
+def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """The text of every statement complained about: from a line that begins in column 0 to the next such line."""
+    found: dict[tuple[str, int], str] = {}
+    inside: set[tuple[str, int]] = set()  # lines of statements that were gone through
+    for place in (place for diagnostic in diagnostics for place in _lost_places(diagnostic)):
+        source, first = place.span.source, place.span.line
+        if (source.name, first) in inside:
+            continue
+        while first > 1 and (not source.line(first).strip() or source.line(first)[:1].isspace()):
+            first -= 1
+        last = first + 1
+        while last <= len(source.line_starts) and (not source.line(last) or source.line(last)[:1].isspace()):
+            last += 1
+        found[source.name, first] = "\n".join(source.line(n) for n in range(first, last))
+        inside.update((source.name, n) for n in range(first, last))
+    return tuple(found.values())
+
+
+def _lost_places(diagnostic: Diagnostic) -> tuple[Label, ...]:
+    """The place complained of, and the statement whose block it should have been in."""
+    if diagnostic.primary is None:
+        return ()
+    return (diagnostic.primary, *diagnostic.secondary) if diagnostic.slug in WITH_BLOCK else (diagnostic.primary,)
+
+
+def _once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """One complaint a place: the first."""
+    kept: dict[object, Diagnostic] = {}
+    for n, diagnostic in enumerate(found):
+        key = n if diagnostic.primary is None else (diagnostic.primary.span, diagnostic.severity == "error")
+        kept.setdefault(key, diagnostic)
+    return list(kept.values())
+
+
+def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """By file, in the order in which files first appear, and by place in the file; what has no place comes last."""
+    files: dict[str, int] = {}
+    for diagnostic in found:
+        if diagnostic.primary is not None:
+            files.setdefault(diagnostic.primary.span.source.name, len(files))
+
+    def key(diagnostic: Diagnostic) -> tuple[int, int]:
+        if diagnostic.primary is None:
+            return len(files), 0
+        return files[diagnostic.primary.span.source.name], diagnostic.primary.span.start
+
+    return sorted(found, key=key)

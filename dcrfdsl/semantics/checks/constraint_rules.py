@@ -1,0 +1,250 @@
+"""Rules on `forbid` and `require`: what nothing can satisfy, and what is true already.
+
+Every assignment of the sites of a constraint is tried, for every reading of the data, beside what the scheme of its
+labels, the memories among its sites and the other constraints on these sites allow. Narrow constraints go first, so
+that of two the wider one is called superfluous. Only variables with declared states can be judged, and no views. Not
+here: whether the training data obeys (found in training).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..conditions.condition_tables import HardTable, Sites
+from ..conditions.constraint_tables import constraint_sites, constraint_table
+from ..conditions.memories import memory_sites, memory_tables
+from ..schema.expressions import Frozen, Reference
+from ..schema.model_spec import Label, Memory, Scheme
+from ..schema.segment_schemes import legal_moves
+from ..schema.source_spans import Path
+from .context import LABEL_KINDS, Context, Rule
+from .evaluable_conditions import constraint_can_be_tried, constraint_nodes, memory_can_be_tried
+from .joint_constraints import Before, Truth, placements, spread
+
+__all__ = ["RULES"]
+
+MOST_CAUSES = 8  # that a message shows
+MOST_TRIED = 2**26  # entries of the tables of all constraints
+FARTHEST = 8  # positions back; each makes tables of its own, and constraints seldom follow from such a memory
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A constraint that can be judged: its number, and what it allows by itself."""
+
+    number: int
+    table: HardTable
+
+    @property
+    def sites(self) -> Sites:
+        return self.table.sites
+
+    @property
+    def allowed(self) -> Truth:
+        """[codes, K1, …, Kn]"""
+        return self.table.allowed
+
+    @property
+    def path(self) -> Path:
+        return ("constraints", self.number)
+
+
+def without_label(context: Context) -> Iterator[Diagnostic]:
+    """A condition on what is observed alone is true or false of the data, whatever is predicted."""
+    for n, constraint in enumerate(context.spec.constraints):
+        names = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
+        kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
+        if context.unlabelled or not names.isdisjoint(context.meant_as_labels):
+            continue  # whose `label` is missing
+        if kinds.isdisjoint(LABEL_KINDS) and constraint_can_be_tried(context, constraint):
+            message = f"this `{constraint.action}` says nothing about a label"
+            remedy = "a constraint is on labels: `forbid chunk is B-NP and chunk[-1] is I-NP`"
+            at = ("constraints", n, "condition")
+            yield context.complaint("no-label-in-constraint", message, at, "reads no label", help=remedy)
+
+
+def satisfiable(context: Context) -> Iterator[Diagnostic]:
+    """Each constraint by itself, then on top of the schemes and of the constraints before it."""
+    found: list[_Judged] = []
+    tried = 0
+    for one in _judged(context):
+        if isinstance(one, Diagnostic):
+            yield one
+            continue
+        tried += one.allowed.size
+        if tried > MOST_TRIED:
+            message = f"the constraints from here on are not compared with each other: {len(found):,} were"
+            remedy = "join constraints on the same labels by `or`, or give the labels fewer states"
+            at = (*one.path, "condition")
+            yield context.complaint("not-judged", message, at, "not compared", help=remedy, severity="note")
+            break
+        found.append(one)
+    before = Before()
+    for one in sorted(found, key=lambda one: len(one.sites)):
+        complaint = _alone(context, one) or _together(context, one, before)
+        if complaint is not None:
+            yield complaint
+        elif not one.table.observed:
+            before.add(one.sites, one.allowed[0], one.path)
+
+
+def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
+    """Every constraint whose table can be made, and why a table cannot."""
+    views = {view.name for view in context.spec.views}
+    for n, constraint in enumerate(context.spec.constraints):
+        if not constraint_can_be_tried(context, constraint):
+            continue
+        names = {name for name, _ in constraint_sites(context.spec, constraint)}
+        known = {name: states for name in names if (states := context.states(name))}
+        read = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
+        if not names or len(known) < len(names) or not views.isdisjoint(read):
+            continue
+        try:
+            yield _Judged(n, constraint_table(context.spec, constraint, known))
+        except DcrfError as error:
+            for found in error.diagnostics:
+                at = ("constraints", n, "condition")
+                yield context.complaint(found.slug, found.message, at, "this condition", help=found.help)
+
+
+def _alone(context: Context, one: _Judged) -> Diagnostic | None:
+    constraint = context.spec.constraints[one.number]
+    if not one.allowed.any():
+        what = "is always true" if constraint.action == "forbid" else "can never be true"
+        message = f"the condition of this `{constraint.action}` {what}: no labelling is left"
+        return context.complaint("contradictory", message, (*one.path, "condition"), what)
+    reading = _impossible_reading(one)
+    if reading is not None:
+        message = f"this `{constraint.action}` leaves no labelling where what it reads of the data is {reading}"
+        remedy = "what must hold first is written after `when`: `require chunk is O when word is the`"
+        at = (*one.path, "condition")
+        return context.complaint("needs-when", message, at, "of the data too", help=remedy, severity="warning")
+    if constraint.action == "require" and constraint.when is not None and one.allowed.all():
+        return _implied(context, one, (), "nothing contradicts it")
+    if one.allowed.all():
+        what = "can never be true" if constraint.action == "forbid" else "is always true"
+        return _implied(context, one, (), f"its condition {what}")
+    return None
+
+
+def _impossible_reading(one: _Judged) -> str | None:
+    """Whether the only test of the data must be true, or false, for any labelling to be left.
+
+    Several tests, and texts that are compared, have readings that the data may well never give.
+    """
+    possible: Truth = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
+    tests = [read for read in one.table.observed if not read.states]
+    if len(one.table.observed) != 1 or not tests or possible.all():
+        return None
+    return "false" if bool(possible[1]) else "true"
+
+
+def _together(context: Context, one: _Judged, before: Before) -> Diagnostic | None:
+    """`one` on top of what holds already on its sites."""
+    possible = np.ones_like(one.allowed)
+    causes: dict[tuple[Path, str], None] = {}
+
+    def hold(held: Iterator[_Held]) -> None:
+        nonlocal possible
+        for path, words, sites, allowed in held:
+            for shifted in placements(sites, one.sites):
+                possible = possible & spread(allowed, shifted, one.sites)
+                causes[path, words] = None
+
+    hold(_schemes(context, one.sites))
+    earlier = set()
+    for placed, allowed, paths in before.within(one.sites):
+        possible = possible & spread(allowed, placed, one.sites)
+        earlier.update(paths)
+    causes |= {(path, "holds already"): None for _, path in sorted(earlier)[:MOST_CAUSES]}
+    hold(_memories(context, one.sites))
+    if not causes or not possible.any():
+        return None
+    if not (possible & one.allowed).any():
+        message = (
+            f"no labelling satisfies this `{context.spec.constraints[one.number].action}` beside what holds already"
+        )
+        words = "contradicts the others"
+        return context.complaint("contradictory", message, one.path, words, others=list(causes))
+    if not (possible & ~one.allowed).any():
+        return _implied(context, one, list(causes), "what holds already allows nothing else")
+    return None
+
+
+def _implied(context: Context, one: _Judged, causes: Sequence[tuple[Path, str]], why: str) -> Diagnostic:
+    message = f"this `{context.spec.constraints[one.number].action}` forbids nothing: {why}"
+    return context.complaint("already-implied", message, one.path, "forbids nothing", others=causes, severity="warning")
+
+
+_Held = tuple[Path, str, Sites, Truth]
+
+
+def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
+    """The legal moves of the labels that a constraint names at neighbouring positions."""
+    for n, label in _among(context, "label", sites):
+        assert isinstance(label, Label)
+        states = context.states(label.name)
+        here = {offset for name, offset in sites if name == label.name}
+        if isinstance(label.domain, Scheme) and label.constrain and states and any(o + 1 in here for o in here):
+            moves = legal_moves(label.domain.name, states)[:-1, :-1]
+            words = f"`{label.domain.name}` holds already"
+            yield ("labels", n, "domain"), words, ((label.name, 0), (label.name, 1)), moves
+
+
+def _among(context: Context, kind: str, sites: Sites) -> list[tuple[int, Frozen]]:
+    """The labels, or memories, that have a site, with their numbers, in the order of their declaration."""
+    entries = (context.named(name, kind) for name in dict.fromkeys(name for name, _ in sites))
+    return sorted((int(entry.path[1]), entry.entry) for entry in entries if entry is not None)  # numbers differ
+
+
+def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
+    """What follows from the memories among `sites` about those sites, wherever they lie in a sequence."""
+    for n, memory in _among(context, "memory", sites):
+        assert isinstance(memory, Memory)
+        kept = context.kept.setdefault(_memories, {})
+        if n not in kept:
+            kept[n] = _tables_of(context, memory)
+        tables, known = kept[n]
+        decided = {offset for name, offset in sites if name == memory.name}
+        for at in decided if tables else ():
+            yield ("memories", n, "name"), "decided here", *_decided(tables, at, sites, known)
+
+
+def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], Mapping[str, Sequence[str]]]:
+    """The tables of a memory, none if it cannot be judged, and the states of what it reads."""
+    read = memory_sites(context.spec, memory)
+    names = {memory.name, *(name for name, _ in read)}
+    known = {name: states for name in names if (states := context.states(name))}
+    far = any(not -FARTHEST <= offset < 0 for _, offset in read)
+    if far or len(known) < len(names) or not memory_can_be_tried(context, memory):
+        return (), known
+    try:
+        return memory_tables(context.spec, memory, known), known
+    except (DcrfError, KeyError):
+        return (), known  # said elsewhere; a view's states are not known here
+
+
+def _decided(
+    tables: Sequence[HardTable], at: int, sites: Sites, known: Mapping[str, Sequence[str]]
+) -> tuple[Sites, Truth]:
+    """The sites of `sites` that a memory at offset `at` has to do with, and what it leaves of their states."""
+    rest = tables[-1]
+    inside = tuple((name, o + at) for name, o in rest.sites if (name, o + at) in sites)
+    found = np.zeros([len(known[name]) for name, _ in inside], np.bool_)
+    for table in tables:
+        # at anchor k of the memory, everything in `sites` must lie in the sequence
+        if table.position is not None and any(table.position + offset - at < 0 for _, offset in sites):
+            continue
+        own = tuple((name, o + at) for name, o in table.sites)
+        shown: Truth = np.asarray(
+            table.allowed.any(axis=(0, *(n + 1 for n, site in enumerate(own) if site not in inside)))
+        )
+        found |= spread(shown, tuple(site for site in own if site in inside), inside)
+    return inside, found
+
+
+RULES: tuple[Rule, ...] = (without_label, satisfiable)

@@ -1,0 +1,326 @@
+"""What every rule of the checker sees: the specification, where its parts were written, and how to complain.
+
+A rule is a function from a `Context` to diagnostics. It looks and reports, and changes nothing; `Context` only keeps
+what several rules need (the states of a label, what kind of thing a name is). Not here: any rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path as FilePath
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import Diagnostic, Label, Span
+from ...registry import Guesses, did_you_mean, shortened
+from ...syntax.vocabulary import KEYWORDS
+from ...syntax.vocabulary import SYNONYMS as WORDS_FOR
+from ..conditions.condition_tables import BOOLEAN
+from ..schema.expressions import Frozen
+from ..schema.model_spec import (
+    Cardinality,
+    Domain,
+    Enumerated,
+    Latent,
+    Memory,
+    ModelSpec,
+    Scheme,
+    StateFile,
+    StatesOf,
+)
+from ..schema.model_spec import Label as LabelSpec
+from ..schema.segment_schemes import SCHEMES, scheme_states
+from ..schema.source_spans import Path, SpanTable
+
+__all__ = [
+    "COLUMN", "KINDS", "LABEL_KINDS", "OBSERVED_KINDS", "Context", "Data", "Declared", "Rule", "Severity", "a",
+    "listed",
+]  # fmt: skip
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
+
+# The parts of a specification whose entries have names, with the word that messages use for them.
+KINDS: Mapping[str, str] = {
+    "labels": "label",
+    "latents": "latent variable",
+    "memories": "memory",
+    "views": "view",
+    "lexicons": "lexicon",
+    "lets": "constant",
+    "groups": "feature group",
+    "cliques": "clique",
+    "pieces": "piece",
+    "constraints": "constraint",
+}
+COLUMN = "column"
+OBSERVED_KINDS = (COLUMN, "feature group")
+LABEL_KINDS = ("label", "latent variable", "memory", "view")
+MAX_BYTES = 64 * 2**20  # as much of a lexicon as training reads
+
+# What other tools and corpora call the things that templates usually name; only used if the right side is declared.
+SYNONYMS: Mapping[str, str] = {
+    "token": "word", "form": "word", "text": "word", "surface": "word", "word": "form", "tag": "pos", "postag": "pos",
+    "upos": "pos", "xpos": "pos", "pos": "upos", "np": "chunk", "iob": "chunk", "bio": "chunk", "entity": "ner",
+    "ne": "ner",
+}  # fmt: skip
+
+
+class Data(Protocol):
+    """What the rules with data read of a data set."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]: ...
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens a sentence."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a name was declared as: the word for it, the path of the entry, and the entry."""
+
+    kind: str
+    path: Path
+    entry: Frozen
+
+
+@dataclass
+class Context:
+    """`registered` are the names of the user's feature functions; `lost` the statements that could not be read.
+
+    `functions_known` is False where the user's functions are told later: a function may then be one of them.
+    """
+
+    spec: ModelSpec
+    spans: SpanTable = field(default_factory=SpanTable)
+    stage: str | None = None
+    data: Data | None = None
+    registered: Collection[str] = ()
+    directories: Mapping[str, FilePath] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+    functions_known: bool = True
+    _states: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    guesses: Guesses = field(default_factory=Guesses)
+    kept: dict[Any, Any] = field(default_factory=dict)  # what a rule found out and others ask for again
+
+    # complaints -----------------------------------------------------------------------------------------------
+
+    def complaint(
+        self,
+        slug: str,
+        message: str,
+        path: Path | Span,
+        words: str = "",
+        *,
+        help: str | None = None,
+        others: Iterable[tuple[Path, str]] = (),
+        severity: Severity = "error",
+    ) -> Diagnostic:
+        """A diagnostic at `path`, with further places and their words; places that were not written are left out."""
+        here = Label(path, words) if isinstance(path, Span) else self.spans.label(*path, text=words)
+        there = [label for other, text in others if (label := self.spans.label(*other, text=text)) is not None]
+        location = self.main_file if here is None else None
+        return Diagnostic(slug, message, here, tuple(there), help, severity, location)
+
+    @cached_property
+    def main_file(self) -> str | None:
+        """The main file, as far as anything in it was noted: used files are read before it."""
+        spans = list(self.spans.values())
+        return spans[-1].source.name if spans else None
+
+    # names ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def declared(self) -> Mapping[str, tuple[Declared, ...]]:
+        """Everything that has each name. A column and a label share one."""
+        found: dict[str, list[Declared]] = {}
+        for n, column in enumerate(self.spec.data.columns if self.spec.data else ()):
+            found.setdefault(column.name, []).append(Declared(COLUMN, ("data", "columns", n), column))
+        for part, kind in KINDS.items():
+            for n, item in enumerate(getattr(self.spec, part)):
+                if item.name is not None:
+                    found.setdefault(item.name, []).append(Declared(kind, (part, n, "name"), item))
+        return {name: tuple(entries) for name, entries in found.items()}
+
+    def named(self, name: str, *kinds: str) -> Declared | None:
+        """What `name` was declared as, if it is of one of `kinds` (any, if none is given), the first kind first."""
+        entries = self.declared.get(name, ())
+        if not kinds:
+            return entries[-1] if entries else None  # a label rather than its column
+        return next((entry for kind in kinds for entry in entries if entry.kind == kind), None)
+
+    def names(self, *kinds: str) -> list[str]:
+        """The names of these kinds, in the order of their declaration."""
+        if kinds not in self._known:
+            named = self.declared.items()
+            self._known[kinds] = [name for name, entries in named if any(entry.kind in kinds for entry in entries)]
+        return self._known[kinds]
+
+    def near(
+        self, name: str, kinds: Iterable[str], more: Iterable[str] = ()
+    ) -> tuple[str | None, list[tuple[Path, str]]]:
+        """The name that `name` probably stands for, and the label that shows where it is declared."""
+        known: list[str] = self.names(*kinds)
+        if more := list(more):
+            known = [*known, *more]
+        guess = self.guesses.near(name, known, SYNONYMS)
+        entry = self.named(guess, *kinds) if guess else None
+        if entry is None:
+            return guess, []
+        similar = did_you_mean(name, known) == guess
+        words = (
+            f"{a(entry.kind)} with a similar name is declared here" if similar else f"this {entry.kind} may be meant"
+        )
+        return guess, [(entry.path, words)]
+
+    def may_be_lost(self, name: str) -> bool:
+        """Whether a statement that could not be read may have declared `name`."""
+        return name in self._lost_declarations
+
+    def mentioned_in_lost(self, name: str) -> bool:
+        """Whether a statement that could not be read speaks of `name`."""
+        return name in self._lost_words
+
+    def lost_statement(self, keyword: str) -> bool:
+        return any(_keyword(text) == keyword for text in self.lost)
+
+    @property
+    def unlabelled(self) -> bool:
+        """Whether there is no `label` at all; other complaints about what is predicted then follow from that one."""
+        return not self.spec.labels and not self.lost_statement("label")
+
+    @cached_property
+    def meant_as_labels(self) -> Mapping[str, Path]:
+        """Columns that stand where a label must, with the first such place: their `label` statements are missing."""
+        found: dict[str, Path] = {}
+        for part, of in (("cliques", "sites"), ("pieces", "over")):
+            for n, item in enumerate(getattr(self.spec, part)):
+                for s, site in enumerate(getattr(item, of)):
+                    entry = self.named(site.variable)
+                    if entry is not None and entry.kind == COLUMN and not self.may_be_lost(site.variable):
+                        found.setdefault(site.variable, (part, n, of, s, "variable"))
+        return found
+
+    @cached_property
+    def _lost_declarations(self) -> frozenset[str]:
+        return frozenset().union(*map(_declared_words, self.lost))
+
+    @cached_property
+    def _lost_words(self) -> frozenset[str]:
+        return frozenset(word for text in self.lost for word in re.findall(r"\w+", text))
+
+    # states ---------------------------------------------------------------------------------------------------
+
+    def states(self, name: str) -> tuple[str, ...] | None:
+        """The declared states of a variable; None where they are learned or cannot be read."""
+        passed: list[str] = []
+        lender: str | None = name
+        while lender is not None and lender not in self._states:
+            self._states[lender] = None  # `states(a)` of b and `states(b)` of a lead nowhere
+            passed.append(lender)
+            entry = self.named(lender, "label", "latent variable", "memory")
+            domain = getattr(entry.entry, "domain", None) if entry else None
+            lender = domain.variable if isinstance(domain, StatesOf) else None
+        for borrower in reversed(passed):  # whoever is asked has its lender's states by now
+            entry = self.named(borrower, "label", "latent variable", "memory")
+            self._states[borrower] = self.declared_states(entry.entry) if entry else None
+        return self._states[name]
+
+    def declared_states(self, variable: Frozen) -> tuple[str, ...] | None:
+        """The states that a variable's own declaration gives it."""
+        if not isinstance(variable, LabelSpec | Latent | Memory):
+            return None
+        if variable.domain is None:
+            return BOOLEAN
+        found = self._domain_states(variable.domain, variable.name)
+        others = variable.others if isinstance(variable, LabelSpec) else None
+        return (*found, others) if found is not None and others is not None and others not in found else found
+
+    def _domain_states(self, domain: Domain, name: str) -> tuple[str, ...] | None:
+        match domain:
+            case Enumerated(states=states):
+                return tuple(dict.fromkeys(states))
+            case Cardinality(count=count):
+                return tuple(str(state) for state in range(min(count, 10_000)))
+            case Scheme(name=scheme, types=types) if types and scheme in SCHEMES:
+                return scheme_states(scheme, types)
+            case StateFile(path=path):
+                return self._file_states(name, path)
+            case StatesOf(variable=variable):
+                return self.states(variable)
+        return None
+
+    def _file_states(self, name: str, path: str) -> tuple[str, ...] | None:
+        lines = self.lines(self.directories[name] / path) if name in self.directories else ()
+        if isinstance(lines, str):
+            return None
+        return tuple(dict.fromkeys(line.strip() for line in lines)) or None
+
+    def lines(self, path: FilePath) -> tuple[str, ...] | str:
+        """The lines of a lexicon or a list of states that are not blank, or why they cannot be read."""
+        if path not in self._lines:
+            self._lines[path] = _read_lines(path)
+        return self._lines[path]
+
+    def variables(self) -> Iterator[tuple[Path, LabelSpec | Latent | Memory]]:
+        """Every variable with a domain, with its path."""
+        for part in ("labels", "latents", "memories"):
+            for n, item in enumerate(getattr(self.spec, part)):
+                yield (part, n), item
+
+
+def a(words: str) -> str:
+    """`a label`, `an optimizer`"""
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def listed(names: Iterable[str], joint: str = "and") -> str:
+    """`a`, `b` and `c`; of very many the first, and how many more"""
+    quoted = shortened(list(names))
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}" if quoted else "none"
+
+
+def _read_lines(path: FilePath) -> tuple[str, ...] | str:
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return f"`{path.name}`: {(error.strerror or str(error)).lower()}"
+    except ValueError:
+        return "this is no file name"
+    if len(raw) > MAX_BYTES:
+        return f"it has more than {MAX_BYTES >> 20} MiB"
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    return tuple(line for line in text.split("\n") if line.strip())
+
+
+def _keyword(statement: str) -> str:
+    """The keyword that an unreadable statement begins with, or was meant to begin with."""
+    word = re.match(r"\w*", statement)
+    found = word[0].lower() if word is not None else ""
+    return found if found in KEYWORDS else WORDS_FOR.get(found) or did_you_mean(found, KEYWORDS) or found
+
+
+def _declared_words(statement: str) -> set[str]:
+    """The names that an unreadable statement may have been meant to declare."""
+    words = re.findall(r"[^\W\d]\w*", statement)
+    if words[:1] == ["data"]:
+        return set(words[2:])
+    if _keyword(statement) == "label":  # `label pos, chunk`
+        return set(words[1:])
+    return {*words[1:2], *(after for before, after in pairwise(words) if before == "as")}

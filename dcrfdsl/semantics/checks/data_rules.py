@@ -1,0 +1,186 @@
+"""Rules on the `data` statement, and on a data set that is given along with the template.
+
+`FORMATS` says which columns and options each format knows; the room that reads them has a table of the same names.
+Not here: what the data teaches once it is read (features that never fire, gold that breaks a constraint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors.problems import Diagnostic
+from ...registry import Table, did_you_mean
+from ..schema.model_spec import NUMERIC, Column, ModelSpec, plain
+from ..schema.source_spans import Path
+from .context import Context, Rule, listed
+
+__all__ = ["FORMATS", "RULES", "Format"]
+
+Fits = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Format:
+    """`sources` are the columns that a format has by name (None: whatever the file has), `keyed` those with keys.
+
+    `options` maps each option to a test of its value and the words for what is expected.
+    """
+
+    summary: str
+    sources: tuple[str, ...] | None = None
+    keyed: tuple[str, ...] = ()
+    options: Mapping[str, tuple[Fits, str]] = field(default_factory=dict)
+    runs: bool = True
+
+
+_SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
+_COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
+
+FORMATS: Table[Format] = Table(
+    "data format",
+    {
+        "conll": Format("a token a line, columns in order", options={"separator": _SEPARATOR, "comment": _COMMENT}),
+        "conllu": Format(
+            "universal dependencies, columns by name",
+            sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
+            keyed=("feats",),
+        ),
+        "jsonl": Format("a sentence a line, columns by key"),
+        "grmm": Format("GRMM's data", runs=False),
+        "crfsuite": Format("CRFsuite's items", runs=False),
+    },
+    {
+        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll",
+        "csv": "conll", "conll2000": "conll", "conll2003": "conll",
+    },
+)  # fmt: skip
+
+
+def no_data(context: Context) -> Iterator[Diagnostic]:
+    """A template that says nothing about its data or predicts nothing cannot be used by itself."""
+    if context.spec == ModelSpec(doc=context.spec.doc) and not context.lost:
+        message = "this template is empty: it says neither what is observed nor what is predicted"
+        yield context.complaint("no-data", message, (), help="`dcrfdsl new` lists templates to start from")
+        return
+    if context.lost_statement("use"):
+        return  # what it would have brought is not known
+    if context.spec.data is None and not context.lost_statement("data"):
+        message = "no `data` statement says which columns there are"
+        yield context.complaint("no-data", message, (), help="for example `data conll(word, pos, chunk)`")
+    if context.unlabelled:
+        message = "no `label` says what is to be predicted"
+        columns = [column.name for column in (context.spec.data.columns if context.spec.data else ())]
+        name, at = next(iter(context.meant_as_labels.items()), (columns[-1] if columns else "NAME", ()))
+        remedy = f"for example `label {name}`, on a line of its own"
+        yield context.complaint("no-label", message, at, "predicted here" if at else "", help=remedy)
+
+
+def data_format(context: Context) -> Iterator[Diagnostic]:
+    data = context.spec.data
+    if data is None:
+        return
+    if data.format not in FORMATS:
+        guess = FORMATS.suggest(data.format)
+        known = listed(name for name, entry in FORMATS.items() if entry.runs)
+        remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
+        if data.format.lower() in ("csv", "tsv"):
+            mark = "," if data.format.lower() == "csv" else "\\t"
+            columns = ", ".join(column.name for column in data.columns)
+            remedy = f'write `data conll({columns}, separator = "{mark}")`'
+        message = f"`{data.format}` is not a data format"
+        yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
+        return
+    entry = FORMATS[data.format]
+    if not entry.runs:
+        return
+    for n, column in enumerate(data.columns):
+        yield from _column(context, data.format, entry, column, n)
+    for n, option in enumerate(data.options):
+        name, value = option.name or "", plain(option.value)
+        if name not in entry.options:
+            guess = did_you_mean(name, entry.options)
+            known = f"its options are {listed(entry.options)}" if entry.options else f"`{data.format}` has no options"
+            remedy = f"did you mean `{guess}`?" if guess else known
+            message = f"`{name}` is not an option of `{data.format}`"
+            at = ("data", "options", n, "name")
+            yield context.complaint("unknown-setting", message, at, "unknown option", help=remedy)
+            continue
+        fits, words = entry.options[name]
+        if not isinstance(value, str) or not fits(value):
+            message = f"`{value}` is no value for `{name}`: expected {words}"
+            at = ("data", "options", n, "value")
+            yield context.complaint("bad-setting", message, at, f"expected {words}")
+
+
+def _column(context: Context, name: str, entry: Format, column: Column, n: int) -> Iterator[Diagnostic]:
+    at = ("data", "columns", n)
+    if column.key is not None and column.source not in entry.keyed:
+        message = f"`{name}` has no keys to read `{column.name}` from"
+        remedy = "`feats(…)` reads CoNLL-U; in other formats a feature has a column of its own"
+        yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
+    elif entry.sources is not None and column.source not in entry.sources:
+        synonyms = {
+            "word": "form",
+            "token": "form",
+            "pos": "upos",
+            "tag": "upos",
+            "features": "feats",
+            "relation": "deprel",
+        }
+        guess = did_you_mean(column.source, entry.sources, synonyms)
+        example = f"`{column.name}`" if guess == column.name else f"`{column.name} = {guess}`"
+        remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
+        message = f"`{name}` has no column `{column.source}`"
+        yield context.complaint("unknown-column", message, at, "no such column", help=remedy)
+
+
+# a data set beside the template ---------------------------------------------------------------------------------
+
+
+def missing_columns(context: Context) -> Iterator[Diagnostic]:
+    """Columns that the template declares and the data set does not have; a label's absence is named as such."""
+    if context.data is None or context.spec.data is None:
+        return
+    labels = {label.name: n for n, label in enumerate(context.spec.labels)}
+    for n, column in enumerate(context.spec.data.columns):
+        if column.name in context.data.columns:
+            continue
+        there: list[tuple[Path, str]] = [(("data", "columns", n), "declared here")]
+        if column.name in labels:
+            message = f"`{context.data.file}` has no column for the label `{column.name}`, which training needs"
+            at: Path = ("labels", labels[column.name], "name")
+            remedy = "gold labels may be absent only from data that is to be tagged"
+            yield context.complaint("missing-label", message, at, "no gold labels", help=remedy, others=there)
+        else:
+            message = f"`{context.data.file}` has no column `{column.name}`"
+            found = listed(context.data.columns)
+            at = there[0][0]
+            yield context.complaint("missing-column", message, at, "not in the data", help=f"it has {found}")
+
+
+def column_types(context: Context) -> Iterator[Diagnostic]:
+    """A column of the data set holds numbers where the template has texts, or the other way round."""
+    if context.data is None or context.spec.data is None:
+        return
+    for n, column in enumerate(context.spec.data.columns):
+        found = context.data.columns.get(column.name)
+        if found is None:
+            continue
+        numbers = isinstance(found.values, np.ndarray)  # texts come as a list of the distinct ones
+        wanted = column.type.name in NUMERIC
+        size = found.values.shape[1] if isinstance(found.values, np.ndarray) and found.values.ndim == 2 else None
+        if numbers != wanted or (numbers and size != column.type.size):
+            has = "texts" if not numbers else _numbers_words(size)
+            needs = "texts" if not wanted else _numbers_words(column.type.size)
+            message = f"column `{column.name}` of `{context.data.file}` has {has}, and the template declares {needs}"
+            yield context.complaint("column-type", message, ("data", "columns", n), f"declared as {needs}")
+
+
+def _numbers_words(size: int | None) -> str:
+    return "numbers" if size is None else f"vectors of {size} numbers"
+
+
+RULES: tuple[Rule, ...] = (no_data, data_format, missing_columns, column_types)

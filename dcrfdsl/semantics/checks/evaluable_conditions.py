@@ -1,0 +1,51 @@
+"""Which conditions can be evaluated at all: only what these allow is judged; of others the terms are complained of.
+
+Not here: the complaints (`terms`, `places`, `regexes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..conditions.condition_tables import term_offset
+from ..schema.expressions import Apply, Reference, Regex
+from ..schema.model_spec import Constraint, Memory
+from ..schema.source_spans import Path
+from .context import Context
+from .regex_rules import compile_error
+from .term_rules import TermReader
+from .walk import Node, nodes, value_if_nodes
+
+__all__ = ["constraint_can_be_tried", "constraint_nodes", "memory_can_be_tried"]
+
+
+def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
+    reader = TermReader(context, labels=True)
+    reader.test(constraint.condition, (), constraint.action)
+    if constraint.when is not None:
+        reader.test(constraint.when, (), "when")
+    return _is_fine(reader) and all(_is_one_value(node) for _, node in constraint_nodes(constraint, ()))
+
+
+def memory_can_be_tried(context: Context, memory: Memory) -> bool:
+    reader = TermReader(context, labels=True)
+    reader.value_if(memory.value, (), context.states(memory.name))
+    return _is_fine(reader) and all(_is_one_value(node) for _, node in value_if_nodes(memory.value, ()))
+
+
+def constraint_nodes(constraint: Constraint, path: Path) -> Iterator[tuple[Path, Node]]:
+    """Everything in the conditions of a constraint."""
+    yield from nodes(constraint.condition, (*path, "condition"))
+    if constraint.when is not None:
+        yield from nodes(constraint.when, (*path, "when"))
+
+
+def _is_fine(reader: TermReader) -> bool:
+    return not reader.problems and not reader.unknown
+
+
+def _is_one_value(node: Node) -> bool:
+    """Whether a term is read at one position, and a regex is one."""
+    if isinstance(node, Reference | Apply):
+        return term_offset(node) is not None
+    return not isinstance(node, Regex) or compile_error(node) is None

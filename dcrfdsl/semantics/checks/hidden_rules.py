@@ -1,0 +1,372 @@
+"""Rules on what is hidden: latent variables, memories, states of other variables, marks of values that are not known.
+
+Not here: names and terms inside a memory (`names`), whether constraints on hidden variables make sense (`constraints`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..conditions.condition_tables import BOOLEAN, is_word, view_label
+from ..conditions.constraint_tables import constraint_sites
+from ..conditions.memories import initial_state, memory_sites, stray_state
+from ..schema.expressions import And, Condition, Or, Reference
+from ..schema.function_signatures import FUNCTIONS
+from ..schema.model_spec import Label, Memory, Scheme, StatesOf
+from ..schema.source_spans import Path
+from .clique_rules import reached, site_offset
+from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
+from .evaluable_conditions import memory_can_be_tried
+from .walk import value_if_nodes
+
+__all__ = ["RULES"]
+
+MOST_PLACES = 40  # of a circle that a message shows
+WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but nothing says them before the label's are mapped
+
+
+# states -----------------------------------------------------------------------------------------------------------
+
+
+def borrowed_states(context: Context) -> Iterator[Diagnostic]:
+    """`states(x)` names a variable, and does not come back to where it began."""
+    lenders = {
+        variable.name: (path, variable.domain.variable)
+        for path, variable in context.variables()
+        if isinstance(variable.domain, StatesOf)
+    }
+    told: set[str] = set()
+    still = {name for circle in _circles(context) for name in circle}  # of which `memory_cycle` says more
+    circles = _borrowing_circles(lenders)
+    for name, (path, other) in lenders.items():
+        entry = context.named(other)
+        if entry is not None and context.named(other, *WITH_STATES) is None:
+            message = f"`{other}` is {a(entry.kind)}, and `states(…)` takes a label, latent variable or memory"
+            remedy = f"predict it with `label {other}`" if entry.kind == "column" else None
+            there = [(entry.path, f"declared as {a(entry.kind)} here")]
+            at = (*path, "domain")
+            yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
+        circle = circles.get(name, [])
+        if circle and name not in told and not still.issuperset(circle):
+            told.update(circle)
+            of = listed(circle)
+            message = f"the states of {of} are taken from {'each other' if len(circle) > 1 else 'itself'}"
+            others = [((*lenders[one][0], "domain"), "and this") for one in circle[1:MOST_PLACES]]
+            outside = set(circle)
+            label = next((one.name for one in context.spec.labels if one.name not in outside), None)
+            taken = f"in states({label})" if label else "in {A, B}"
+            remedy = f"say the states of one of them, as in `{circle[0]} {taken}`"
+            at = (*path, "domain")
+            yield context.complaint("states-cycle", message, at, "goes round in a circle", help=remedy, others=others)
+
+
+def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
+    """The first variable of each circle, and those from it back to it, one taking its states from the next."""
+    found: dict[str, list[str]] = {}
+    order = {name: n for n, name in enumerate(lenders)}
+    seen: set[str] = set()
+    for name in lenders:
+        passed: dict[str, int] = {}
+        while name in lenders and name not in seen:
+            seen.add(name)
+            passed[name] = len(passed)
+            name = lenders[name][1]
+        if name in passed:
+            way = list(passed)[passed[name] :]
+            at = way.index(min(way, key=order.__getitem__))
+            found[way[at]] = [*way[at:], *way[:at]]
+    return found
+
+
+def no_states(context: Context) -> Iterator[Diagnostic]:
+    """No data teaches the types of a latent variable or memory."""
+    for path, variable in context.variables():
+        if isinstance(variable, Label) or not isinstance(variable.domain, Scheme) or variable.domain.types:
+            continue
+        kind, scheme = KINDS[path[0]], variable.domain.name
+        message = f"nothing says the states of the {kind} `{variable.name}`: its types cannot be learned from data"
+        remedy = f"name the types, as in `in {scheme}(NP, VP)`"
+        yield context.complaint("no-states", message, (*path, "domain"), "without types", help=remedy)
+
+
+KINDS: Mapping[str | int, str] = {"latents": "latent variable", "memories": "memory"}
+
+
+def marks(context: Context) -> Iterator[Diagnostic]:
+    """`missing` and `ambiguous` mark what is not known, so they are no part of what is."""
+    for n, label in enumerate(context.spec.labels):
+        states = context.declared_states(label) or ((label.others,) if label.others is not None else ())
+        for option in ("missing", "ambiguous"):
+            mark, at = getattr(label, option), ("labels", n, option)
+            if mark is None:
+                continue
+            taken = _taken(option, mark, states)
+            if option == "ambiguous" and mark == "":
+                message = f"the `ambiguous` of `{label.name}` is empty: it separates nothing"
+                yield context.complaint("bad-setting", message, at, "empty", help='for example `ambiguous = "|"`')
+            elif option == "ambiguous" and mark == label.missing:
+                message = f"`{mark}` marks both a missing value of `{label.name}` and several possible ones"
+                there = [(("labels", n, "missing"), "a missing value here")]
+                yield context.complaint("mark-taken", message, at, "the same mark", help=DISTINCT, others=there)
+            elif taken is not None:
+                part = "others" if taken == label.others else "domain"
+                there = [(("labels", n, part), f"`{taken}` is a state")]
+                message = f"`{mark}` marks a missing value of `{label.name}`, and is a state of it"
+                if option == "ambiguous":
+                    message = (
+                        f"`{mark}` separates the possible values of `{label.name}`, and its state `{taken}` has it"
+                    )
+                yield context.complaint("mark-taken", message, at, "a state has it", help=DISTINCT, others=there)
+
+
+DISTINCT = "choose a mark that no state has"
+
+
+def _taken(option: str, mark: str, states: Sequence[str]) -> str | None:
+    """The state that a mark is (of a missing value), or is part of (between possible ones)."""
+    return next((state for state in states if state == mark or (option == "ambiguous" and mark in state)), None)
+
+
+# memories ---------------------------------------------------------------------------------------------------------
+
+
+def memory_future(context: Context) -> Iterator[Diagnostic]:
+    """A memory is known before the labels at its own position are."""
+    names = frozenset(context.names(*LABEL_KINDS))
+    told = {name for circle in _circles(context) for name in circle}
+    for n, memory in enumerate(context.spec.memories):
+        for path, node in value_if_nodes(memory.value, ("memories", n, "value")):
+            if not isinstance(node, Reference) or node.name not in names:
+                continue
+            offset = site_offset(node.place)
+            if offset is None or offset < 0 or {memory.name, node.name} <= told:
+                continue
+            when = "the present" if offset == 0 else "the future"
+            reads = f"memory `{memory.name}` reads `{node.name}` in {when}"
+            message = f"{reads}: it may read labels only before its position"
+            remedy = f"read an earlier position, as in `{node.name}[-1]`"
+            yield context.complaint("memory-future", message, path, f"reads {when}", help=remedy)
+
+
+def memory_cycle(context: Context) -> Iterator[Diagnostic]:
+    """Memories that read nothing but each other keep the state that they begin with."""
+    memories = {memory.name: (n, memory) for n, memory in enumerate(context.spec.memories)}
+    for circle in _circles(context):
+        n, first = memories[circle[0]]
+        what = f"memory `{first.name}` reads only itself"
+        if len(circle) > 1:
+            what = f"memories {listed(circle)} read only each other"
+        message = f"{what}, so nothing ever changes {'them' if len(circle) > 1 else 'it'}"
+        label = next((label.name for label in context.spec.labels), "LABEL")
+        state = (context.states(label) or ("STATE",))[0]
+        remedy = f"let {'one of them' if len(circle) > 1 else 'it'} read a label: "
+        if first.domain is None:
+            remedy += f"`memory {first.name} = {first.name}[-1] or {label}[-1] is {state}`"
+        else:
+            remedy += f"`memory {first.name} in states({label}) = {label}[-1] initially {state}`"
+        if first.name in FUNCTIONS:
+            remedy = f"its name hides the built-in `{first.name}`: give the memory another name"
+        others = [(("memories", memories[name][0], "value"), "and here") for name in circle[1:]]
+        offsets = [site[1] for name in circle for site in memory_sites(context.spec, memories[name][1])]
+        stated = any(getattr(memories[name][1].domain, "variable", None) in circle for name in circle)
+        severity: Severity = "error" if stated or any(offset >= 0 for offset in offsets) else "warning"
+        at = ("memories", n, "value")
+        yield context.complaint(
+            "memory-cycle", message, at, "reads no label", help=remedy, others=others, severity=severity
+        )
+
+
+def _circles(context: Context) -> list[list[str]]:
+    """Memories that read nothing but each other, those that hang together in one list: first one that leads back to
+    itself, then the others in order of the text.
+    """
+    read = {memory.name: _read(context, memory) for memory in context.spec.memories}
+    readers: dict[str, list[str]] = {name: [] for name in read}
+    for name, names in read.items():
+        for other in names & read.keys():
+            readers[other].append(name)
+    more = [name for name, names in read.items() if not names or not names <= read.keys()]
+    moved = set(more)  # by something else, directly or by way of others
+    while more:
+        fresh = [name for name in readers[more.pop()] if name not in moved]
+        moved.update(fresh)
+        more.extend(fresh)
+    places = {name: n for n, name in enumerate(read)}
+    by_name = {memory.name: memory for memory in context.spec.memories}
+    found: list[list[str]] = []
+    seen: set[str] = set(moved)
+    for name in read:
+        if name not in seen:
+            group, more = {name}, [name]
+            while more:
+                at = more.pop()
+                fresh = [other for other in (*readers[at], *read[at]) if other not in group and other not in moved]
+                group.update(fresh)
+                more.extend(fresh)
+            seen |= group
+            passed = [name]
+            while (following := min(read[passed[-1]])) not in passed:
+                passed.append(following)
+            if _is_still([by_name[one] for one in group]):
+                order = sorted(group, key=places.__getitem__)
+                found.append([following, *(one for one in order if one != following)])
+    return found
+
+
+def _is_still(memories: Sequence[Memory]) -> bool:
+    """Whether memories that read only each other stay as they begin: they copy, and all begin alike.
+
+    `memory odd = not odd[-1]` does not.
+    """
+
+    def copies(node: Condition) -> bool:
+        return isinstance(node, Reference) or (isinstance(node, And | Or) and all(map(copies, node.parts)))
+
+    alike = len({memory.initially for memory in memories}) == 1
+    return alike and all(memory.value.condition is None and copies(memory.value.value) for memory in memories)
+
+
+def _read(context: Context, memory: Memory) -> set[str]:
+    """What a memory reads; "" for what is not known."""
+    parts = (memory.value.value, memory.value.otherwise)
+    names = set()
+    for _, node in value_if_nodes(memory.value, ()):
+        if isinstance(node, Reference):
+            known = node.name in context.declared or node.name in FUNCTIONS
+            if known or node not in parts:  # else it is the name of a state
+                names.add(node.name if known else "")
+    return names
+
+
+def no_initially(context: Context) -> Iterator[Diagnostic]:
+    """Only `no` and `yes` have a state that goes without saying."""
+    for n, memory in enumerate(context.spec.memories):
+        states = context.states(memory.name)
+        if memory.initially is not None or not _has_states(context, memory):
+            continue
+        if states is None or initial_state(memory, states) is None:
+            message = f"nothing says the state of memory `{memory.name}` at the first position"
+            remedy = f"end it with `initially {states[0] if states else 'STATE'}`, or another of its states"
+            at = ("memories", n, "name")
+            yield context.complaint("no-initially", message, at, "needs `initially`", help=remedy)
+
+
+def _has_states(context: Context, memory: Memory) -> bool:
+    """Whether its states are known or data will teach them; if not, that is what the complaint is about."""
+    known: dict[str, bool] = context.kept.setdefault(_has_states, {})
+    passed: set[str] = set()
+    name: str | None = memory.name
+    found = False
+    while name is not None and name not in passed:
+        entry = context.named(name, *WITH_STATES)
+        if entry is None or name in known:
+            found = known.get(name, False)
+            break
+        passed.add(name)
+        domain = getattr(entry.entry, "domain", None)
+        found = not isinstance(domain, StatesOf) and (context.states(name) is not None or entry.kind == "label")
+        name = domain.variable if isinstance(domain, StatesOf) else None
+    known |= dict.fromkeys(passed, found)
+    return found
+
+
+def copied_state(context: Context) -> Iterator[Diagnostic]:
+    """Whatever a memory copies is one of its states."""
+    spec = context.spec
+    for n, memory in enumerate(spec.memories):
+        path: Path = ("memories", n, "value")
+        known = _known_states(context, memory)
+        if known is None or not memory_can_be_tried(context, memory):
+            continue
+        try:
+            stray = stray_state(spec, memory, known)
+        except DcrfError as error:
+            yield from (context.complaint(d.slug, d.message, path, help=d.help) for d in error.diagnostics)
+            continue
+        node = getattr(memory.value, stray.part) if stray is not None else None
+        if stray is None or (isinstance(node, Reference) and is_word(spec, node)):
+            continue  # words are looked at where names are
+        there = [(("memories", n, "domain"), "its states are declared here")]
+        message = f"memory `{memory.name}` may copy the state `{stray.state}`, which it does not have"
+        remedy = f"add `{stray.state}` to its states, or exclude it by `if`"
+        if not isinstance(node, Reference):
+            message = f"memory `{memory.name}` takes the value `{stray.state}` of a test, which it does not have"
+            remedy = f"its states are {listed(BOOLEAN)} where it declares none; others are chosen by `A if … else B`"
+        at = (*path, stray.part)
+        yield context.complaint("copied-state", message, at, f"may be `{stray.state}`", help=remedy, others=there)
+
+
+def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]] | None:
+    """The states of a memory and of all that it reads; None if one is learned, or a view, or none at all."""
+    names = {memory.name, *(name for name, _ in memory_sites(context.spec, memory))}
+    read = {node.name for _, node in value_if_nodes(memory.value, ()) if isinstance(node, Reference)}
+    found = {name: states for name in names if (states := context.states(name))}
+    views = {view.name for view in context.spec.views}
+    return found if len(found) == len(names) and read.isdisjoint(views) else None
+
+
+# what nothing makes use of ----------------------------------------------------------------------------------------
+
+
+def idle_latent(context: Context) -> Iterator[Diagnostic]:
+    """A latent variable that nothing ties to a label is summed out to a constant."""
+    members = [
+        *_cliques(context),
+        *_constraints(context),
+        *({name, *read} for name, read in _memories(context).items()),
+    ]
+    # each name leads to the number of every member that holds it, and back
+    leads_to: dict[str, list[str]] = {str(n): sorted(names) for n, names in enumerate(members)}
+    for n, names in enumerate(members):
+        for name in names:
+            leads_to.setdefault(name, []).append(str(n))
+    tied = reached([*(label.name for label in context.spec.labels), *context.meant_as_labels], leads_to)
+    for n, latent in enumerate(context.spec.latents):
+        if latent.name not in tied and not context.mentioned_in_lost(latent.name):
+            message = f"nothing can tell the states of `{latent.name}` apart: no clique ties it to a label"
+            labels = context.spec.labels
+            remedy = f"for example `clique {latent.name}, {labels[0].name}`" if labels else None
+            yield context.complaint("idle-latent", message, ("latents", n, "name"), "tied to no label", help=remedy)
+
+
+def idle_memory(context: Context) -> Iterator[Diagnostic]:
+    """A memory that no clique and no constraint reads, itself or by way of others, changes nothing."""
+    used = reached(set().union(*_cliques(context), *_constraints(context)), _memories(context))
+    for n, memory in enumerate(context.spec.memories):
+        if memory.name not in used and not context.mentioned_in_lost(memory.name):
+            message = f"nothing reads memory `{memory.name}`: it changes no prediction"
+            label = next((label.name for label in context.spec.labels), "LABEL")
+            remedy = f"for example `clique {label}, {memory.name}`"
+            at = ("memories", n, "name")
+            yield context.complaint("idle-memory", message, at, "in no clique", help=remedy, severity="warning")
+
+
+def _cliques(context: Context) -> list[set[str]]:
+    """The variables of each clique, a view's label for the view."""
+    label_of = {view.name: view_label(context.spec, view) or view.name for view in context.spec.views}
+    return [{label_of.get(site.variable, site.variable) for site in clique.sites} for clique in context.spec.cliques]
+
+
+def _constraints(context: Context) -> list[set[str]]:
+    found = (constraint_sites(context.spec, constraint) for constraint in context.spec.constraints)
+    return [{name for name, _ in sites} for sites in found]
+
+
+def _memories(context: Context) -> dict[str, set[str]]:
+    """What each memory reads."""
+    spec = context.spec
+    return {memory.name: {name for name, _ in memory_sites(spec, memory)} for memory in spec.memories}
+
+
+RULES: tuple[Rule, ...] = (
+    borrowed_states,
+    no_states,
+    marks,
+    memory_cycle,
+    memory_future,
+    no_initially,
+    copied_state,
+    idle_latent,
+    idle_memory,
+)

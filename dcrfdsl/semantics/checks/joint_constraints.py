@@ -1,0 +1,90 @@
+"""What constraints leave, put on top of each other: one table for all that lie over the same sites.
+
+So a constraint is compared with as many tables as there are shapes of sites within its own, and not with every
+constraint before it. Not here: what is complained about (`constraints`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..conditions.condition_tables import Sites
+from ..schema.source_spans import Path
+
+__all__ = ["Before", "Truth", "placements", "spread"]
+
+Truth: TypeAlias = NDArray[np.bool_]
+
+MOST_PATHS = 8  # of the constraints over one shape of sites that are remembered
+
+
+@dataclass
+class _Shape:
+    """`allowed` over `sites` by all constraints on them; the first ones of these, with their turn."""
+
+    sites: Sites
+    allowed: Truth
+    paths: list[tuple[int, Path]]
+
+
+@dataclass
+class Before:
+    """The constraints so far, by the shape of their sites: where they lie from the first position of them on."""
+
+    count: int = 0
+    _shapes: dict[Sites, _Shape] = field(default_factory=dict)
+    _by_name: dict[str, list[_Shape]] = field(default_factory=dict)
+
+    def add(self, sites: Sites, allowed: Truth, path: Path) -> None:
+        turn, self.count = self.count, self.count + 1
+        start = min(offset for _, offset in sites)
+        moved: Sites = tuple((name, offset - start) for name, offset in sites)
+        key = tuple(sorted(moved))
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = _Shape(key, spread(allowed, moved, key), [(turn, path)])
+            self._by_name.setdefault(key[0][0], []).append(shape)
+            return
+        shape.allowed = shape.allowed & spread(allowed, moved, key)
+        if len(shape.paths) < MOST_PATHS:
+            shape.paths.append((turn, path))
+
+    def within(self, sites: Sites) -> Iterator[tuple[Sites, Truth, list[tuple[int, Path]]]]:
+        """What holds on `sites` or some of them, wherever it lies there."""
+        near = [shape for name in dict.fromkeys(name for name, _ in sites) for shape in self._by_name.get(name, ())]
+        if 2 ** len(sites) <= len(near):
+            in_order = sorted(sites)
+            for size in range(1, len(sites) + 1):
+                for some in combinations(in_order, size):
+                    start = min(offset for _, offset in some)
+                    shape = self._shapes.get(tuple((name, offset - start) for name, offset in some))
+                    if shape is not None:
+                        yield some, shape.allowed, shape.paths
+            return
+        for shape in near:
+            for placed in placements(shape.sites, sites):
+                yield placed, shape.allowed, shape.paths
+
+
+def placements(small: Sites, large: Sites) -> list[Sites]:
+    """Every shift of `small` that lies within `large`."""
+    within = set(large)
+    name, offset = small[0]
+    shifts = [other - offset for variable, other in large if variable == name]
+    moved = [tuple((variable, o + shift) for variable, o in small) for shift in shifts]
+    return [sites for sites in moved if within.issuperset(sites)]
+
+
+def spread(allowed: Truth, sites: Sites, large: Sites) -> Truth:
+    """`allowed` over `sites`, as an array over `large` that broadcasts."""
+    axes: Mapping[tuple[str, int], int] = {site: axis for axis, site in enumerate(large)}
+    order = sorted(range(len(sites)), key=lambda n: axes[sites[n]])
+    turned = np.transpose(allowed, order)
+    sizes = dict(zip((axes[sites[n]] for n in order), turned.shape, strict=True))
+    return turned.reshape([sizes.get(axis, 1) for axis in range(len(large))])

@@ -1,0 +1,111 @@
+"""Rules on `train mce`: what a loss measures, and which of its settings go together.
+
+Not here: whether settings are known (`settings`), optimizers (`optimizers`), what only data or graph tells
+(`criteria.mce`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...errors.problems import Diagnostic
+from ..schema.expressions import Apply, At, Reference
+from ..schema.model_spec import ModelSpec
+from ..schema.source_spans import Path
+from ..settings.loss_settings import LOSSES, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
+from ..settings.trainable import SMOOTH
+from .context import Context, Rule, listed
+from .optimizer_rules import StageView, stage_views
+from .risk_rules import takes_exact
+from .training_rules import needs_segments, not_measurable
+from .walk import nodes
+
+__all__ = ["RULES"]
+
+
+def _mce(context: Context) -> Iterator[tuple[StageView, MceSettings]]:
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, MceSettings):
+            yield stage, stage.settings.criterion
+
+
+def loss_labels(context: Context) -> Iterator[Diagnostic]:
+    """A loss names labels; one that counts segments names labels with segments."""
+    for stage, own in _mce(context):
+        at = stage.place("loss")
+        if isinstance(own.loss, LabelLoss | MeasureLoss) and not own.loss.labels:
+            method = own.loss.method
+            known = context.names("label")
+            message = f"`{method}` does not say what it measures"
+            remedy = f"write `{method}({next(iter(known))})`" if known else None
+            yield context.complaint("bad-argument", message, at, "of which label?", help=remedy)
+            continue
+        yield from _named(context, stage, at)
+
+
+def _named(context: Context, stage: StageView, path: Path) -> Iterator[Diagnostic]:
+    """Each name that the written loss has."""
+    for setting in stage.stage.criterion.settings:
+        if setting.key != ("loss",):
+            continue
+        for at, node in nodes(setting.value, path):
+            if not isinstance(node, Apply) or node.function not in LOSSES:
+                continue
+            for n, argument in enumerate(node.arguments):
+                if not isinstance(argument.value, Reference):
+                    continue
+                where = (*at, "arguments", n, "value")
+                if context.named(argument.value.name, "label") is None:
+                    yield from not_measurable(context, node.function, argument.value.name, "label", where)
+                elif issubclass(LOSSES[node.function], MeasureLoss):
+                    yield from needs_segments(context, argument.value.name, where, node.function)
+
+
+def together(context: Context) -> Iterator[Diagnostic]:
+    """Settings that exclude each other."""
+    for stage, own in _mce(context):
+        loss = own.loss.method
+        if math.isfinite(own.psi) and not isinstance(own.loss, SequenceLoss):
+            message = f"`loss = {loss}` compares best labellings, so `psi` is `inf` and not `{own.psi:g}`"
+            remedy = "write `psi = inf`, or `loss = sequence`"
+            yield context.complaint("loss-settings", message, stage.place("psi"), "not with this loss", help=remedy)
+        if isinstance(own.loss, MeasureLoss) and own.smoothing.method != "sigmoid":
+            message = f"`{loss}` counts from 0 to 1, and `{own.smoothing.method}` has no upper end"
+            at = stage.place("smoothing")
+            yield context.complaint("loss-settings", message, at, "not with this loss", help="write `sigmoid`")
+        if own.measure == "difference" and not isinstance(own.loss, SequenceLoss):
+            message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
+            remedy = "write `measure = softmax`, or `loss = sequence`"
+            yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", help=remedy)
+        if math.isfinite(own.psi):
+            yield from takes_exact(context, stage, f"`psi = {own.psi:g}`", "`psi = inf`")
+        elif own.measure == "difference":
+            yield from takes_exact(context, stage, "`measure = difference`", "`measure = softmax`")
+
+
+def single_sentences(context: Context) -> Iterator[Diagnostic]:
+    """Steps after single sentences are made on plain chains only: elsewhere each would decode anew, many times over."""
+    for stage, _ in _mce(context):
+        if stage.optimizer in ("sgd", "gpd") and not _is_plain_chain(context.spec):
+            message = f"`{stage.optimizer}` cannot train `mce` on this graph, only on chains without features on moves"
+            remedy = f"`mce` is trained on any graph by {listed([*SMOOTH, 'quickprop'])}"
+            others = [((*stage.path, "name"), "the criterion")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+
+
+def _is_plain_chain(spec: ModelSpec) -> bool:
+    """One label, cliques of it alone or with its neighbour, and no features but a bias on the latter."""
+    if len(spec.labels) != 1 or spec.latents or spec.memories or spec.views or spec.constraints:
+        return False
+    for clique in spec.cliques:
+        places = [site.place.offset if isinstance(site.place, At) else 0 for site in clique.sites]
+        plain = all(feature == Reference(name="bias") for feature in clique.features)
+        if clique.relational or max(places) - min(places) > 1 or len(places) > 2 or (len(places) == 2 and not plain):
+            return False
+    return True
+
+
+RULES: tuple[Rule, ...] = (loss_labels, together, single_sentences)

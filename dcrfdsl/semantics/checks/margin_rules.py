@@ -1,0 +1,113 @@
+"""Rules on `train hmsvm`: what its loss looks at, which settings go together, which clique can have a kernel.
+
+Not here: whether settings are known (`settings`), what only data or graph tells (`criteria.margin`, `supports`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors.problems import Diagnostic
+from ..resolve.conversion import as_call
+from ..schema.expressions import Apply, Here, Reference
+from ..schema.model_spec import CliqueSpec
+from ..settings.margin_settings import MARGIN_LOSSES, HmsvmSettings
+from ..settings.training_settings import INFERENCE
+from .checked_stages import running_stages
+from .context import Context, Rule
+from .optimizer_rules import EXACT, StageView, stage_views
+from .training_rules import not_measurable
+from .walk import nodes
+
+__all__ = ["RULES"]
+
+
+def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
+    for stage in stage_views(context):
+        if isinstance(stage.settings.criterion, HmsvmSettings):
+            yield stage, stage.settings.criterion
+
+
+def loss_labels(context: Context) -> Iterator[Diagnostic]:
+    """`hamming` names labels."""
+    for stage, _ in _margins(context):
+        for setting in stage.stage.criterion.settings:
+            if setting.key != ("loss",):
+                continue
+            for at, node in nodes(setting.value, stage.place("loss")):
+                if not isinstance(node, Apply) or node.function not in MARGIN_LOSSES:
+                    continue
+                for n, argument in enumerate(node.arguments):
+                    name = argument.value
+                    if isinstance(name, Reference) and context.named(name.name, "label") is None:
+                        where = (*at, "arguments", n, "value")
+                        yield from not_measurable(context, node.function, name.name, "label", where)
+
+
+def slacks(context: Context) -> Iterator[Diagnostic]:
+    """A slack a labelling lists labellings, which takes exact inference; what is listed is idle otherwise."""
+    for stage, own in _margins(context):
+        if own.slack == "sequence":
+            for key in ("most", "weight"):
+                if stage.written(key) is not None:
+                    message = f"`{key}` changes nothing without `slack = labelling`"
+                    at = stage.place(key)
+                    yield context.complaint("idle-setting", message, at, "no effect", severity="warning")
+            continue
+        written = stage.value("infer")
+        call = as_call(context.spec.settled(written)) if written is not None else context.spec.infer
+        at = stage.place("infer") if written is not None else ("infer", "name")
+        if call is not None and call.name in INFERENCE and call.name not in EXACT:
+            message = f"`slack = labelling` lists the best labellings, which `exact` does and `{call.name}` does not"
+            remedy = "write `infer = exact` in the stage, or `slack = sequence`"
+            others = [(stage.place("slack"), "asked for here")]
+            yield context.complaint("needs-exact", message, at, "not exact", help=remedy, others=others)
+
+
+def kernels(context: Context) -> Iterator[Diagnostic]:
+    """A kernel compares positions by the features of a clique of one label there."""
+    for stage, _ in _margins(context):
+        for n, name in enumerate(stage.settings.clique_kernels):
+            at = stage.place("kernel", name)
+            number, clique = next((c, own) for c, own in enumerate(context.spec.cliques) if own.label == name)
+            there = [(("cliques", number), "this clique")]
+            obstacle = _obstacle(context, clique)
+            if obstacle is not None:
+                message = f"`{name}` can have no kernel: {obstacle}"
+                remedy = "give the kernel to a clique of one label, with features"
+                yield context.complaint("cannot-compare", message, at, "no kernel", help=remedy, others=there)
+            elif n:
+                message = "one clique of a stage can have a kernel, and this is another one"
+                remedy = "put the features into one clique"
+                yield context.complaint("cannot-compare", message, at, "a second one", help=remedy, others=there)
+
+
+def _obstacle(context: Context, clique: CliqueSpec) -> str | None:
+    """Why positions cannot be compared by a clique's features."""
+    if clique.relational or len(clique.sites) != 1:
+        return "it is not of one label at one position"
+    if context.named(clique.sites[0].variable, "view") is not None:
+        return "it is declared by a view"
+    if all(isinstance(own, Reference) and own.name == "bias" and own.place == Here() for own in clique.features):
+        return "it has no features"
+    return None
+
+
+def what_follows(context: Context) -> Iterator[Diagnostic]:
+    """The dual begins at 0; and weights of single positions mean nothing to another stage."""
+    running = {context.spec.stages[n].label: n for n in running_stages(context) if context.spec.stages}
+    compared = {stage.stage.label for stage, _ in _margins(context) if stage.settings.clique_kernels}
+    hidden = bool(context.spec.latents) or any(label.missing for label in context.spec.labels)
+    for label, number in running.items():
+        after = context.spec.stages[number].after
+        at = ("stages", number, "after")
+        if after in compared:
+            message = f"`{label}` cannot begin with the weights of `{after}`, which belong to positions of a kernel"
+            remedy = "leave out `after`"
+            yield context.complaint("cannot-compare", message, at, "weights of positions", help=remedy)
+        elif after is not None and context.spec.stages[number].criterion.name == "hmsvm" and not hidden:
+            message = f"`after {after}` changes nothing: `hmsvm` begins at 0, whatever was trained before"
+            yield context.complaint("idle-setting", message, at, "no effect", help="leave it out", severity="warning")
+
+
+RULES: tuple[Rule, ...] = (loss_labels, slacks, kernels, what_follows)

@@ -1,0 +1,77 @@
+"""What the language has and this version does not run: one honest error a statement.
+
+`NOT_YET` is the one place that lists it; a version that runs more shortens the list. A row gives the parts of a
+template that need what is missing; rows that meet in one statement become one message. Not here: mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from ...errors.problems import Diagnostic
+from ..schema.expressions import Apply, ValueIf
+from ..schema.function_signatures import FUNCTIONS
+from ..schema.source_spans import Path
+from .context import Context, Rule
+from .data_rules import FORMATS
+from .walk import nodes, value_if_nodes
+
+__all__ = ["NOT_YET", "RULES", "Missing"]
+
+
+class Missing(NamedTuple):
+    """A statement needs what is missing: its path and its words, where it needs it, what that is."""
+
+    statement: Path
+    shown: str
+    place: Path
+    what: str
+
+
+def data_formats(context: Context) -> Iterator[Missing]:
+    data = context.spec.data
+    if data is not None and data.format in FORMATS and not FORMATS[data.format].runs:
+        yield Missing(("data",), f"data {data.format}(…)", ("data", "format"), f"the data format `{data.format}`")
+
+
+def own_functions(context: Context) -> Iterator[Missing]:
+    """Functions of the user in conditions on labels, which are read outside the feature lists."""
+    built_in = {*FUNCTIONS, *context.names("lexicon")}
+    for part, shown in _CONDITIONS.items():
+        for n, item in enumerate(getattr(context.spec, part)):
+            for field in ("condition", "when", "value"):
+                node = getattr(item, field, None)
+                path: Path = (part, n, field)
+                found = value_if_nodes(node, path) if isinstance(node, ValueIf) else nodes(node, path) if node else ()
+                for at, inner in found:
+                    if isinstance(inner, Apply) and inner.function in {*context.registered} - built_in:
+                        statement = f"{shown} {item.name}" if item.name else getattr(item, "action", shown)
+                        what = "your own functions in conditions on labels"
+                        yield Missing((part, n), statement, (*at, "function"), what)
+
+
+_CONDITIONS: Mapping[str, str] = {"constraints": "constraint", "memories": "memory", "views": "view"}
+
+
+NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
+    data_formats,
+    own_functions,
+)
+
+
+def not_yet(context: Context) -> Iterator[Diagnostic]:
+    """One error a statement, at the first part of it that needs what is missing."""
+    by_statement: dict[Path, list[Missing]] = {}
+    for find in NOT_YET:
+        for missing in find(context):
+            by_statement.setdefault(missing.statement, []).append(missing)
+    for found in by_statement.values():
+        whats = list(dict.fromkeys(missing.what for missing in found))
+        joined = whats[0] if len(whats) == 1 else f"{', '.join(whats[:-1])} and {whats[-1]}"
+        message = f"`{found[0].shown}` needs what this version does not run yet: {joined}"
+        others = [(missing.place, "and this") for missing in found[1:]]
+        yield context.complaint("not-yet", message, found[0].place, "not run yet", others=others)
+
+
+RULES: tuple[Rule, ...] = (not_yet,)

@@ -1,0 +1,169 @@
+"""Rules on how a stage is trained: its criterion by its optimizer, under its priors. `trainable` has the tables.
+
+Not here: whether a method is known (`settings`), what only the data tells (`criteria.scaling`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..schema.expressions import Value
+from ..schema.source_spans import Path
+from ..settings.prior_settings import Prior, Shape
+from ..settings.settings_reading import DEFAULT_STAGE, inference_settings, stage_settings
+from ..settings.trainable import SMOOTH, STEPWISE, TRAINED_BY, TREATS, WITHOUT_PENALTY
+from ..settings.training_settings import IisSettings, LikelyCases, MethodSettings, PieceSettings, TrainSettings
+from .checked_stages import running_stages, unchained
+from .context import Context, Rule, listed
+
+__all__ = ["RULES", "StageView", "stage_views"]
+
+SHAPES: Mapping[Shape, str] = {
+    "none": "which is none",
+    "quadratic": "a penalty",
+    "smooth": "whose penalty is not quadratic",
+    "corner": "whose penalty has a corner at zero",
+}
+EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
+
+
+class StageView:
+    """A stage that runs: what it says, and where."""
+
+    def __init__(self, context: Context, number: int):
+        loose = unchained(context)
+        self.context, self.number = context, number
+        self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
+        self.settings: TrainSettings = stage_settings(loose, self.stage.label)
+        self.path: Path = ("stages", number, "criterion")
+
+    @property
+    def criterion(self) -> str:
+        return self.stage.criterion.name
+
+    @property
+    def optimizer(self) -> str:
+        return self.settings.optimizer.method
+
+    def written(self, *key: str) -> Path | None:
+        """Where a setting is written; None where it is not."""
+        return self._places.get(key)
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, ...], Path]:
+        """The first place of each setting: in the block, else among the arguments."""
+        found: dict[tuple[str, ...], Path] = {}
+        for s, setting in enumerate(self.stage.criterion.settings):
+            found.setdefault(setting.key, (*self.path, "settings", s, "value"))
+        for a, argument in enumerate(self.stage.criterion.arguments):
+            if argument.name is not None:
+                found.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
+        return found
+
+    def value(self, *key: str) -> Value | None:
+        """A setting as written; None where it is not."""
+        return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
+
+    def place(self, *key: str) -> Path:
+        """Where a setting is written, else the criterion."""
+        return self.written(*key) or (*self.path, "name")
+
+
+def stage_views(context: Context) -> Iterator[StageView]:
+    """The stages that run and whose settings can be read."""
+    if stage_views not in context.kept:
+        found: list[StageView] = []
+        for n in running_stages(context):
+            with suppress(DcrfError):  # which `settings` reports
+                found.append(StageView(context, n))
+        context.kept[stage_views] = found
+    yield from context.kept[stage_views]
+
+
+def trained_by(context: Context) -> Iterator[Diagnostic]:
+    """Every criterion by an optimizer that can train it."""
+    for stage in stage_views(context):
+        able = TRAINED_BY[stage.criterion]
+        own = stage.settings.criterion
+        if isinstance(own, PieceSettings) and isinstance(own.nota, LikelyCases) and stage.optimizer in STEPWISE:
+            message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
+            remedy = f"they are trained by {listed(SMOOTH)}"
+            others = [(stage.place("nota"), "chosen on the way")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+            continue
+        if stage.optimizer not in able:
+            message = f"`{stage.optimizer}` cannot train `{stage.criterion}`"
+            remedy = f"`{stage.criterion}` is trained by {listed(able)}"
+            others = [((*stage.path, "name"), "the criterion")]
+            yield context.complaint(
+                "cannot-train", message, stage.place("optimizer"), "not by this", help=remedy, others=others
+            )
+
+
+def priors(context: Context) -> Iterator[Diagnostic]:
+    """Every prior by an optimizer that can treat its penalty."""
+    for stage in stage_views(context):
+        if stage.criterion in WITHOUT_PENALTY:
+            written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
+            for key in written:
+                message = f"`{stage.criterion}` takes no prior, so `{'.'.join(key)}` changes nothing"
+                at = stage.place(*key)
+                yield context.complaint("idle-setting", message, at, "no effect", help="remove it", severity="warning")
+            continue
+        if stage.optimizer not in TRAINED_BY[stage.criterion]:
+            continue
+        named: dict[tuple[str, ...], MethodSettings] = {("prior",): stage.settings.prior}
+        named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
+        for key, prior in named.items():
+            assert isinstance(prior, Prior)
+            if prior.shape not in TREATS[stage.optimizer]:
+                yield _not_treated(stage, key, prior)
+
+
+def _not_treated(stage: StageView, key: tuple[str, ...], prior: Prior) -> Diagnostic:
+    optimizer, written = stage.optimizer, stage.written(*key)
+    treats = TREATS[optimizer]
+    if treats == ("none",):
+        remedy = f"write `{'.'.join(key)} = none`"
+    else:
+        able = [name for name in TRAINED_BY[stage.criterion] if prior.shape in TREATS[name]]
+        remedy = f"it is treated by {listed(able)}"
+    if written is None:
+        message = f"`{optimizer}` cannot treat a prior, and where none is written it is `{prior.method}`"
+        return stage.context.complaint(
+            "prior-not-treated", message, stage.place("optimizer"), "without a prior", help=remedy
+        )
+    why = "" if treats == ("none",) else f", {SHAPES[prior.shape]}"
+    message = f"`{optimizer}` cannot treat the prior `{prior.method}`{why}"
+    others = [(stage.place("optimizer"), "the optimizer")] if stage.written("optimizer") else []
+    return stage.context.complaint("prior-not-treated", message, written, "not by this", help=remedy, others=others)
+
+
+def scaling(context: Context) -> Iterator[Diagnostic]:
+    """Iterative scaling needs exact inference, and labels that are all known."""
+    for stage in stage_views(context):
+        if not isinstance(stage.settings.optimizer, IisSettings) or "iis" not in TRAINED_BY[stage.criterion]:
+            continue
+        own = stage.settings.infer
+        try:
+            method = own.method if own is not None else inference_settings(context.spec).method
+        except DcrfError:
+            continue
+        if method not in EXACT:
+            message = f"`iis` needs exact expectations, and `{method}` does not give them"
+            at = stage.place("infer") if own is not None else ("infer", "name")
+            yield context.complaint("cannot-scale", message, at, "not exact", help="write `infer = exact` in the stage")
+        for n, latent in enumerate(context.spec.latents[:1]):
+            message = f"`iis` needs labels that are all known, and `{latent.name}` is latent"
+            remedy = "train by `lbfgs`, which sums it out"
+            there = [(("latents", n, "name"), "declared here")]
+            at = stage.place("optimizer")
+            yield context.complaint("cannot-scale", message, at, "sums nothing out", help=remedy, others=there)
+
+
+RULES: tuple[Rule, ...] = (trained_by, priors, scaling)

@@ -1,0 +1,317 @@
+"""Rules on pieces: what they are over, that their cliques touch it, and what training in pieces cannot do.
+
+Not here: whether their names are known (`names`, `training`), sizes, which follow from the data
+(`criteria.pieces.piece_likelihood`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from ...errors.problems import Diagnostic
+from ..conditions.condition_tables import view_label
+from ..resolve.conversion import as_call
+from ..schema.expressions import At, Named, Reference
+from ..schema.model_spec import CallSpec, CliqueSpec, Piece, Site
+from .checked_stages import running_stages
+from .clique_rules import site_offset
+from .context import Context, Rule, listed
+from .position_rules import WIDEST, place_text
+
+__all__ = ["RULES"]
+
+DIRECTED = ("memm", "bidirectional")
+ONE_BY_ONE = (*DIRECTED, "pseudolikelihood", "pwpl")
+PIECEWISE = (*ONE_BY_ONE, "piecewise")
+NO_PIECES = "`local` decodes by the pieces that a model is trained in, and there are none"
+ALL, ANY = "all", "any"
+LATENT = "piece-conditions-on-latent"
+
+
+def sites(context: Context) -> Iterator[Diagnostic]:
+    """A piece is over labels and latent variables, each once, at single positions or at every one."""
+    for n, piece in enumerate(context.spec.pieces):
+        if not piece.over or not piece.members:
+            lacks = "holds no clique" if piece.over else "is over no variable"
+            remedy = "write `piece NAME over SITES: CLIQUES`"
+            yield context.complaint("piece-over", f"piece `{piece.name}` {lacks}", ("pieces", n), lacks, help=remedy)
+        seen: dict[str, int] = {}
+        for s, site in enumerate(piece.over):
+            at, shown = ("pieces", n, "over", s), site.variable + place_text(site.place)
+            if _follows(context, site):
+                message = f"a piece cannot be over `{site.variable}`, which follows from the labels"
+                remedy = "name the labels that it is made of"
+                yield context.complaint("piece-over", message, (*at, "variable"), "not chosen freely", help=remedy)
+            elif isinstance(site.place, Named) and not _is_everywhere(site):
+                message = f"`{shown}` is no position of a piece"
+                remedy = f"write an offset, as in `{site.variable}[1]`, or `{site.variable}[all]` for every position"
+                yield context.complaint("piece-over", message, at, "neither an offset nor `all`", help=remedy)
+            elif shown in seen:
+                message = f"piece `{piece.name}` is over `{shown}` twice"
+                there = [(("pieces", n, "over", seen[shown]), "first here")]
+                remedy = "name each variable of a piece once"
+                yield context.complaint("piece-over", message, at, "again here", help=remedy, others=there)
+            seen.setdefault(shown, s)
+        everywhere = [_is_everywhere(site) for site in piece.over]
+        if any(everywhere) and not all(everywhere):
+            single = everywhere.index(False)
+            name = piece.over[single].variable
+            message = f"`{name}` stands at one position beside variables at every position"
+            remedy, path = f"write `{name}[all]`", ("pieces", n, "over", single)
+            yield context.complaint("piece-over", message, path, "one position", help=remedy)
+
+
+def _follows(context: Context, site: Site) -> bool:
+    is_free = context.named(site.variable, "label", "latent variable") is not None
+    return not is_free and context.named(site.variable, "memory", "view") is not None
+
+
+def _is_everywhere(site: Site) -> bool:
+    return isinstance(site.place, Named) and site.place.position == ALL and not site.place.shift
+
+
+def _sound(context: Context) -> Iterator[tuple[int, Piece]]:
+    """The pieces whose variables are known, so that more can be said of them."""
+    for n, piece in enumerate(context.spec.pieces):
+        known = (context.named(site.variable, "label", "latent variable") for site in piece.over)
+        offsets = [site_offset(site.place) for site in piece.over]
+        single = all(offset is not None and abs(offset) <= WIDEST for offset in offsets)
+        if piece.over and all(known) and (single or all(map(_is_everywhere, piece.over))):
+            yield n, piece
+
+
+def members_apart(context: Context) -> Iterator[Diagnostic]:
+    """Each clique of a piece touches a variable that the piece is over, and is held once; joined ones cannot move."""
+    cliques = {clique.label: clique for clique in context.spec.cliques}
+    for n, piece in _sound(context):
+        seen: dict[tuple[str, int], int] = {}
+        over = _places(piece)
+        for m, member in enumerate(piece.members):
+            if member.clique not in cliques:
+                continue
+            clique, at = cliques[member.clique], ("pieces", n, "members", m)
+            shift = site_offset(member.place)
+            if shift is None:
+                message = f"`{member.clique}{place_text(member.place)}` is no clique at one position"
+                remedy = f"an index moves a clique by so many positions, as in `{member.clique}[1]`"
+                yield context.complaint("piece-member", message, at, "not a number", help=remedy)
+            elif clique.positions and isinstance(member.place, At):
+                message = f"`{member.clique}` lies where the data joins positions, and cannot be moved"
+                yield context.complaint("piece-member", message, at, "has no anchor", help="remove the index")
+            elif isinstance(member.place, At) and any(map(_is_everywhere, piece.over)):
+                message = f"the piece holds `{member.clique}` at every position, and cannot move it"
+                yield context.complaint("piece-member", message, at, "is everywhere", help="remove the index")
+            elif not _touched(context, clique, shift).intersection(over):
+                message = f"`{member.clique}` touches nothing that piece `{piece.name}` is over"
+                remedy = _nearer(context, piece, member.clique, clique)
+                yield context.complaint("piece-member", message, at, "normalised over nothing of it", help=remedy)
+            elif (member.clique, shift) in seen:
+                message = f"piece `{piece.name}` holds `{_at(member.clique, shift)}` twice"
+                there = [(("pieces", n, "members", seen[member.clique, shift]), "first here")]
+                remedy = "name each clique of a piece once, locked or not"
+                yield context.complaint("piece-member", message, at, "again here", help=remedy, others=there)
+            seen.setdefault((member.clique, shift or 0), m)
+
+
+def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
+    """The label and the offset of each site; a view is about the label that it shows."""
+    found = []
+    for site in clique.sites:
+        view = context.spec.views_by_name.get(site.variable)
+        label = site.variable if view is None else view_label(context.spec, view) or site.variable
+        found.append((label, site_offset(site.place) or 0))
+    return found
+
+
+_Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, "all" for wherever it is, "any" for somewhere
+
+
+def _spots(site: Site) -> tuple[_Spot, _Spot]:
+    """Where a clique that touches a site of a piece lies, and where one does that the data joins."""
+    return (site.variable, ALL if _is_everywhere(site) else site_offset(site.place) or 0), (site.variable, ANY)
+
+
+def _places(piece: Piece) -> set[_Spot]:
+    return {spot for site in piece.over for spot in _spots(site)}
+
+
+def _touched(context: Context, clique: CliqueSpec, shift: int) -> set[_Spot]:
+    """What a clique, moved so far, touches; one that the data joins may lie anywhere."""
+    labelled = _labelled(context, clique)
+    spots: set[_Spot] = {(name, ALL) for name, _ in labelled}
+    return spots | {(name, ANY if clique.positions else offset + shift) for name, offset in labelled}
+
+
+def _nearer(context: Context, piece: Piece, label: str, clique: CliqueSpec) -> str:
+    """What to do about a clique that touches nothing of a piece: how far to move it, if that helps at all."""
+    own = _labelled(context, clique)
+    over = listed(_shown(site) for site in piece.over)
+    shifts = {
+        (site_offset(site.place) or 0) - offset
+        for site in piece.over
+        for name, offset in own
+        if name == site.variable and not clique.positions
+    }
+    if shifts:
+        nearest = sorted(shifts, key=lambda shift: (abs(shift), -shift))[:2]
+        return f"write {listed((_at(label, shift) for shift in nearest), 'or')}, or remove it; the piece is over {over}"
+    names = listed(dict.fromkeys(name for name, _ in own))
+    more = listed(dict.fromkeys(name for name, _ in own), "or")
+    return (
+        f"it touches {names} alone, and the piece is over {over}, so no index helps: remove it, or make the piece over "
+        f"{more} as well"
+    )
+
+
+def idle(context: Context) -> Iterator[Diagnostic]:
+    """Variables that no clique of a piece touches, and pieces that train nothing."""
+    cliques = {clique.label: clique for clique in context.spec.cliques}
+    for n, piece in _sound(context):
+        held = [(cliques[m.clique], site_offset(m.place)) for m in piece.members if m.clique in cliques]
+        if len(held) < len(piece.members):
+            continue
+        spots = set().union(*(_touched(context, clique, shift or 0) for clique, shift in held))
+        touched = [not spots.isdisjoint(_spots(site)) for site in piece.over]
+        for s, site in enumerate(piece.over):
+            if not touched[s] and any(touched):
+                message = f"no clique of piece `{piece.name}` touches `{_shown(site)}`"
+                remedy = "take it out of the piece, or hold a clique over it"
+                at = ("pieces", n, "over", s)
+                yield context.complaint(
+                    "piece-over", message, at, "adds the same to every loss", help=remedy, severity="warning"
+                )
+        if piece.members and all(member.locked for member in piece.members):
+            message = f"piece `{piece.name}` trains nothing: all its cliques are locked"
+            remedy = "remove `locked` from the cliques that it trains"
+            yield context.complaint(
+                "piece-locked", message, ("pieces", n, "name"), "nothing to train", help=remedy, severity="warning"
+            )
+
+
+def too_long(context: Context) -> Iterator[Diagnostic]:
+    """With data: a piece lies in some sentence."""
+    longest = max(context.data.lengths().tolist(), default=0) if context.data is not None else 0
+    for n, piece in _sound(context):
+        offsets = [site_offset(site.place) or 0 for site in piece.over]
+        span = max(offsets) - min(offsets) + 1
+        if context.data is not None and span > longest:
+            message = f"no sentence has an instance of piece `{piece.name}`"
+            words = f"spans {span} positions, and the longest sentence of the data has {longest}"
+            remedy = "make it over positions less far apart"
+            at = ("pieces", n, "over", offsets.index(max(offsets)))
+            yield context.complaint("piece-without-instance", message, at, words, help=remedy, severity="warning")
+
+
+def named_twice(context: Context) -> Iterator[Diagnostic]:
+    """A stage names each piece once; `nota` takes pieces whose joint states can be gone through."""
+    everywhere = {piece.name for piece in context.spec.pieces if any(map(_is_everywhere, piece.over))}
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            if stage.criterion.name != "piecewise":
+                continue
+            named = [
+                (i, argument.value.name)
+                for i, argument in enumerate(stage.criterion.arguments)
+                if argument.name is None and isinstance(argument.value, Reference)
+            ]
+            at = ("stages", n, "criterion", "arguments")
+            first: dict[str, int] = {}
+            for i, name in named:
+                if name in first:
+                    message = f"piece `{name}` is named twice, and would count twice"
+                    there = [((*at, first[name], "value"), "first here")]
+                    here = (*at, i, "value")
+                    yield context.complaint(
+                        "piece-twice", message, here, "again here", help="name it once", others=there
+                    )
+                first.setdefault(name, i)
+                if name in everywhere and _has_nota(stage.criterion):
+                    message = f"`nota` is not for piece `{name}`, which is over whole sequences"
+                    remedy = "make it over single positions, or leave out `nota`"
+                    words = "too many joint states"
+                    yield context.complaint("nota-everywhere", message, (*at, i, "value"), words, help=remedy)
+
+
+def _has_nota(criterion: CallSpec) -> bool:
+    set_to = [setting.value for setting in criterion.settings if setting.key == ("nota",)]
+    return any(argument.name == "nota" for argument in criterion.arguments) or bool(set_to)
+
+
+def _shown(site: Site) -> str:
+    if _is_everywhere(site):
+        return f"{site.variable}[all]"
+    return _at(site.variable, site_offset(site.place) or 0)
+
+
+def latents_apart(context: Context) -> Iterator[Diagnostic]:
+    """What is never known cannot be conditioned on: a piece is over every latent variable that it touches."""
+    latents = {latent.name for latent in context.spec.latents}
+    cliques: dict[str, list[CliqueSpec]] = {}
+    for clique in context.spec.cliques:
+        if any(site.variable in latents for site in clique.sites):
+            cliques.setdefault(clique.label, []).append(clique)
+    for n, piece in enumerate(context.spec.pieces):
+        over = {(site.variable, site_offset(site.place)) for site in piece.over}
+        everywhere = {site.variable for site in piece.over if _is_everywhere(site)}
+        for m, member in enumerate(piece.members):
+            for clique in cliques.get(member.clique, ()):
+                shift = site_offset(member.place) or 0
+                for site in clique.sites:
+                    place = (site.variable, (site_offset(site.place) or 0) + shift)
+                    if site.variable in latents and place not in over and site.variable not in everywhere:
+                        message = f"piece `{piece.name}` would condition on `{site.variable}`, which is never known"
+                        remedy = f"make it over `{_at(*place)}` as well"
+                        at = ("pieces", n, "members", m)
+                        yield context.complaint(LATENT, message, at, "touches it", help=remedy)
+
+
+def _at(name: str, offset: int) -> str:
+    return f"{name}[{offset}]" if offset else name
+
+
+def shorthands(context: Context) -> Iterator[Diagnostic]:
+    """What `memm` and its like cannot be made of."""
+    latents = {latent.name for latent in context.spec.latents}
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            name, at = stage.criterion.name, ("stages", n, "criterion", "name")
+            joined = [clique.label for clique in context.spec.cliques if clique.positions]
+            if name in DIRECTED and joined:
+                message = f"`{name}` needs an order of the variables, and the data decides which `{joined[0]}` joins"
+                remedy = "take `pseudolikelihood` or `piecewise`, which need none"
+                yield context.complaint("no-order", message, at, "needs an order", help=remedy)
+            if name == "pwpl" and joined:
+                message = (
+                    f"`pwpl` takes the variables of a clique one by one, and no position of `{joined[0]}` is fixed"
+                )
+                remedy = "take `pseudolikelihood` or `piecewise`"
+                yield context.complaint("no-order", message, at, "the data joins them", help=remedy)
+            several = [c for c in context.spec.cliques if len(c.sites) > 1 and latents & {s.variable for s in c.sites}]
+            if name in ONE_BY_ONE and several:
+                hidden = next(site.variable for site in several[0].sites if site.variable in latents)
+                message = f"`{name}` would condition on `{hidden}`, which is never known"
+                remedy = f"name pieces that are over it, as in `piece NAME over y, {hidden}: …`, or take `piecewise`"
+                yield context.complaint(LATENT, message, at, "takes variables one by one", help=remedy)
+
+
+def local_decoding(context: Context) -> Iterator[Diagnostic]:
+    """`decode local` goes by the pieces of a stage that runs."""
+    running = [context.spec.stages[n] for n in running_stages(context) if n < len(context.spec.stages)]
+    if any(stage.criterion.name in PIECEWISE for stage in running):
+        return
+    remedy = "train by `memm`, or by `piecewise` with pieces, or write `decode joint`"
+    if context.spec.decode is not None and context.spec.decode.name == "local":
+        yield context.complaint("no-pieces", NO_PIECES, ("decode",), "by which pieces?", help=remedy)
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            for s, setting in enumerate(stage.criterion.settings):
+                method = as_call(context.spec.settled(setting.value))
+                if setting.key == ("decode",) and method is not None and method.name == "local":
+                    at = ("stages", n, "criterion", "settings", s, "value")
+                    yield context.complaint("no-pieces", NO_PIECES, at, "by which pieces?", help=remedy)
+
+
+RULES: tuple[Rule, ...] = (
+    sites, members_apart, idle, latents_apart, too_long, named_twice, shorthands, local_decoding,
+)  # fmt: skip

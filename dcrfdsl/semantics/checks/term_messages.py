@@ -1,0 +1,62 @@
+"""The longer complaints about a term: states, functions and labels that cannot stand where they do.
+
+Not here: finding them (`terms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...errors.problems import Diagnostic
+from ..schema.expressions import Apply, Reference
+from ..schema.function_signatures import FUNCTIONS
+from ..schema.source_spans import Path
+from .context import LABEL_KINDS, OBSERVED_KINDS, Context, a, listed
+from .walk import nodes
+
+__all__ = ["label_as_argument", "unknown_function", "unknown_state"]
+
+
+def unknown_state(
+    context: Context, state: str, at: Path, states: Sequence[str], variable: str | None = None
+) -> Diagnostic:
+    """`variable`: the one that has `states`; None if it is the statement itself."""
+    guess = context.guesses.near(state, states)
+    shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
+    entry = context.named(variable) if variable else None
+    what = f"a state of `{variable}`" if variable else "one of the declared states"
+    remedy = f"did you mean `{guess}`?" if guess else f"expected {shown}"
+    there = [(entry.path, "its states are declared here")] if entry else []
+    message = f"`{state}` is not {what}"
+    return context.complaint("unknown-state", message, at, "no such state", help=remedy, others=there)
+
+
+def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
+    """Nothing, if a statement that could not be read, or the user, may have declared it."""
+    entry = context.named(name)
+    if entry is not None:
+        message = f"`{name}` is {a(entry.kind)}, not a function"
+        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        remedy = f"an offset is written `{name}[-1]`" if entry.kind in (*OBSERVED_KINDS, *LABEL_KINDS) else None
+        yield context.complaint("unknown-function", message, at, "not a function", help=remedy, others=declared)
+    elif context.functions_known and not context.may_be_lost(name):
+        guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
+        remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
+        message = f"`{name}` is not a feature function"
+        remedy = f"did you mean `{guess}`?" if guess else remedy
+        yield context.complaint("unknown-function", message, at, "unknown function", help=remedy)
+
+
+def label_as_argument(context: Context, subject: Reference | Apply, at: Path, call: Apply | None = None) -> Diagnostic:
+    """A function of a label (`call`), or a label that is looked up in a lexicon."""
+    name = next((node.name for _, node in nodes(subject, ()) if isinstance(node, Reference)), "")
+    entry = context.named(name)
+    kind = "label" if entry is None else entry.kind
+    message = f"the {kind} `{name}` is looked up in a lexicon, and lexicons are of what is observed"
+    remedy = f"list the states, as in `{name} in {{A, B}}`"
+    if call is not None:
+        message = f"`{call.function}` is a function of the {kind} `{name}`, and functions read what is observed here"
+    if call is not None and kind == "label":
+        more = ", …" if len(call.arguments) > 1 else ""
+        remedy = f"declare `view NAME = {call.function}({name}{more})` and test the view"
+    return context.complaint("label-as-argument", message, at, a(kind), help=remedy)

@@ -1,0 +1,393 @@
+"""What a term or condition gives (a text, a number, a test …) and everything that is wrong on the way to it.
+
+One reader for all places where terms stand: in feature lists only what is observed may be read, in `forbid`, `memory`
+and `view` labels too, and in a `view` functions of them. Not here: which places of a template to read (`names`),
+regexes, places in brackets (`graph`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ...errors.problems import Diagnostic
+from ..conditions.constraint_tables import TRUE_STATE
+from ..schema.expressions import (
+    And,
+    Apply,
+    Argument,
+    Condition,
+    Cross,
+    Equals,
+    Feature,
+    Has,
+    Here,
+    InLexicon,
+    InSet,
+    Is,
+    Matches,
+    Not,
+    Number,
+    Or,
+    Range,
+    Reference,
+    Text,
+    Value,
+    ValueIf,
+)
+from ..schema.function_signatures import FUNCTIONS, bind
+from ..schema.model_spec import Column, Lexicon, plain
+from ..schema.source_spans import Path
+from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
+from .lexicon_rules import is_map
+from .term_messages import label_as_argument, unknown_function, unknown_state
+
+__all__ = ["Given", "TermReader", "UnknownName"]
+
+# `texts`: several values a position. `anything`: not known, or wrong and reported: no further complaint.
+Given: TypeAlias = Literal["text", "texts", "number", "vector", "test", "label", "group", "anything"]
+
+_OF_COLUMN: dict[str, Given] = {"str": "text", "bag": "texts", "float": "number", "int": "number", "vector": "vector"}
+_BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
+
+
+MAX_PRODUCTS = 4096  # features of a cross of vectors; more are neither learned from any data nor held in memory
+
+
+@dataclass(frozen=True)
+class UnknownName:
+    """A name that nothing declares: `kinds` are those that would do, `more` other words that would do."""
+
+    name: str
+    path: Path
+    kinds: tuple[str, ...]
+    more: tuple[str, ...] = ()
+
+
+@dataclass
+class TermReader:
+    """Reads terms and conditions. Problems are collected.
+
+    `labels`: whether they may read labels. `mapped`: whether functions may take labels, as in a view.
+
+    Unknown names are kept apart, so that a name that is misspelt five times is one complaint.
+    """
+
+    context: Context
+    labels: bool = False
+    mapped: bool = False
+    problems: list[Diagnostic] = field(default_factory=list)
+    unknown: list[UnknownName] = field(default_factory=list)
+
+    # features and conditions ------------------------------------------------------------------------------------
+
+    def feature(self, feature: Feature, path: Path) -> None:
+        """An entry of a feature list."""
+        if isinstance(feature, Cross):
+            for n, factor in enumerate(feature.factors):
+                self.factor(factor, (*path, "factors", n))
+            self.products(feature, path)
+        else:
+            self.factor(feature, path)
+
+    def products(self, cross: Cross, path: Path) -> None:
+        """A cross of vectors has a feature for each combination of their components."""
+        columns = [self.context.spec.column(factor.name) for factor in cross.factors if isinstance(factor, Reference)]
+        sizes = [column.type.size for column in columns if column is not None and column.type.size is not None]
+        if len(sizes) > 1 and math.prod(sizes) > MAX_PRODUCTS:
+            message = f"this cross multiplies {' by '.join(map(str, sizes))} numbers: {math.prod(sizes):,} features"
+            remedy = f"vectors are crossed up to {MAX_PRODUCTS:,} features; list them beside each other"
+            self.complain("too-many-products", message, path, "at each position", remedy)
+
+    def factor(self, condition: Condition, path: Path) -> None:
+        """A member of a cross: only here may a feature group stand, or `bias`."""
+        if isinstance(condition, Reference):
+            self.reference(condition, path, in_list=True)
+        else:
+            self.condition(condition, path)
+
+    def condition(self, condition: Condition, path: Path) -> Given:
+        match condition:
+            case Reference() | Apply():
+                return self.term(condition, path)
+            case Matches(term=term) | Has(term=term):
+                self.text(term, (*path, "term"), f"`{condition.kind}`")
+            case Is(term=term, state=state):
+                if self.text(term, (*path, "term"), "`is`") == "label":
+                    self.state(term, state, (*path, "state"))
+            case InSet(term=term, states=states):
+                if self.text(term, (*path, "term"), "`in`") == "label":
+                    for n, state in enumerate(states):
+                        self.state(term, state, (*path, "states", n))
+            case InLexicon(term=term, lexicon=lexicon):
+                if self.text(term, (*path, "term"), "`in`") == "label":
+                    self.problems.append(label_as_argument(self.context, term, (*path, "term")))
+                self.lexicon(lexicon, (*path, "lexicon"))
+            case Equals():
+                self.equals(condition, path)
+            case Not(inner=inner):
+                self.test(inner, (*path, "inner"), "not")
+            case And(parts=parts) | Or(parts=parts):
+                for n, part in enumerate(parts):
+                    self.test(part, (*path, "parts", n), condition.kind)
+        return "test"
+
+    def test(self, condition: Condition, path: Path, word: str) -> None:
+        """A condition that must be true or false: a part of `and`, `or`, `not`, or the whole of a `forbid`."""
+        given = self.condition(condition, path)
+        if isinstance(condition, Reference) and given == "label":
+            states = self.context.states(condition.name)
+            if states is not None and TRUE_STATE not in states:
+                message = f"`{condition.name}` is no test: it has no state `{TRUE_STATE}`"
+                self.complain("not-a-test", message, path, "needs a test", "compare it, as in `is STATE`")
+        elif given in ("text", "texts", "number", "vector"):
+            what = {"texts": "text"}.get(given, given)
+            message = f"`{word}` takes tests, and this is a {what}"
+            remedy = "test the value (`is`, `matches`, `has`, `in`, `=`); features are crossed with `&`"
+            self.complain("not-a-test", message, path, "needs a test", remedy)
+
+    def value_if(self, value: ValueIf, path: Path, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
+        """The value of a memory or view, whose states are `states` if they are declared.
+
+        `test_of`: the memory that has no declared states, so that its value is a test.
+        """
+        for part, node in (("value", value.value), ("otherwise", value.otherwise)):
+            if isinstance(node, Reference) and self._is_word(node):
+                settled = plain(self.context.spec.settled(node))
+                word = node.name if settled is None else str(settled)
+                if states is not None and word not in states:
+                    self.problems.append(unknown_state(self.context, word, (*path, part), states))
+                elif states is None and value.condition is None:
+                    self.missing(word, (*path, part))
+            elif node is not None and test_of is not None:
+                self.boolean(node, (*path, part), test_of)
+            elif node is not None:
+                self.condition(node, (*path, part))
+        if value.condition is not None:
+            self.test(value.condition, (*path, "condition"), "if")
+
+    def boolean(self, node: Condition, path: Path, memory: str) -> None:
+        """What a memory without declared states copies must be a test."""
+        name = node.name if isinstance(node, Reference) else ""
+        states = self.context.states(name)
+        if states is None or TRUE_STATE in states:
+            self.test(node, path, "memory")
+        elif self.condition(node, path) == "label":
+            message = f"memory `{memory}` copies `{name}`, which is no test: it has no state `{TRUE_STATE}`"
+            remedy = f"give the memory states, `memory {memory} in states({name}) = …`, or compare it, as in `is STATE`"
+            self.complain("not-a-test", message, path, "needs a test", remedy)
+
+    def equals(self, condition: Equals, path: Path) -> None:
+        sides = ((condition.left, (*path, "left")), (condition.right, (*path, "right")))
+        words = [term for term, _ in sides if self._is_word(term)]
+        if len(words) == 2:
+            self.missing(condition.left.name, (*path, "left", "name"))  # type: ignore[union-attr]
+            return
+        given: list[Given] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
+        numbers = given.count("number")
+        if "vector" in given:
+            message = "`=` compares two texts or two numbers, and here is a vector"
+            self.complain("not-a-text", message, path, "a vector")
+        elif numbers and (words or numbers < len(given)):
+            message = "`=` compares two texts or two numbers, and here is one of each"
+            self.complain("not-a-text", message, path, "a text and a number")
+        elif "texts" in given:
+            message = "`=` compares single values, and one side may have several"
+            self.complain("several-values", message, path, "several values")
+        for n, (term, where) in enumerate(sides):
+            other = sides[1 - n][0]
+            if self._is_word(term) and given == ["label"] and isinstance(term, Reference):
+                settled = plain(self.context.spec.settled(term))
+                self.state(other, str(settled) if settled is not None else term.name, where)
+
+    def _is_word(self, term: Reference | Apply) -> bool:
+        """Whether one side of `=` is a state or a constant: a bare word that names nothing that has values."""
+        if not isinstance(term, Reference) or term.place != Here() or term.name in _BARE:
+            return False
+        kinds = {entry.kind for entry in self.context.declared.get(term.name, ())}
+        return kinds <= {"constant", "clique", "piece", "constraint"}
+
+    # terms --------------------------------------------------------------------------------------------------------
+
+    def text(self, term: Reference | Apply, path: Path, taker: str) -> Given:
+        """A term that must give a text."""
+        given = self.term(term, path)
+        if given in ("number", "vector", "test"):
+            message = f"{taker} takes a text, and this is a {given}"
+            self.complain("not-a-text", message, path, f"a {given}")
+            return "anything"
+        return given
+
+    def term(self, term: Reference | Apply, path: Path) -> Given:
+        return self.reference(term, path) if isinstance(term, Reference) else self.apply(term, path)
+
+    def reference(self, reference: Reference, path: Path, *, in_list: bool = False) -> Given:
+        name, at = reference.name, (*path, "name")
+        entry = self.context.named(name)
+        if entry is not None and entry.kind in LABEL_KINDS:
+            return "label" if self.labels else self._label_as_feature(entry, name, at)
+        column = self.context.named(name, COLUMN)
+        if column is not None:
+            assert isinstance(column.entry, Column)
+            return _OF_COLUMN[column.entry.type.name]
+        if entry is not None:
+            return self._other_kind(entry, name, at, in_list)
+        if name in FUNCTIONS:
+            return self._bare_function(name, at, in_list)
+        if name in self.context.registered:
+            self.complain("bad-argument", f"`{name}` is a function", at, "no argument", f"write `{name}(COLUMN)`")
+        else:
+            self.missing(name, at)
+        return "anything"
+
+    def _label_as_feature(self, entry: Declared, name: str, at: Path) -> Given:
+        remedy = f"make it a site of a clique, as in `clique {name}[-1], {name}`; features read what is observed"
+        message = f"`{name}` is a {entry.kind}, and features cannot read it: it is what the model predicts"
+        if entry.kind != "label":
+            message = f"`{name}` is {a(entry.kind)}, and features read only what is observed"
+        if name in FUNCTIONS:
+            remedy = f"it hides the built-in feature `{name}`: to use that, give the {entry.kind} another name"
+        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        self.complain("label-as-feature", message, at, f"{a(entry.kind)} as a feature", remedy, declared)
+        return "anything"
+
+    def _other_kind(self, entry: Declared, name: str, at: Path, in_list: bool) -> Given:
+        if entry.kind == "feature group" and in_list:
+            return "group"
+        remedies = {
+            "lexicon": f"test a column, as in `COLUMN in {name}`, or look it up if it is a map: `{name}(COLUMN)`",
+            "feature group": "a group stands alone in a feature list, or crossed with `&`",
+        }
+        message = f"`{name}` is {a(entry.kind)}, and a {self._wanted()} is needed here"
+        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedies.get(entry.kind), declared)
+        return "anything"
+
+    def _bare_function(self, name: str, at: Path, in_list: bool) -> Given:
+        signature = FUNCTIONS[name]
+        if signature.parameters:
+            needed = next(p.name for p in signature.parameters)
+            self.complain(
+                "bad-argument", f"`{name}` needs its `{needed}`", at, "no argument", f"write `{signature.usage}`"
+            )
+            return "anything"
+        if name == "bias" and not in_list:
+            message = "`bias` is always true, and stands alone in a feature list"
+            self.complain("wrong-kind", message, at, "always true")
+            return "anything"
+        return "test" if signature.returns == "test" else "text"
+
+    def apply(self, term: Apply, path: Path) -> Given:
+        name = term.function
+        if name in FUNCTIONS:
+            return self._built_in(term, path)
+        if self.context.named(name, "lexicon"):
+            return self._looked_up(term, path)
+        if name in self.context.registered:
+            return self._registered(term, path)
+        self.problems.extend(unknown_function(self.context, name, (*path, "function")))
+        return "anything"
+
+    def _built_in(self, term: Apply, path: Path) -> Given:
+        signature = FUNCTIONS[term.function]
+        bound, problems = bind(signature, term.arguments, self.context.spec.settled)
+        for problem in problems:
+            at = (*path, "function") if problem.index is None else (*path, "arguments", problem.index)
+            self.complain("bad-argument", problem.message, at, help=problem.help)
+        if term.function == "bias" and not problems:
+            return self._bare_function("bias", (*path, "function"), in_list=False)
+        given: Given = "test" if signature.returns == "test" else "text"
+        for n, argument in enumerate(term.arguments):
+            at = (*path, "arguments", n, "value")
+            if argument.value is bound.get("term") and isinstance(argument.value, Reference | Apply):
+                inner = self.text(argument.value, at, f"`{term.function}`")
+                given = inner if inner in ("texts", "anything") else given
+                if inner == "label" and not self.mapped:
+                    self.problems.append(label_as_argument(self.context, argument.value, at, term))
+                    given = "anything"
+            elif argument.value is bound.get("lexicon") and isinstance(argument.value, Reference):
+                self.lexicon(argument.value.name, at)
+        lengths = bound.get("lengths")
+        several = signature.returns == "values" and (term.function == "chars" or isinstance(lengths, Range))
+        return "texts" if several and given == "text" else given
+
+    def _looked_up(self, term: Apply, path: Path) -> Given:
+        name = term.function
+        entry = self.context.named(name, "lexicon")
+        assert entry is not None and isinstance(entry.entry, Lexicon)
+        if len(term.arguments) != 1 or not isinstance(term.arguments[0].value, Reference | Apply):
+            message = f"the map `{name}` takes one column, or a function of one"
+            self.complain("bad-argument", message, path, help=f"write `{name}(COLUMN)`")
+            return "anything"
+        if is_map(self.context, entry.entry) is False:
+            message = f"lexicon `{name}` is a set: it has no values that could be looked up"
+            remedy = f"test membership with `COLUMN in {name}`; a map has a TAB and a value in every line"
+            declared = [(entry.path, "this file has one entry a line")]
+            self.complain("set-as-map", message, (*path, "function"), "used as a map", remedy, declared)
+        subject, at = term.arguments[0].value, (*path, "arguments", 0, "value")
+        given = self.text(subject, at, f"`{name}`")
+        if given == "label":
+            self.problems.append(label_as_argument(self.context, subject, at))
+            return "anything"
+        return given
+
+    def _registered(self, term: Apply, path: Path) -> Given:
+        subject: Value | None = term.arguments[0].value if term.arguments else None
+        if not isinstance(subject, Reference | Apply):
+            message = f"`{term.function}` takes a column, or a function of one, first"
+            self.complain("bad-argument", message, (*path, "function"))
+            return "anything"
+        at = (*path, "arguments", 0, "value")
+        if self.term(subject, at) == "vector":
+            message = f"`{term.function}` is called with single values, and this is a vector"
+            self.complain("not-a-text", message, at, "a vector", "compute what it gives beforehand, as another column")
+        for n, argument in enumerate(term.arguments[1:], start=1):
+            if not self._is_constant(argument):
+                message = f"the further arguments of `{term.function}` are numbers, texts or constants"
+                self.complain("bad-argument", message, (*path, "arguments", n))
+        return "anything"
+
+    def _is_constant(self, argument: Argument) -> bool:
+        return argument.name is None and isinstance(self.context.spec.settled(argument.value), Number | Text)
+
+    # lexicons and states ------------------------------------------------------------------------------------------
+
+    def lexicon(self, name: str, at: Path) -> None:
+        if self.context.named(name, "lexicon"):
+            return
+        entry = self.context.named(name)
+        if entry is None:
+            self.unknown.append(UnknownName(name, at, ("lexicon",)))
+            return
+        declared = [(entry.path, f"declared as {a(entry.kind)} here")]
+        remedy = f'a lexicon is declared by `lexicon NAME = "file"`; a set is written `in {{{name}}}`'
+        message = f"`{name}` is {a(entry.kind)}, and a lexicon is needed here"
+        self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedy, declared)
+
+    def state(self, term: Reference | Apply, state: str, at: Path) -> None:
+        """`state` must be one of the term's, if they are known."""
+        states = self.context.states(term.name) if isinstance(term, Reference) else None
+        if states is not None and state not in states and isinstance(term, Reference):
+            self.problems.append(unknown_state(self.context, state, at, states, term.name))
+
+    # ----------------------------------------------------------------------------------------------------------------
+
+    def missing(self, name: str, at: Path) -> None:
+        kinds = (*OBSERVED_KINDS, *LABEL_KINDS) if not self.labels else (*LABEL_KINDS, COLUMN)
+        self.unknown.append(UnknownName(name, at, kinds, () if self.labels else _BARE))
+
+    def complain(
+        self,
+        slug: str,
+        message: str,
+        path: Path,
+        words: str = "",
+        help: str | None = None,
+        others: Sequence[tuple[Path, str]] = (),
+    ) -> None:
+        self.problems.append(self.context.complaint(slug, message, path, words, help=help, others=others))
+
+    def _wanted(self) -> str:
+        return "label, view or column" if self.labels else "column"

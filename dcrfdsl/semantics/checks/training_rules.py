@@ -1,0 +1,227 @@
+"""Rules on training and evaluation: the chain of stages, pieces, metrics and what they measure.
+
+`METRICS` says what each metric takes; the room that computes them has a table of the same names. Not here: settings of
+stages (`settings`), what this version cannot run (`not_yet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...registry import Table
+from ..resolve.conversion import as_call
+from ..schema.expressions import Argument, Here, Reference
+from ..schema.model_spec import NUMERIC, CallSpec, CliqueSpec, Column, Label
+from ..schema.segment_schemes import SCHEMES
+from ..schema.source_spans import Path
+from ..schema.statement_options import shown
+from ..settings.settings_reading import stage_chain
+from ..settings.training_settings import INFERENCE
+from .checked_stages import running_stages
+from .context import COLUMN, Context, Rule, a, listed
+
+__all__ = ["METRICS", "RULES", "needs_segments", "not_measurable"]
+
+METRICS: Table[tuple[str, ...]] = Table(
+    "metric",
+    {
+        "accuracy": ("label",),
+        "joint_accuracy": (),
+        "sentence_accuracy": (),
+        "segments": ("label",),
+        "oov_accuracy": ("label", COLUMN),
+        "log_likelihood": (),
+        "zero_one_risk": (),
+        "hamming_risk": (),
+        "rank_risk": (),
+    },
+    {"f1": "segments", "conlleval": "segments", "chunks": "segments", "acc": "accuracy", "ll": "log_likelihood"},
+)
+_SEGMENT_MARKS = "BIES"
+_WITH_SCORES = ("log_likelihood", "rank_risk")
+
+
+def stage_names(context: Context) -> Iterator[Diagnostic]:
+    """The stage that runs, and those that it comes after, exist and do not go round in a circle."""
+    try:
+        stage_chain(context.spec, context.stage, spans=context.spans)
+    except DcrfError as error:
+        yield from (d for d in error.diagnostics if not _lost(context, d))
+
+
+def _lost(context: Context, diagnostic: Diagnostic) -> bool:
+    return diagnostic.primary is not None and context.may_be_lost(diagnostic.primary.span.text)
+
+
+def pieces(context: Context) -> Iterator[Diagnostic]:
+    """Pieces that a running `piecewise` names."""
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            if stage.criterion.name == "piecewise":
+                for i, argument in enumerate(stage.criterion.arguments):
+                    yield from _piece(context, argument, ("stages", n, "criterion", "arguments", i, "value"))
+
+
+def _piece(context: Context, argument: Argument, path: Path) -> Iterator[Diagnostic]:
+    value = argument.value
+    if argument.name is not None or not isinstance(value, Reference) or context.named(value.name, "piece"):
+        return
+    if context.may_be_lost(value.name):
+        return
+    guess, there = context.near(value.name, ["piece"])
+    remedy = f"did you mean `{guess}`?" if guess else "a piece is declared by `piece NAME over SITES: CLIQUES`"
+    message = f"there is no piece `{value.name}`"
+    yield context.complaint("unknown-piece", message, path, "no such piece", help=remedy, others=there)
+
+
+def induction(context: Context) -> Iterator[Diagnostic]:
+    """`induce(likelihood)`, over a group that some clique lists."""
+    for n in running_stages(context):
+        for stage in context.spec.stages[n : n + 1]:
+            if stage.criterion.name == "induce":
+                yield from _induction(context, stage.criterion, ("stages", n, "criterion"))
+
+
+def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
+    for i, argument in enumerate(call.arguments):
+        value = argument.value
+        if argument.name is None and not (isinstance(value, Reference) and value.name == "likelihood"):
+            message = f"`induce` judges features by the likelihood, not by `{shown(value)}`"
+            at = (*path, "arguments", i)
+            yield context.complaint("bad-argument", message, at, "not by this", help="write `induce(likelihood)`")
+    given = [((*path, "arguments", i, "value"), a.value) for i, a in enumerate(call.arguments) if a.name == "group"]
+    given += [((*path, "settings", i, "value"), s.value) for i, s in enumerate(call.settings) if s.key == ("group",)]
+    for at, value in given:
+        name = shown(context.spec.settled(value))
+        is_group = context.named(name, "feature group") is not None
+        if context.may_be_lost(name) or (is_group and any(_lists(clique, name) for clique in context.spec.cliques)):
+            continue
+        guess, there = (None, []) if is_group else context.near(name, ["feature group"])
+        remedy = f"did you mean `{guess}`?" if guess else "name a feature group that stands in the list of a clique"
+        what = f"the feature group `{name}`" if is_group else f"a feature group `{name}`"
+        message = f"no clique lists {what}, so there is nothing to cross"
+        yield context.complaint("unknown-name", message, at, "in no clique", help=remedy, others=there)
+
+
+def _lists(clique: CliqueSpec, group: str) -> bool:
+    return any(isinstance(feature, Reference) and feature.name == group for feature in clique.features)
+
+
+def log_z(context: Context) -> Iterator[Diagnostic]:
+    """Training and some metrics need log Z, which sampling does not give."""
+    spec = context.spec
+    for n in running_stages(context):
+        found: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
+        for stage in spec.stages[n : n + 1]:
+            for s, setting in enumerate(stage.criterion.settings):
+                own = as_call(spec.settled(setting.value)) if setting.key == ("infer",) else None
+                if own is not None:
+                    found = own.name, ("stages", n, "criterion", "settings", s, "value")
+        yield from _without_log_z(
+            context, *found, "so nothing can be trained by it", "write `infer = trp` in the stage"
+        )
+    for n, call in enumerate(spec.evaluate):
+        if call.name in _WITH_SCORES:
+            why = f"which `{call.name}` needs"
+            yield from _without_log_z(context, spec.infer.name, ("evaluate", n), why, "leave the metric out")
+
+
+def _without_log_z(context: Context, method: str, path: Path, why: str, remedy: str) -> Iterator[Diagnostic]:
+    if method in INFERENCE and not INFERENCE[method].gives_log_z:
+        able = listed(name for name, settings in INFERENCE.items() if settings.gives_log_z)
+        message = f"`{method}` gives no log Z, {why}"
+        yield context.complaint("no-log-z", message, path, "no log Z", help=f"{remedy}; log Z is given by {able}")
+
+
+# evaluation -----------------------------------------------------------------------------------------------------
+
+
+def metrics(context: Context) -> Iterator[Diagnostic]:
+    for n, call in enumerate(context.spec.evaluate):
+        path: Path = ("evaluate", n)
+        if call.name not in METRICS:
+            guess = METRICS.suggest(call.name)
+            labels = [label.name for label in context.spec.labels]
+            whole = f"{guess}({labels[0]})" if guess and METRICS[guess] == ("label",) and labels else guess
+            remedy = f"did you mean `{whole}`?" if guess else f"the metrics are {listed(METRICS)}"
+            message = f"`{call.name}` is not a metric"
+            yield context.complaint("unknown-metric", message, (*path, "name"), "unknown", help=remedy)
+            continue
+        yield from _metric_arguments(context, call, path)
+
+
+def _metric_arguments(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnostic]:
+    wanted = METRICS[call.name]
+    usage = f"`{call.name}({', '.join(wanted)})`" if wanted else f"`{call.name}` alone"
+    if len(call.arguments) != len(wanted) or any(argument.name for argument in call.arguments):
+        labels = [label.name for label in context.spec.labels]
+        example = f"write `{call.name}({labels[0]})`" if wanted == ("label",) and labels else f"write {usage}"
+        number = len(call.arguments)
+        message = f"`{call.name}` with {number} argument{'' if number == 1 else 's'}: expected {usage}"
+        yield context.complaint("bad-argument", message, path, f"expected {usage}", help=example)
+        return
+    for n, (kind, argument) in enumerate(zip(wanted, call.arguments, strict=True)):
+        at = (*path, "arguments", n, "value")
+        value = argument.value
+        if not isinstance(value, Reference) or value.place != Here():
+            message = f"`{call.name}` takes the name of {a(kind)}"
+            yield context.complaint("bad-argument", message, at, f"expected {a(kind)}", help=f"write {usage}")
+        elif context.named(value.name, kind) is None:
+            yield from not_measurable(context, call.name, value.name, kind, at)
+        elif kind == COLUMN:
+            yield from _of_texts(context, call.name, value.name, at)
+        elif call.name == "segments":
+            yield from needs_segments(context, value.name, at, "segments")
+
+
+def _of_texts(context: Context, metric: str, name: str, at: Path) -> Iterator[Diagnostic]:
+    entry = context.named(name, COLUMN)
+    if entry is not None and isinstance(entry.entry, Column) and entry.entry.type.name in NUMERIC:
+        message = f"`{metric}` asks which values training has seen, and `{name}` is a column of numbers"
+        yield context.complaint("not-a-text", message, at, "needs texts")
+
+
+def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path) -> Iterator[Diagnostic]:
+    entry = context.named(name)
+    without_label = name in context.meant_as_labels or (context.unlabelled and kind == "label")
+    if context.may_be_lost(name) or (without_label and entry is not None):
+        return
+    if entry is None:
+        guess, there = context.near(name, [kind])
+        message = f"`{name}` is not {a(kind)}"
+        known = context.names(kind)
+        remedy = f"did you mean `{guess}`?" if guess else f"the {kind}s are {listed(known)}" if known else None
+        yield context.complaint("unknown-name", message, at, "unknown name", help=remedy, others=there)
+        return
+    message = f"`{name}` is {a(entry.kind)}, and `{metric}` measures {a(kind)}"
+    there = [(entry.path, f"declared as {a(entry.kind)} here")]
+    hidden = entry.kind in ("latent variable", "memory")
+    remedy = "only labels have gold values to be measured by" if hidden else None
+    yield context.complaint("wrong-kind", message, at, a(entry.kind), help=remedy, others=there)
+
+
+def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
+    """Legal when every state is O or B-, I-, E-, S- and a type, declared or learned."""
+    entry = context.named(name, "label")
+    assert entry is not None and isinstance(entry.entry, Label)
+    states, source = context.states(name), "state"
+    if states is None and context.data is not None and name in context.data.columns:
+        states, source = tuple(getattr(context.data.columns[name], "values", ())), "value"
+    scored = [state for state in states or () if isinstance(state, str) and state != entry.entry.missing]
+    odd = next((state for state in scored if not _is_segment_state(state)), None)
+    if odd is None:
+        return
+    message = f"`{metric}({name})` needs segments, and `{name}` has the {source} `{odd}`"
+    schemes = " or ".join(f"`{scheme}(…)`" for scheme in SCHEMES)
+    remedy = f"states are `O` and `B-X`, `I-X`, `E-X`, `S-X`, as in {schemes}; for other labels use `accuracy({name})`"
+    there = [((*entry.path[:2], "domain"), "its states are declared here")] if source == "state" else []
+    yield context.complaint("no-segments", message, at, "no segments", help=remedy, others=there)
+
+
+def _is_segment_state(state: str) -> bool:
+    mark, dash, kind = state.partition("-")
+    return state == "O" or (len(mark) == 1 and mark in _SEGMENT_MARKS and bool(dash) and bool(kind))
+
+
+RULES: tuple[Rule, ...] = (stage_names, pieces, induction, log_z, metrics)

@@ -1,0 +1,1 @@
+"""Conditions, constraints and memories as tables over states and data."""

@@ -1,0 +1,365 @@
+"""Conditions over variables and data as tables: one axis for each site and for each thing that is read of the data.
+
+Every combination of what the sites and the data can say is tried at once, by arrays whose axes have names and that
+broadcast against each other. Whatever reads the data alone is one test of it, however long (`Observed`), so that a
+table stays small; only its truth at the anchor counts. What is not in the sequence: a test that reads there is false,
+and `not` of it true. Not here: what a `forbid` or a memory makes of a table, evaluating tests on data (`features`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..schema.expressions import (
+    And,
+    Apply,
+    At,
+    Condition,
+    Equals,
+    Has,
+    Here,
+    InSet,
+    Is,
+    Matches,
+    Not,
+    Or,
+    Reference,
+    Regex,
+)
+from ..schema.function_signatures import FUNCTIONS
+from ..schema.model_spec import ModelSpec, View, plain
+
+__all__ = [
+    "BOOLEAN", "FALSE_STATE", "MOST_ENTRIES", "TRUE_STATE", "ConditionReader", "HardTable", "Observed", "Over", "Sites",
+    "Views", "combined", "compile_regex", "condition_terms", "is_word", "laid_out", "site_of", "term_offset",
+    "variable_names", "view_label",
+]  # fmt: skip
+
+Sites: TypeAlias = tuple[tuple[str, int], ...]  # (variable, offset)
+Views: TypeAlias = Mapping[
+    str, tuple[str, tuple[str, ...]]
+]  # its label, and what each of the label's states is seen as
+
+BOOLEAN = FALSE_STATE, TRUE_STATE = "no", "yes"  # a variable that stands alone as a condition is true in this state
+MOST_ENTRIES = 2**22  # of one table, all readings of the data together
+MOST_AXES = 30  # numpy has 32 at least, and the memory's own state is one more
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a table reads of the data at its anchor: a test, or a term whose text is held against `states`.
+
+    Codes of a test: 0 false, 1 true. Codes of a text: s where it equals `states[s]`, `len(states)` where it is none.
+    """
+
+    term: Condition
+    states: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.states) + 1 if self.states else 2
+
+
+@dataclass(frozen=True, eq=False)
+class HardTable:
+    """Which states `sites` may take together, for each joint code of `observed` (the first Observed slowest).
+
+    `position` None: wherever all the sites lie in the sequence; k: at anchor k alone, counted from the start.
+    """
+
+    sites: Sites
+    observed: tuple[Observed, ...]  # empty: one table for all anchors
+    allowed: NDArray[np.bool_]  #     [codes, K1, …, Kn]; [1, K1, …, Kn] without observations
+    position: int | None = None
+    name: str = "constraint"
+
+
+# names and places -------------------------------------------------------------------------------------------------
+
+
+def variable_names(spec: ModelSpec) -> frozenset[str]:
+    """Labels, latent variables and memories: what has a state at each position."""
+    return spec.hidden_names
+
+
+def view_label(spec: ModelSpec, view: View) -> str | None:
+    """The label that a view is of; None if it names none, or several."""
+    kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
+    if is_declared and view.name in kept:
+        return kept[view.name]
+    parts = (view.value.value, view.value.condition, view.value.otherwise)
+    terms = (term for part in parts if part is not None for term in condition_terms(part))
+    found = {name for term in terms for name in _names(term) if name in spec.labels_by_name}
+    label = found.pop() if len(found) == 1 else None
+    if is_declared:
+        kept[view.name] = label
+    return label
+
+
+def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
+    """The site that a term names: a variable, or a view of one, at a fixed offset. None if it is anything else."""
+    offset = term_offset(term)
+    if not isinstance(term, Reference) or offset is None:
+        return None
+    view = spec.views_by_name.get(term.name)
+    label = term.name if view is None else view_label(spec, view)
+    return (label, offset) if label in spec.hidden_names else None
+
+
+def term_offset(term: Reference | Apply) -> int | None:
+    match term.place:
+        case Here():
+            return 0
+        case At(offset=offset):
+            return offset
+    return None
+
+
+def condition_terms(condition: Condition) -> Iterator[Reference | Apply]:
+    """The terms of a condition, from left to right."""
+    match condition:
+        case Reference() | Apply():
+            yield condition
+        case Equals():
+            yield condition.left
+            yield condition.right
+        case Not():
+            yield from condition_terms(condition.inner)
+        case And() | Or():
+            for part in condition.parts:
+                yield from condition_terms(part)
+        case _:
+            yield condition.term
+
+
+def is_word(spec: ModelSpec, term: Condition) -> bool:
+    """Whether a term names a state, or a constant that does: a bare word that nothing with values has as its name."""
+    if not isinstance(term, Reference) or term.place != Here() or spec.column(term.name) is not None:
+        return False
+    signature = FUNCTIONS.get(term.name)
+    named = term.name in spec.hidden_names or term.name in spec.views_by_name
+    return not named and (signature is None or bool(signature.parameters))
+
+
+def compile_regex(regex: Regex) -> Any:
+    """The compiled RE2 pattern; `re2.error` (a `Exception`) if it is none."""
+    import re2  # only here: a template without regexes needs no engine
+
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not regex.ignore_case
+    return re2.compile(regex.pattern, options)
+
+
+def _names(term: Reference | Apply) -> Iterator[str]:
+    """Every name inside a term."""
+    if isinstance(term, Reference):
+        yield term.name
+        return
+    for argument in term.arguments:
+        if isinstance(argument.value, Reference | Apply):
+            yield from _names(argument.value)
+
+
+# arrays with named axes -------------------------------------------------------------------------------------------
+
+Axis: TypeAlias = "Observed | tuple[str, int]"
+
+
+class Over(NamedTuple):
+    """An array whose axes are sites and observations, in the order in which they were first read."""
+
+    axes: tuple[Axis, ...]
+    values: NDArray[Any]
+
+
+def combined(function: Callable[..., NDArray[Any]], *parts: Over) -> Over:
+    """`function` of arrays that are spread over the axes of all of them."""
+    axes = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
+    sizes = {axis: size for part in parts for axis, size in zip(part.axes, part.values.shape, strict=True)}
+    _refuse_if_large([sizes[axis] for axis in axes])
+    return Over(axes, np.asarray(function(*(_spread(part, axes) for part in parts))))
+
+
+def laid_out(found: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
+    """`found` as [codes, sizes…], with the observations that its codes count."""
+    observed = tuple(axis for axis in found.axes if isinstance(axis, Observed))
+    shape = [*(one.count for one in observed), *sizes]
+    _refuse_if_large(shape)
+    full = np.broadcast_to(_spread(found, (*observed, *sites)), shape)
+    return observed, full.reshape([-1, *sizes]).copy()
+
+
+def _spread(part: Over, axes: Sequence[Axis]) -> NDArray[Any]:
+    """An array over `axes`, with size 1 along those that `part` does not have."""
+    order = sorted(range(len(part.axes)), key=lambda n: axes.index(part.axes[n]))
+    sizes = {part.axes[n]: part.values.shape[n] for n in order}
+    return np.transpose(part.values, order).reshape([sizes.get(axis, 1) for axis in axes])
+
+
+def _refuse_if_large(sizes: Sequence[int]) -> None:
+    entries = prod(sizes)
+    if entries > MOST_ENTRIES:
+        found = f"it makes a table of {entries:,} entries, and at most {MOST_ENTRIES:,} are tried"
+    elif len(sizes) > MOST_AXES:
+        found = f"it reads {len(sizes)} states and tests, and at most {MOST_AXES} are combined"
+    else:
+        return
+    remedy = "write several conditions that read fewer variables and columns each"
+    raise DcrfError(Diagnostic("reads-too-much", f"the condition reads too much at once: {found}", help=remedy))
+
+
+# conditions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ConditionReader:
+    """Reads conditions into tables. `states_of`: the states of each variable that they name.
+
+    `first`: the first offset that lies in the sequence, None if all do. `DcrfError` where a condition cannot be a
+    table: functions of variables, windows, comparisons of nothing.
+    """
+
+    spec: ModelSpec
+    states_of: Mapping[str, Sequence[str]]
+    views: Views
+    first: int | None = None
+
+    def truth(self, condition: Condition) -> Over:
+        if self.is_observed(condition):
+            return Over((Observed(condition, ()),), np.array([False, True]))
+        match condition:
+            case Reference():
+                return self._where(condition, lambda state: state == TRUE_STATE)
+            case Is(term=term, state=wanted, negated=negated):
+                return self._equals_word(term, wanted, negated)
+            case InSet(term=term, states=states, negated=negated):
+                listed = frozenset(states)
+                return self._where(term, lambda state: (state in listed) != negated)
+            case Matches(term=term, regex=regex):
+                return self._where(term, compile_regex(regex).fullmatch)
+            case Has(term=term, regex=regex):
+                return self._where(term, compile_regex(regex).search)
+            case Equals():
+                return self._equal(condition)
+            case Not(inner=inner):
+                return combined(np.logical_not, self.truth(inner))
+            case And(parts=parts):
+                return self._joined(np.logical_and, condition, parts)
+            case Or(parts=parts):
+                return self._joined(np.logical_or, condition, parts)
+        raise _unreadable(condition)
+
+    def is_observed(self, condition: Condition) -> bool:
+        """Whether a condition or term reads the data alone."""
+        terms = [term for term in condition_terms(condition) if not is_word(self.spec, term)]
+        return bool(terms) and not any(self._names_variable(term) for term in terms)
+
+    def texts(self, term: Reference | Apply) -> Over | None:
+        """The states of a variable, or what a view sees in them, along its axis; None if it lies outside."""
+        site = site_of(self.spec, term)
+        if site is None or not isinstance(term, Reference):
+            raise _unreadable(term)
+        if self.first is not None and site[1] < self.first:
+            return None
+        seen = self.views[term.name][1] if term.name in self.views else self.states_of[site[0]]
+        return Over((site,), np.array(seen, object))
+
+    def word(self, term: Reference) -> str:
+        """The state that a bare word names, or the constant that it is."""
+        settled = plain(self.spec.settled(term))
+        return term.name if settled is None else str(settled)
+
+    def _names_variable(self, term: Reference | Apply) -> bool:
+        spec = self.spec
+        return any(name in spec.hidden_names or name in spec.views_by_name for name in _names(term))
+
+    def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
+        """The parts that read the data alone are one observation together."""
+        found = [(part, self.is_observed(part)) for part in parts]
+        observed = tuple(part for part, is_observed in found if is_observed)
+        mixed: Iterable[Condition] = (part for part, is_observed in found if not is_observed)
+        together = observed if len(observed) < 2 else (condition.model_copy(update={"parts": observed}),)
+        joined, *rest = (self.truth(part) for part in (*together, *mixed))
+        for part in rest:
+            joined = combined(operator, joined, part)
+        return joined
+
+    def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> Over:
+        found = self.texts(term)
+        if found is None:
+            return _FALSE
+        return Over(found.axes, np.array([bool(test(text)) for text in found.values], np.bool_))
+
+    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> Over:
+        """`_where` of one state, without a call for each of ten thousand others."""
+        found = self.texts(term)
+        if found is None:
+            return _FALSE
+        equal = np.asarray(found.values == wanted, np.bool_)
+        return Over(found.axes, ~equal if negated else equal)
+
+    def _equal(self, condition: Equals) -> Over:
+        sides, negated = (condition.left, condition.right), condition.negated
+        words = [term for term in sides if is_word(self.spec, term)]
+        variables = [term for term in sides if term not in words and not self.is_observed(term)]
+        if not variables:
+            raise _unreadable(condition)
+        found = [self.texts(term) for term in variables]
+        first, last = found[0], found[-1]
+        if first is None or last is None:
+            return _FALSE
+        if len(variables) == 2:
+            equal = combined(np.equal, first, last)
+        elif words:
+            wanted = self.word(words[0])  # type: ignore[arg-type]  # a word is a Reference
+            equal = Over(first.axes, first.values == wanted)
+        else:
+            return self._equals_text(first, next(term for term in sides if term not in variables), negated)
+        return combined(np.logical_not, equal) if negated else equal
+
+    def _equals_text(self, variable: Over, term: Reference | Apply, negated: bool) -> Over:
+        states = tuple(dict.fromkeys(variable.values))
+        codes = Over(variable.axes, np.array([states.index(text) for text in variable.values]))
+        text = Observed(term, states)
+        read = Over((text,), np.arange(text.count))
+        if not negated:
+            return combined(np.equal, codes, read)
+        unequal = combined(np.not_equal, codes, read)
+        if _reads_anchor(term):
+            return unequal
+        # outside the sequence nothing is unequal either; a term is inside where it equals itself or does not
+        inside = Or(parts=(Equals(left=term, right=term), Equals(left=term, right=term, negated=True)))
+        return combined(np.logical_and, unequal, self.truth(inside))
+
+
+_FALSE = Over((), np.array(False))
+
+
+def _reads_anchor(term: Reference | Apply) -> bool:
+    """Whether every place in a term is the anchor."""
+    inner = () if isinstance(term, Reference) else (argument.value for argument in term.arguments)
+    return term_offset(term) == 0 and all(_reads_anchor(v) for v in inner if isinstance(v, Reference | Apply))
+
+
+def _unreadable(condition: Condition) -> DcrfError:
+    slug, message, remedy = _UNREADABLE.get(condition.kind, _UNREADABLE["reference"])
+    return DcrfError(Diagnostic(slug, message, help=remedy))
+
+
+_UNREADABLE: Mapping[str, tuple[str, str, str]] = {
+    "apply": ("label-as-argument", "a function in a condition reads a label", "declare a `view` of it and test that"),
+    "in_lexicon": ("label-as-argument", "a condition looks up a label", "list its states, as in `chunk in {A, B}`"),
+    "reference": (
+        "window-in-condition",
+        "a condition over labels reads one label at one position at a time",
+        "join tests of the positions by `and` or `or`",
+    ),
+}

@@ -1,0 +1,69 @@
+"""What a `forbid` or `require` allows: every assignment of the sites that it names, for every reading of the data.
+
+Not here: how a condition becomes a table (`reading`), where instances lie (`graph`), whether a constraint makes sense
+(`check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..schema.model_spec import Constraint, ModelSpec
+from .condition_tables import (
+    TRUE_STATE,
+    ConditionReader,
+    HardTable,
+    Observed,
+    Sites,
+    Views,
+    combined,
+    compile_regex,
+    condition_terms,
+    laid_out,
+    site_of,
+)
+
+__all__ = [
+    "TRUE_STATE", "HardTable", "Observed", "Sites", "Views", "compile_regex", "condition_terms", "constraint_sites",
+    "constraint_table",
+]  # fmt: skip
+
+NO_VIEWS: Views = MappingProxyType({})
+
+
+def constraint_table(
+    spec: ModelSpec, constraint: Constraint, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+) -> HardTable:
+    """The sites of a constraint in order of first mention, what it reads of the data, and what it allows.
+
+    `states_of`: the states of every label, latent variable and memory that it names. `views`: of each view its label
+    and the text that each state of the label is seen as; the site of a condition that reads a view is its label's.
+    `DcrfError` if the condition is none over such variables, or its table would be too large.
+    """
+    sites = constraint_sites(spec, constraint)
+    if not sites:
+        message = f"this `{constraint.action}` says nothing about a label"
+        raise DcrfError(Diagnostic("no-label-in-constraint", message, help="name a label in it, or remove it"))
+    reader = ConditionReader(spec, states_of, views)
+    allowed = reader.truth(constraint.condition)
+    if constraint.action == "forbid":
+        allowed = combined(np.logical_not, allowed)
+    if constraint.when is not None:
+        allowed = combined(lambda held, when: held | ~when, allowed, reader.truth(constraint.when))
+    observed, table = laid_out(allowed, sites, [len(states_of[name]) for name, _ in sites])
+    return HardTable(sites, observed, table, name=constraint.name or "constraint")
+
+
+def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
+    """The variables that a constraint reads, each with its offset; a window or a named position has no site."""
+    found: dict[tuple[str, int], None] = {}
+    for condition in (constraint.condition, constraint.when):
+        for term in condition_terms(condition) if condition is not None else ():
+            site = site_of(spec, term)
+            if site is not None:
+                found[site] = None
+    return tuple(found)

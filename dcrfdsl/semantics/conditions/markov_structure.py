@@ -1,0 +1,157 @@
+"""What `train hmm` can express: each label given its earlier neighbours, and what is observed given the label alone.
+
+A clique belongs to the last of its labels, by position and, within one, as they are declared; with `order = reverse` to
+the first. The cliques of a label without features give its distribution: the widest one that lies there; narrower ones
+must lie within it and hold where it does not lie, at the first positions. Cliques of one site may list features, which
+the label emits. Not here: counting (`criteria.hidden_markov`), what only the data tells (there too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from ..schema.expressions import At, Cross, Feature, Named, Reference
+from ..schema.model_spec import NUMERIC, CliqueSpec, FeatureGroup, ModelSpec
+from ..schema.source_spans import Path
+
+__all__ = ["Obstacle", "last_site", "obstacles", "scope"]
+
+Order = Literal["declared", "reverse"]
+
+
+class Obstacle(NamedTuple):
+    """What `hmm` cannot count: where in the specification, the message, its short form, and the remedy."""
+
+    path: Path
+    message: str
+    words: str
+    remedy: str
+
+
+def last_site(spec: ModelSpec, clique: CliqueSpec, order: Order) -> int:
+    """The number of the site that a clique gives the distribution of."""
+    names = [label.name for label in spec.labels]
+    keys = [(_offset(clique, n), names.index(site.variable)) for n, site in enumerate(clique.sites)]
+    return keys.index(max(keys) if order == "declared" else min(keys))
+
+
+def scope(spec: ModelSpec, clique: CliqueSpec, order: Order) -> frozenset[tuple[str, int]]:
+    """Its labels, each with its position from that of the last one."""
+    origin = _offset(clique, last_site(spec, clique, order))
+    return frozenset((site.variable, _offset(clique, n) - origin) for n, site in enumerate(clique.sites))
+
+
+def obstacles(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
+    """Everything in a specification that is no hidden Markov model."""
+    hidden = list(_hidden(spec))
+    yield from hidden
+    labels = {label.name for label in spec.labels}
+    plain = []
+    for n, clique in enumerate(spec.cliques):
+        path: Path = ("cliques", n)
+        if clique.relational:
+            message = f"`hmm` counts neighbours, and `{clique.label}` joins positions that the data chooses"
+            yield Obstacle(path, message, "joined by the data", "leave the clique out, or train by `likelihood`")
+        elif any(site.variable not in labels for site in clique.sites):
+            if not hidden:
+                message = f"`hmm` counts labels, and `{clique.label}` reads another variable"
+                yield Obstacle(path, message, "no label", "name labels in its cliques, or train by `likelihood`")
+        else:
+            plain.append(n)
+            yield from _features(spec, clique, path)
+    if len(plain) == len(spec.cliques) and not hidden:
+        yield from _distributions(spec, order)
+
+
+def _hidden(spec: ModelSpec) -> Iterator[Obstacle]:
+    for part, kind in (("latents", "a latent variable"), ("memories", "a memory"), ("views", "a view")):
+        for n, item in enumerate(getattr(spec, part)):
+            message = f"`hmm` counts labels, and `{item.name}` is {kind}"
+            yield Obstacle((part, n, "name"), message, kind, "train by `likelihood`, or leave it out")
+
+
+def _features(spec: ModelSpec, clique: CliqueSpec, path: Path) -> Iterator[Obstacle]:
+    listed = [feature for feature in clique.features if feature != Reference(name="bias")]
+    if len(clique.sites) > 1:
+        if listed:
+            first = next(n for n, feature in enumerate(clique.features) if feature in listed)
+            label = clique.sites[-1].variable
+            message = f"in an `hmm` a label emits what is observed, and `{clique.label}` is of several"
+            remedy = f"list its features in a clique of one label, as in `clique {label}: bias, …`"
+            yield Obstacle((*path, "features", first), message, "features of several labels", remedy)
+        elif clique.states == "seen":
+            message = "`hmm` gives every move a probability, and `states = seen` leaves out what was not seen"
+            yield Obstacle((*path, "states"), message, "leaves out moves", "leave `states` out, or write `all`")
+        return
+    if listed and len(listed) == len(clique.features):
+        message = f"`hmm` needs a bias in `{clique.label}`, for the probability of what training has not seen"
+        remedy = f"add it, as in `clique {clique.label}: bias, …`"
+        yield Obstacle((*path, "features", 0), message, "no bias", remedy)
+    for n, feature in enumerate(clique.features):
+        name = _number(spec, feature, frozenset())
+        if name is not None:
+            message = f"`hmm` counts values, and `{name}` is a number"
+            yield Obstacle((*path, "features", n), message, "a number", "test it, or train by `likelihood`")
+
+
+def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | None:
+    """The first numeric column that a feature has as its value."""
+    if isinstance(feature, Cross):
+        return next((name for part in feature.factors if (name := _number(spec, part, groups))), None)
+    if not isinstance(feature, Reference):
+        return None
+    column = spec.column(feature.name)
+    if column is not None:
+        return column.name if column.type.name in NUMERIC else None
+    declared = spec.declaration(feature.name)
+    if isinstance(declared, FeatureGroup) and declared.name not in groups:
+        inside = groups | {declared.name}
+        return next((name for part in declared.features if (name := _number(spec, part, inside))), None)
+    return None
+
+
+def _distributions(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
+    """Each label has cliques that lie within each other, and one of them at every position."""
+    for n, label in enumerate(spec.labels):
+        own = [
+            (number, clique)
+            for number, clique in enumerate(spec.cliques)
+            if clique.sites[last_site(spec, clique, order)].variable == label.name
+        ]
+        if not own:
+            message = f"`hmm` has no distribution of `{label.name}`: other labels stand last in all of its cliques"
+            remedy = f"add `clique {label.name}`"
+            yield Obstacle(("labels", n, "name"), message, "given what?", remedy)
+            continue
+        own.sort(key=lambda item: len(item[1].sites))
+        for (_, narrow), (number, wide) in pairwise(own):
+            if not scope(spec, narrow, order) <= scope(spec, wide, order):
+                message = (
+                    f"in an `hmm` each label has one distribution, and `{label.name}` has those of "
+                    f"`{narrow.label}` and `{wide.label}`"
+                )
+                remedy = f"join them to one clique, `clique {_joined(spec, narrow, wide, order)}`"
+                yield Obstacle(("cliques", number), message, "another one", remedy)
+                break
+        number, least = own[0]
+        if len(least.sites) > 1 and least.edges == "inside" and _spans(least):
+            message = f"`{least.label}` does not lie at the ends of a sequence, so `hmm` has no distribution there"
+            remedy = f"write `edges = pad`, or add `clique {label.name}`"
+            yield Obstacle(("cliques", number), message, "not at the ends", remedy)
+
+
+def _joined(spec: ModelSpec, one: CliqueSpec, other: CliqueSpec, order: Order) -> str:
+    names = [label.name for label in spec.labels]
+    sites = sorted(scope(spec, one, order) | scope(spec, other, order), key=lambda s: (s[1], names.index(s[0])))
+    return ", ".join(name + (f"[{offset}]" if offset else "") for name, offset in sites)
+
+
+def _spans(clique: CliqueSpec) -> bool:
+    return len({_offset(clique, n) for n in range(len(clique.sites))}) > 1
+
+
+def _offset(clique: CliqueSpec, number: int) -> int:
+    place = clique.sites[number].place
+    return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0

@@ -1,0 +1,209 @@
+"""Memory variables as tables: the one state that a memory has, given what it reads of the past and of the data.
+
+A memory is a variable of the graph whose state the states before it and the data decide, so a table that allows one
+state for each reading is all there is to it. The first position has the value `initially`; near the start, where some
+of what is read lies before the sequence, a test of that is false and a copy of it `initially`. A text of the data that
+is copied and is none of the memory's states counts as `initially` too. Not here: what makes no sense (`check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..schema.expressions import Apply, Condition, Reference
+from ..schema.function_signatures import FUNCTIONS
+from ..schema.model_spec import Cardinality, Domain, Enumerated, Memory, ModelSpec, Scheme, StatesOf
+from ..schema.segment_schemes import scheme_states
+from .condition_tables import (
+    BOOLEAN,
+    FALSE_STATE,
+    TRUE_STATE,
+    ConditionReader,
+    HardTable,
+    Observed,
+    Over,
+    Sites,
+    Views,
+    combined,
+    condition_terms,
+    is_word,
+    laid_out,
+    site_of,
+)
+from .constraint_tables import NO_VIEWS
+
+__all__ = ["BOOLEAN", "Stray", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
+           "stray_state"]  # fmt: skip
+
+
+class Stray(NamedTuple):
+    """A value that a memory could take and that is none of its states; `part` of its expression gives it."""
+
+    state: str
+    part: str
+
+
+def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The states of a memory: its domain's, those of another variable, or `no` and `yes`.
+
+    `states_of`: of the other variables, and of a memory whose states lie in a file. `DcrfError` if nothing says them.
+    """
+    passed = {memory.name: None}
+    while memory.name not in states_of and isinstance(memory.domain, StatesOf):
+        other = memory.domain.variable
+        if other in states_of:
+            return tuple(states_of[other])
+        found = spec.memories_by_name.get(other)
+        if found is None or other in passed:
+            break
+        passed[other] = None
+        memory = found
+    states = states_of.get(memory.name) or listed_states(memory.domain)
+    if not states:
+        message = f"nothing says the states of memory `{next(iter(passed))}`"
+        raise DcrfError(Diagnostic("no-states", message, help="list them, as in `in {A, B}`"))
+    return tuple(states)
+
+
+def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
+    """The states that a domain names by itself, those of a test if there is none; None if they lie elsewhere."""
+    match domain:
+        case None:
+            return BOOLEAN
+        case Enumerated(states=states):
+            return tuple(dict.fromkeys(states))
+        case Cardinality(count=count):
+            return tuple(str(state) for state in range(count))
+        case Scheme(name=name, types=types) if types:
+            return scheme_states(name, types)
+    return None
+
+
+def initial_state(memory: Memory, states: Sequence[str]) -> str | None:
+    """The state at the first position; None if it is not said and the states are not `no` and `yes`."""
+    if memory.initially is not None:
+        return memory.initially
+    return FALSE_STATE if set(states) == set(BOOLEAN) else None
+
+
+def memory_sites(spec: ModelSpec, memory: Memory) -> Sites:
+    """The variables that a memory reads, each with its offset, in order of first mention."""
+    sites = (site_of(spec, term) for _, part in _parts(memory) for term in condition_terms(part))
+    return tuple(dict.fromkeys(site for site in sites if site is not None))
+
+
+def memory_tables(
+    spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+) -> tuple[HardTable, ...]:
+    """A table for each of the first anchors, where some of what is read lies before the sequence, and one for the rest.
+
+    Sites are the memory, then what it reads: `allowed[code, m, reads…]` is `m == f(reads, code)`. `states_of` and
+    `views` as in `constraint_table`; `states_of` holds the other memories that are read. `DcrfError` if the memory
+    reads the present, or could take a value that is none of its states.
+    """
+    states = memory_states(spec, memory, states_of)
+    first = initial_state(memory, states)
+    if first not in states:
+        found = "has no `initially`" if first is None else f"begins with `{first}`, which is none of its states"
+        remedy = f"write `initially {states[0]}`, or another state"
+        raise DcrfError(Diagnostic("no-initially", f"memory `{memory.name}` {found}", help=remedy))
+    # a memory of the data alone still has a first position of its own, which `not the first` must leave out
+    reads = memory_sites(spec, memory) or ((memory.name, -1),)
+    if any(offset >= 0 for _, offset in reads):
+        message = f"memory `{memory.name}` reads a label at its own position or later"
+        raise DcrfError(Diagnostic("memory-future", message, help="read an earlier position, as in `pos[-1]`"))
+    known = {**states_of, memory.name: states}
+    at_start = (np.array(states) == first).reshape(1, -1)
+    tables = [HardTable(((memory.name, 0),), (), at_start, 0, memory.name)]
+    for anchor in (*range(1, max(-offset for _, offset in reads)), None):
+        inside = tuple(site for site in reads if anchor is None or site[1] >= -anchor)
+        reader = ConditionReader(spec, known, views, None if anchor is None else -anchor)
+        found_states = _values(memory, states, states.index(first), reader)
+        stray = found_states.stray()
+        if stray is not None:
+            raise DcrfError(
+                Diagnostic(
+                    "copied-state",
+                    f"memory `{memory.name}` could take the value `{stray.state}`, which is none of its states",
+                    help=f"add `{stray.state}` to its states, or exclude it by `if`",
+                )
+            )
+        own = (memory.name, 0)
+        is_value = combined(np.equal, Over((own,), np.arange(len(states))), found_states.values)
+        observed, allowed = laid_out(is_value, (own, *inside), [len(known[name]) for name, _ in (own, *inside)])
+        tables.append(HardTable((own, *inside), observed, allowed, anchor, memory.name))
+    return tuple(tables)
+
+
+def stray_state(
+    spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
+) -> Stray | None:
+    """The first value that a memory could take far from the start and that is none of its states."""
+    states = tuple(states_of[memory.name])
+    return _values(memory, states, 0, ConditionReader(spec, states_of, views)).stray()
+
+
+def _parts(memory: Memory) -> list[tuple[str, Condition]]:
+    value = memory.value
+    parts = {"value": value.value, "condition": value.condition, "otherwise": value.otherwise}
+    return [(name, part) for name, part in parts.items() if part is not None]
+
+
+# values -----------------------------------------------------------------------------------------------------------
+
+
+class _Values(NamedTuple):
+    """Numbers of states; `strays` are the values that have a number and are no state of the memory."""
+
+    values: Over
+    strays: Mapping[Stray, int]
+
+    def stray(self) -> Stray | None:
+        """One that the memory really takes: what a condition excludes is none."""
+        largest = int(self.values.values.max(initial=0))
+        return next((stray for stray, number in self.strays.items() if number == largest), None)
+
+
+def _values(memory: Memory, states: Sequence[str], first: int, reader: ConditionReader) -> _Values:
+    """The state that a memory takes, for every reading."""
+    strays: dict[Stray, int] = {}
+
+    def numbers(texts: Sequence[str], part: str) -> NDArray[np.int64]:
+        known = {state: number for number, state in enumerate(states)}
+        return np.array(
+            [known[t] if t in known else strays.setdefault(Stray(t, part), len(states) + len(strays)) for t in texts]
+        )
+
+    def value(part: str, node: Condition) -> Over:
+        def constant(state: str) -> Over:
+            return Over((), numbers([state], part).reshape(()))
+
+        if isinstance(node, Reference) and is_word(reader.spec, node):
+            return constant(reader.word(node))
+        observed = reader.is_observed(node)
+        if not isinstance(node, Reference | Apply) or memory.domain is None or (observed and _is_test(node)):
+            return combined(np.where, reader.truth(node), constant(TRUE_STATE), constant(FALSE_STATE))
+        if observed:
+            text = Observed(node, tuple(states))
+            return Over((text,), np.append(np.arange(len(states)), first))
+        copied = reader.texts(node)
+        if copied is None:
+            return Over((), np.array(first))
+        return Over(copied.axes, numbers(copied.values.tolist(), part))
+
+    found = value("value", memory.value.value)
+    if memory.value.condition is not None and memory.value.otherwise is not None:
+        held = reader.truth(memory.value.condition)
+        found = combined(np.where, held, found, value("otherwise", memory.value.otherwise))
+    return _Values(found, strays)
+
+
+def _is_test(term: Reference | Apply) -> bool:
+    """`first` and `last`, which have no text to copy."""
+    signature = FUNCTIONS.get(term.name if isinstance(term, Reference) else term.function)
+    return signature is not None and signature.returns == "test"

@@ -1,0 +1,1 @@
+"""Pages that explain each diagnostic: what it means and what to do."""

@@ -1,0 +1,395 @@
+"""A page for every slug: what the message means, and what to do. `dcrfdsl check --explain SLUG` prints it.
+
+`EXPLANATIONS` is the table; a test holds that every slug that the rooms `syntax` and `spec` use is in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...registry import Table
+from .idle_pages import IDLE
+from .syntax_pages import SYNTAX
+
+__all__ = ["EXPLANATIONS", "Explanation", "explain"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why this is a complaint, in one sentence, and the remedy."""
+
+    meaning: str
+    remedy: str
+
+
+_MEANING: dict[str, tuple[str, str]] = {
+    # names
+    "unknown-name": (
+        "The name is declared nowhere: not in `data`, nor by a statement.",
+        "Correct the spelling, or declare it. A name stands for the current position, `word[-1]` for the one before.",
+    ),
+    "unknown-function": (
+        "What is called here is no built-in feature function, no lexicon and none of your own functions.",
+        "Correct the spelling, or load the file that defines it with `--features FILE.py`.",
+    ),
+    "unknown-clique": ("No clique has this name.", "Name the clique where it is declared: `clique y[-1], y as chain`."),
+    "unknown-piece": ("No piece has this name.", "Declare it: `piece next over y: chain, words`."),
+    "piece-over": (
+        "A piece is normalised over labels and latent variables: at single positions, or at every one by `[all]`.",
+        "Name each of these once, and hold a clique over it; memories and views follow from the labels.",
+    ),
+    "piece-member": (
+        "A clique of a piece touches none of the piece's own variables, is held twice, or cannot be moved.",
+        "An index moves a clique: `chain[1]` is the one at the next position. Remove cliques that do not take part.",
+    ),
+    "piece-locked": (
+        "A locked clique takes part in a piece and gets no gradient from it; where all are locked, nothing is trained.",
+        "Remove `locked` from the cliques that the piece is to train.",
+    ),
+    "piece-twice": (
+        "A stage that names a piece twice counts its losses twice.",
+        "Name it once; to weigh pieces against each other, train them in stages and add `train rescale`.",
+    ),
+    "piece-without-instance": (
+        "A piece lies where all its variables are in the sentence, and no sentence of the data is so long.",
+        "Make it over positions that are less far apart.",
+    ),
+    "nota-everywhere": (
+        "NOTA is one more joint state of a piece; one over whole sequences has too many to go through.",
+        "Make the piece over single positions, or leave out `nota`.",
+    ),
+    "piece-conditions-on-latent": (
+        "A piece conditions on every other variable that its cliques touch, at the gold value; a latent has none.",
+        "Make the piece over the latent variable as well.",
+    ),
+    "no-pieces": (
+        "Local decoding multiplies the local distributions of pieces, and no stage that runs trains any.",
+        "Train by `memm` or `piecewise`, or write `decode joint`.",
+    ),
+    "no-order": (
+        "A model that is normalised variable by variable needs fixed places, which positions that data joins have not.",
+        "Train by `pseudolikelihood`, `piecewise` or `likelihood`.",
+    ),
+    "unknown-stage": (
+        "No training stage has this name.",
+        "A stage is named by `train … as NAME`, else by its criterion.",
+    ),
+    "unknown-position": (
+        "A named position such as `[i]` has a meaning only in a clique whose sites have positions of that name.",
+        "Use the clique's own positions, or a number: `word[-1]` is the word before.",
+    ),
+    "unknown-column": ("The data format has no column of this name.", "Name one that it has; `word = form` renames."),
+    "unknown-format": ("There is no reader of this name.", "Use `conll`, `conllu` or `jsonl`."),
+    "unknown-metric": ("There is no metric of this name.", "See `evaluate` in the description of the language."),
+    "unknown-method": (
+        "There is no inference method, prior, optimizer, criterion or way to decode of this name.",
+        "The message lists those that there are.",
+    ),
+    "declared-twice": (
+        "A name, a statement or a setting is given twice; only one could count.",
+        "Rename or remove one.",
+    ),
+    "label-as-feature": (
+        "A feature that reads a label would know what the model is to predict.",
+        "Features read what is observed. To depend on a neighbouring label, make it a site: `clique y[-1], y`.",
+    ),
+    "label-not-a-column": (
+        "A label's gold values are read from the column of its name, and the data has none.",
+        "Add the column to the `data` statement, or correct the name.",
+    ),
+    "wrong-kind": (
+        "The name is declared, but as something that cannot stand here.",
+        "The message says what is needed.",
+    ),
+    # data
+    "no-data": (
+        "Without a `data` statement nothing is known about the columns.",
+        "Begin with `data conll(word, pos)`.",
+    ),
+    "no-label": ("A model without a label predicts nothing.", "Declare what is to be predicted: `label pos`."),
+    "missing-column": (
+        "The data set does not have a column that the template declares.",
+        "Correct `data`, or the file.",
+    ),
+    "missing-label": (
+        "The data set has no gold values for a label; training needs them.",
+        "Train on data with this column. It may be absent when tagging.",
+    ),
+    "column-type": (
+        "The template declares numbers where the data set has texts, or the other way round.",
+        "Type the column in `data`: `height:float`.",
+    ),
+    # settings
+    "unknown-setting": (
+        "The statement or method has no setting of this name; perhaps another one has.",
+        "Correct the spelling, or move the setting to where it belongs.",
+    ),
+    "bad-setting": ("The value is of the wrong kind or out of range.", "The message says what is expected."),
+    "idle-setting": (
+        "The setting changes nothing here.",
+        "Remove it. What is about joined positions needs named positions and a `where`; a prior needs a criterion with "
+        "a penalty.",
+    ),
+    "nothing-to-tune": (
+        "`train --tune` searches the constants that have a range, and none has one that is not set by hand.",
+        "Give a constant its range, `let variance = 10 tune log(0.1, 1000)`, and do not `--set` it.",
+    ),
+    "bad-argument": ("An argument is missing, one too many, or of the wrong kind.", "The message shows the usage."),
+    "bad-regex": (
+        "RE2 cannot read the regular expression. It runs in linear time: no look-around, no back references.",
+        "Correct the pattern where the caret points.",
+    ),
+    "ascii-class": (
+        r"`[A-Z]`, `[a-z]` and `\w` are ASCII, and there are other letters here.",
+        r"Use `\p{Lu}`, `\p{Ll}`, `\p{L}`.",
+    ),
+    "unknown-state": ("A variable cannot have this state.", "Correct the spelling, or add it to the declared states."),
+    "state-twice": ("A state or segment type stands twice in its declaration.", "Remove one of them."),
+    "set-as-map": (
+        "A lexicon with one entry a line is a set; only a map (`entry TAB value`) can be looked up.",
+        "Test membership with `word in days`, or give every line a TAB and a value.",
+    ),
+    "missing-lexicon": (
+        "The lexicon's file cannot be read.",
+        "Check the path: it is relative to the template that declares the lexicon.",
+    ),
+    "bad-lexicon": (
+        "The lexicon is empty, or mixes lines of a set (an entry) with lines of a map (entry, TAB, value).",
+        "Make all lines alike.",
+    ),
+    "missing-states": (
+        "The file with a variable's states cannot be read, or is empty.",
+        "Check the path: it is relative to the template. The file has one state a line.",
+    ),
+    "multi-word-entry": (
+        "`word in places` compares one token with whole entries, so an entry of several words can never match.",
+        "`span(word, places)` marks entries of several words.",
+    ),
+    "not-a-text": ("A text is needed here, and this is a number, a vector or a test.", "Read a text column."),
+    "too-many-products": (
+        "A cross of vectors has a feature for each combination of their components.",
+        "List the vectors beside each other, or cross one of them with a test or a text.",
+    ),
+    "not-a-test": (
+        "`and`, `or`, `not`, `where`, `when`, `forbid` and `require` join what is true or false.",
+        "Compare the value: `word is the`, `word matches /…/`, `word in days`. Features are crossed with `&`.",
+    ),
+    "several-values": (
+        "`=` compares one value with one value.",
+        "Use a function that gives one, such as `suffix(word, 3)`.",
+    ),
+    "cannot-count": (
+        "A hidden Markov model has one distribution of each label given its earlier neighbours, and emits each feature "
+        "from one label; `hmm` counts nothing else.",
+        "Write moves as cliques without features and what is emitted as `clique y: bias, word`, or train by "
+        "`likelihood`.",
+    ),
+    # graph
+    "same-site-twice": ("A clique is a set of sites.", "Write `y[-1], y` for neighbours."),
+    "no-anchor": (
+        "A clique's features are read at offset 0, so one of its sites must be there.",
+        "Shift the sites; the weights are shared by all positions anyway.",
+    ),
+    "window-in-site": ("A site is one variable at one position.", "List the sites, or write several cliques."),
+    "window-in-condition": (
+        "A condition on labels reads one position at a time.",
+        "Join the positions by `and` or `or`.",
+    ),
+    "bad-window": (
+        "A window is empty or too wide, or an offset too far.",
+        "Windows run from left to right: `[-2..2]`.",
+    ),
+    "too-many-features": (
+        "A cross of windows has every combination of their places, and a group counts each time it is listed.",
+        "Make the windows narrower, and list a group once.",
+    ),
+    "group-cycle": ("A feature group contains itself.", "Remove the group from its own list."),
+    "groups-too-deep": ("Too many feature groups hold each other in turn.", "List the features of the inner ones."),
+    "place-without-where": (
+        "Named positions such as `y[i], y[j]` need a condition that says which ones.",
+        "Add `where`, as in `where word[i] = word[j]`; neighbours are written `y[-1], y`.",
+    ),
+    "bad-view": (
+        "A view maps the states of one label at one position, many to one.",
+        "Name that label in it, without brackets: `view coarse = prefix(pos, 1)`.",
+    ),
+    "two-positions": (
+        "A clique with `where` is about two positions, and each of its sites stands at one of them.",
+        "Name two positions, as in `clique y[i], y[j] where word[i] = word[j]`.",
+    ),
+    "no-equality": (
+        "Positions are joined on values that are equal, which takes time in proportion to the pairs found. Without an "
+        "equality all pairs of a sentence are tried: on one of 3,000 tokens nine million.",
+        "Add an equality, as in `word[i] = word[j] and …`, or bound the distance: `with max_gap = 50`.",
+    ),
+    "place-in-relation": (
+        "A clique that joins two positions has no anchor at which a bare name could be read.",
+        "Say at which position it is read, as in `word[i]` or `word[j-1]`.",
+    ),
+    "two-places": ("A term has a named position inside and another one outside.", "Keep one: `lower(word[i])`."),
+    "empty-gap": ("`max_gap` is below `min_gap`: no positions are that far apart.", "Correct one of them."),
+    "label-without-clique": (
+        "Nothing predicts this label: it has no weights.",
+        "Give it a clique, as in `clique pos: bias, word`.",
+    ),
+    "idle-latent": (
+        "No chain of cliques ties the latent variable to a label, so it is summed out to a constant.",
+        "Join it with a label: `clique sense, role`.",
+    ),
+    # hidden variables
+    "memory-future": (
+        "A memory is a function of earlier labels; it must be known before the labels at its own position.",
+        "Read an earlier position: `pos[-1]`.",
+    ),
+    "memory-cycle": (
+        "Memories that read nothing but themselves and each other stay as they begin; such a memory changes nothing.",
+        "Let one of them read a label, as in `memory seen = seen[-1] or pos[-1] is V`.",
+    ),
+    "no-initially": (
+        "Before the first position nothing is remembered, so the first value must be said; a test begins as `no`.",
+        "End the statement with the state: `memory last in states(role) = role[-1] initially O`.",
+    ),
+    "copied-state": (
+        "The value of the memory can be something that is none of its states.",
+        "Give it the states of what it copies, `in states(role)`, or exclude the value by `if`.",
+    ),
+    "idle-memory": (
+        "No clique and no constraint reads the memory, itself or by way of another memory, so it changes nothing.",
+        "Make it a site: `clique role, seen_verb`. Else leave it out.",
+    ),
+    "no-states": (
+        "The types of a label are learned from data; of a latent variable or memory the data has no values.",
+        "Name the types, `in bio(NP, VP)`, or list the states.",
+    ),
+    "states-cycle": (
+        "Variables take their states from each other in a circle, so nothing ever says them.",
+        "List the states of one of them: `in {A, B}`.",
+    ),
+    "mark-taken": (
+        "The mark of a value that is not known, or that separates several possible ones, is part of a known one.",
+        "Choose a mark that no state has, and correct the data accordingly.",
+    ),
+    # constraints
+    "contradictory": (
+        "No labelling can satisfy the constraint, by itself or together with what else holds.",
+        "Weaken or remove one of those that the message shows.",
+    ),
+    "already-implied": ("The constraint forbids nothing that is not forbidden already.", "Remove it, or correct it."),
+    "needs-when": (
+        "A `require` holds wherever it lies, whatever the data says there; a test of the data in it must then be true.",
+        "A condition that must be met first is written after `when`: `require chunk is O when word is the`.",
+    ),
+    "label-as-argument": (
+        "Functions and lexicons are evaluated on the data before anything is predicted; a label has no value then.",
+        "Map the label's states by a `view` and test the view, list states in `{…}`, or use a regex.",
+    ),
+    "reads-too-much": (
+        "A condition is tried on every combination of the states and of the readings of the data that it names.",
+        "Write several constraints that read fewer things each, or let a memory keep what several positions say.",
+    ),
+    "no-label-in-constraint": (
+        "A constraint restricts labels, and this condition reads only what is observed.",
+        "Name a label in it.",
+    ),
+    # training, evaluation
+    "stage-cycle": (
+        "The stages come after each other in a circle.",
+        "Leave out one `after`: its stage begins the chain.",
+    ),
+    "no-segments": (
+        "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`, and this label has others.",
+        "Measure `accuracy(y)`, or declare the label `in bio(…)`.",
+    ),
+    "no-log-z": (
+        "Training compares the gold labelling with Z, the sum over all of them; samples do not tell how large it is.",
+        "Train with another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
+    ),
+    "loss-settings": (
+        "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
+        "`loss = sequence` takes every `psi`, `measure` and `smoothing`; segments need `psi = inf` and `sigmoid`.",
+    ),
+    "vote-settings": (
+        "A voted perceptron keeps all weights that training went through; each votes for the labelling that it finds.",
+        "Leave out what the message names, or keep the mean of the weights: `average = yes`.",
+    ),
+    "needs-exact": (
+        "A sum over all labellings but one is exact or it is nothing: messages may put it below the one left out. So "
+        "a stage that needs one trains under `exact` where its tables fit, whatever `infer` says; tagging goes by it.",
+        "Write `infer = exact` in the stage; for `mce` also `psi = inf`, which compares the best labellings.",
+    ),
+    "cannot-sum-out": (
+        "The criterion looks at one labelling that is known, and some label has no known value.",
+        "Train by a criterion that the message names, which sums over the values that it may have.",
+    ),
+    "risk-overflow": (
+        "The exponential risk of a long sentence is the number of its wrong labellings, times its weight: too large.",
+        "Write `weight = uniform` or a smaller `weight`, or train `after` a stage of `likelihood`.",
+    ),
+    "no-such-round": (
+        "A model can be cut at a round of its last stage if that was `adaboost`, but not with `update = parallel`.",
+        "`dcrfdsl show MODEL --path` lists the rounds.",
+    ),
+    "cannot-compare": (
+        "An observation kernel compares two positions by the features of one clique, which lies on one label there; "
+        "what is learned belongs to positions of the training data.",
+        "Write `kernel.NAME = rbf(gamma = 0.1)` for one clique `clique label as NAME: features`, in a stage by itself.",
+    ),
+    "too-many-positions": (
+        "A kernel compares all pairs of positions of the training data, and those do not fit.",
+        "Train on fewer sentences, or without `kernel.…`: `hmsvm` by itself takes any number.",
+    ),
+    "cannot-train": (
+        "The optimizer needs something that the criterion does not give: the gradient of single sequences, or counts.",
+        "Take one that the message names; `optimizer = auto` is one that fits.",
+    ),
+    "prior-not-treated": (
+        "The optimizer needs a penalty of another kind: no penalty at all, a quadratic one, or one without corners.",
+        "A penalty with a corner at zero needs `owlqn`; `optimizer = auto` takes it. `iis` needs `prior = none`.",
+    ),
+    "cannot-scale": (
+        "Iterative scaling needs exact expectations, features that are not negative and that the data shows, the label "
+        "of every token, and no prior.",
+        "Train by `lbfgs`, or change what the message names.",
+    ),
+    "not-yet": (
+        "The language has this, and this version of the program does not run it.",
+        "Use what the message names instead, or leave the statement out for now.",
+    ),
+    # files, constants, overrides
+    "use-cycle": ("Templates use each other in a circle.", "Move what they share to a file of its own."),
+    "use-too-deep": ("Too many templates use each other in turn.", "Let one of them use the others, side by side."),
+    "not-judged": (
+        "Together the constraints have too many combinations of states to be compared with each other.",
+        "They hold all the same; only contradictions between them are not looked for.",
+    ),
+    "let-cycle": ("A constant is defined by itself.", "Give one of the constants of the circle a value."),
+    "bad-override": (
+        "`--set` takes `PATH=VALUE`, and the path must lead to a constant, `infer`, `decode` or a stage.",
+        "For example `--set train.optimizer=lbfgs(max_iterations=15)`.",
+    ),
+    "idle-override": (
+        "`--set STAGE.KEY=VALUE` names a stage that neither runs nor comes before the one that does.",
+        "Run it with `--stage STAGE`, or set `train.KEY`, which is the stage that runs (the last one by default).",
+    ),
+    "no-file": ("The file cannot be read.", "Check the path. The path of `use` is relative to the file that uses it."),
+    # with data
+    "silent-feature": (
+        "No position of the training data gives this feature a value, or too few for its `min_count`.",
+        "Look at its spelling and its column, or leave it out.",
+    ),
+    "idle-lexicon": (
+        "Almost no token of the training data is an entry of the lexicon.",
+        "Compare it with a fitting column in its case (`lower(word) in days`); `span` marks entries of several words.",
+    ),
+    "no-text": ("The file is not a text in UTF-8.", "Save it as UTF-8, without binary data."),
+}
+
+EXPLANATIONS: Table[Explanation] = Table(
+    "kind of message", {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **IDLE, **_MEANING}.items())}
+)
+
+
+def explain(slug: str) -> str | None:
+    """The page of a slug as text; None if there is none."""
+    page = EXPLANATIONS.get(slug)
+    return None if page is None else f"{slug}\n\n{page.meaning}\n{page.remedy}"

@@ -1,0 +1,1 @@
+"""From template files, overrides or Python to one specification."""

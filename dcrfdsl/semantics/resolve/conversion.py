@@ -1,0 +1,247 @@
+"""From the tree of a text to the expressions of a specification: places, values, conditions, features, calls, domains.
+
+A one-to-one translation that drops layout and notes where everything was written. Names stay names. Not here:
+statements (`declare`), what names mean (`check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...errors.problems import Diagnostic, Label, Span
+from ...syntax import ast
+from ..schema import expressions as ex
+from ..schema import model_spec as model
+from ..schema.segment_schemes import SCHEMES
+from ..schema.source_spans import Path
+
+__all__ = ["MAX_STATES", "Converter", "as_call"]
+
+MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entries
+
+
+class Converter:
+    """Translates nodes; writes their spans into `spans` and complaints into `problems`.
+
+    `relocate` maps the span of a node to the span to note, for texts that stand for a part of another text.
+    """
+
+    def __init__(
+        self,
+        spans: dict[Path, Span],
+        problems: list[Diagnostic],
+        *,
+        relocate: Callable[[Span], Span] = lambda span: span,
+    ):
+        self.spans = spans
+        self.problems = problems
+        self._relocate = relocate
+
+    def note(self, path: Path, node: ast.Node) -> None:
+        self.spans[path] = self._relocate(node.span)
+
+    def complain(self, slug: str, message: str, node: ast.Node, words: str = "", help: str | None = None) -> None:
+        self.problems.append(Diagnostic(slug, message, Label(self._relocate(node.span), words), help=help))
+
+    # places and terms ---------------------------------------------------------------------------------------
+
+    def place(self, node: ast.Place | None) -> ex.Place:
+        match node:
+            case None | ast.Offset(value=0):
+                return ex.Here()
+            case ast.Offset():
+                return ex.At(offset=node.value)
+            case ast.Window():
+                return ex.Window(first=node.first, last=node.last)
+            case ast.Offsets():
+                return ex.Several(offsets=node.values)
+            case ast.Position():
+                return ex.Named(position=node.name, shift=node.shift)
+
+    def term(self, node: ast.Term, at: Path) -> ex.Reference | ex.Apply:
+        self.note(at, node)
+        if node.place is not None:
+            self.note((*at, "place"), node.place)
+        if isinstance(node, ast.Reference):
+            self.note((*at, "name"), node.name)
+            return ex.Reference(name=node.name.text, place=self.place(node.place))
+        self.note((*at, "function"), node.function)
+        arguments = self.arguments(node.arguments, (*at, "arguments"))
+        return ex.Apply(function=node.function.text, arguments=arguments, place=self.place(node.place))
+
+    def value(self, node: ast.Value, at: Path) -> ex.Value:
+        self.note(at, node)
+        match node:
+            case ast.Reference() | ast.Apply():
+                return self.term(node, at)
+            case ast.Literal(value=str() as text):
+                return ex.Text(value=text)
+            case ast.Literal(value=int() | float() as number):
+                return ex.Number(value=number)
+            case ast.Range():
+                return ex.Range(first=node.first, last=node.last)
+            case ast.Regex():
+                return self.regex(node, at)
+        raise AssertionError(node)
+
+    def regex(self, node: ast.Regex, at: Path) -> ex.Regex:
+        self.note(at, node)
+        return ex.Regex(pattern=node.pattern, ignore_case=node.ignore_case)
+
+    def arguments(self, nodes: Sequence[ast.Argument | ast.TypedArgument], at: Path) -> tuple[ex.Argument, ...]:
+        found: list[ex.Argument] = []
+        for node in nodes:
+            path = (*at, len(found))
+            if isinstance(node, ast.TypedArgument):
+                self.complain("bad-argument", f"`{node.name.text}:` types a column, which only `data` has", node)
+                continue
+            self.note(path, node)
+            if node.name is not None:
+                self.note((*path, "name"), node.name)
+            name = node.name.text if node.name is not None else None
+            found.append(ex.Argument(value=self.value(node.value, (*path, "value")), name=name))
+        return tuple(found)
+
+    # conditions and features ----------------------------------------------------------------------------------
+
+    def condition(self, node: ast.Condition, at: Path) -> ex.Condition:
+        self.note(at, node)
+        match node:
+            case ast.Reference() | ast.Apply():
+                return self.term(node, at)
+            case ast.Matches():
+                return ex.Matches(
+                    term=self.term(node.term, (*at, "term")), regex=self.regex(node.regex, (*at, "regex"))
+                )
+            case ast.Has():
+                return ex.Has(term=self.term(node.term, (*at, "term")), regex=self.regex(node.regex, (*at, "regex")))
+            case ast.Is():
+                self.note((*at, "state"), node.state)
+                return ex.Is(term=self.term(node.term, (*at, "term")), state=node.state.text, negated=node.negated)
+            case ast.InLexicon():
+                self.note((*at, "lexicon"), node.lexicon)
+                term = self.term(node.term, (*at, "term"))
+                return ex.InLexicon(term=term, lexicon=node.lexicon.text, negated=node.negated)
+            case ast.InSet():
+                states = self.states(node.states, (*at, "states"))
+                return ex.InSet(term=self.term(node.term, (*at, "term")), states=states, negated=node.negated)
+            case ast.Equals():
+                left, right = self.term(node.left, (*at, "left")), self.term(node.right, (*at, "right"))
+                return ex.Equals(left=left, right=right, negated=node.negated)
+            case ast.Not():
+                return ex.Not(inner=self.condition(node.inner, (*at, "inner")))
+            case ast.And():
+                return ex.And(parts=self._conditions(node.parts, (*at, "parts")))
+            case ast.Or():
+                return ex.Or(parts=self._conditions(node.parts, (*at, "parts")))
+
+    def _conditions(self, nodes: Sequence[ast.Condition], at: Path) -> tuple[ex.Condition, ...]:
+        return tuple(self.condition(node, (*at, n)) for n, node in enumerate(nodes))
+
+    def feature(self, node: ast.Feature, at: Path) -> ex.Feature:
+        if isinstance(node, ast.Cross):
+            self.note(at, node)
+            return ex.Cross(factors=self._conditions(node.factors, (*at, "factors")))
+        return self.condition(node, at)
+
+    def features(self, nodes: Sequence[ast.Feature], at: Path) -> tuple[ex.Feature, ...]:
+        return tuple(self.feature(node, (*at, n)) for n, node in enumerate(nodes))
+
+    def value_if(self, node: ast.ValueIf, at: Path) -> ex.ValueIf:
+        self.note(at, node)
+        optional = {
+            field: self.condition(part, (*at, field))
+            for field, part in (("condition", node.condition), ("otherwise", node.otherwise))
+            if part is not None
+        }
+        return ex.ValueIf(value=self.condition(node.value, (*at, "value")), **optional)
+
+    # calls and settings -----------------------------------------------------------------------------------------
+
+    def settings(self, nodes: Sequence[ast.Setting], at: Path) -> tuple[model.Setting, ...]:
+        found = []
+        for n, node in enumerate(nodes):
+            self.note((*at, n), node)
+            self.note((*at, n, "key"), node.key)
+            found.append(model.Setting(key=node.key.parts, value=self.value(node.value, (*at, n, "value"))))
+        return tuple(found)
+
+    def call(self, node: ast.Call, at: Path, settings: Sequence[ast.Setting] = ()) -> model.CallSpec:
+        """A plugin with its arguments, and the settings of its block."""
+        self.note(at, node)
+        self.note((*at, "name"), node.name)
+        arguments = self.arguments(node.arguments, (*at, "arguments"))
+        return model.CallSpec(
+            name=node.name.text, arguments=arguments, settings=self.settings(settings, (*at, "settings"))
+        )
+
+    # sites and domains --------------------------------------------------------------------------------------------
+
+    def sites(self, nodes: Sequence[ast.Site], at: Path) -> tuple[model.Site, ...]:
+        for n, node in enumerate(nodes):
+            self.note((*at, n), node)
+            self.note((*at, n, "variable"), node.variable)
+            if node.place is not None:
+                self.note((*at, n, "place"), node.place)
+        return tuple(model.Site(variable=node.variable.text, place=self.place(node.place)) for node in nodes)
+
+    def states(self, nodes: Sequence[ast.State], at: Path) -> tuple[str, ...]:
+        for n, node in enumerate(nodes):
+            self.note((*at, n), node)
+        return tuple(node.text for node in nodes)
+
+    def domain(self, node: ast.Domain, at: Path) -> model.Domain:
+        self.note(at, node)
+        match node:
+            case ast.Enumerated():
+                return model.Enumerated(states=self.states(node.states, (*at, "states")))
+            case ast.Cardinality():
+                if not 1 <= node.count <= MAX_STATES:
+                    self.complain("bad-setting", f"`{node.count}` states: expected 1 to {MAX_STATES:,}", node)
+                return model.Cardinality(count=min(max(node.count, 1), MAX_STATES))
+            case ast.StateFile():
+                return model.StateFile(path=node.path)
+            case ast.Scheme():
+                return self._scheme(node.call, at)
+
+    def _scheme(self, call: ast.Call, at: Path) -> model.Domain:
+        """`bio(NP)`, `states(role)`; after a complaint the states count as learned, so that checking can go on."""
+        name = call.name.text
+        words: list[str] = []
+        for n, argument in enumerate(call.arguments):
+            self.note((*at, "types", n), argument)
+            match argument:
+                case ast.Argument(name=None, value=ast.Reference(place=None) as word):
+                    words.append(word.name.text)
+                case ast.Argument(name=None, value=ast.Literal(value=str() as text)):
+                    words.append(text)
+                case _:
+                    remedy = 'quote a type that is no plain name, as in `bio("T-1")`'
+                    self.complain("bad-argument", f"`{name}` takes names of segment types", argument, help=remedy)
+        if name == "states":
+            if len(words) == 1:
+                return model.StatesOf(variable=words[0])
+            self.complain("bad-argument", f"`states` takes one variable, found {len(words)}", call)
+            return model.Learned()
+        if name not in SCHEMES:
+            guess = SCHEMES.suggest(name)
+            known = ", ".join(f"`{scheme}(…)`" for scheme in SCHEMES)
+            remedy = (
+                f"did you mean `{guess}`?"
+                if guess
+                else f"states are `{{A, B}}`, a number, a file, {known} or `states(y)`"
+            )
+            self.complain("unknown-name", f"`{name}` is not a segment scheme", call.name, "unknown scheme", remedy)
+            return model.Learned()
+        return model.Scheme(name=name, types=tuple(words))
+
+
+def as_call(value: ex.Value) -> model.CallSpec | None:
+    """A value that names a method, `exact` or `lbfgs(memory = 7)`, as a call; None for any other value."""
+    match value:
+        case ex.Reference(place=ex.Here()):
+            return model.CallSpec(name=value.name)
+        case ex.Apply(place=ex.Here()):
+            return model.CallSpec(name=value.function, arguments=value.arguments)
+        case _:
+            return None

@@ -1,0 +1,182 @@
+"""`--set PATH=VALUE`: changes to a draft from the command line.
+
+PATH is the name of a constant, `infer` or `decode`, `infer.KEY`, `train.KEY` (the stage that runs) or `STAGE.KEY`,
+where a stage that neither runs nor comes before the one that does draws a warning.
+VALUE is read by the grammar of the language, so `train.optimizer=lbfgs(max_iterations=15)` says what it says in a file.
+Complaints point into the argument as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...errors.problems import Diagnostic, Label, Source, Span
+from ...registry import did_you_mean
+from ...syntax import ast
+from ...syntax.parser import parse_partial
+from ..schema import expressions as ex
+from ..schema import model_spec as model
+from ..schema.source_spans import Path
+from .conversion import Converter, as_call
+from .draft import Draft
+
+__all__ = ["Override", "apply_override", "read_override"]
+
+_PREFIX = "let value = "
+_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+@dataclass(frozen=True)
+class Override:
+    """One `--set`, parsed: `source` holds the argument, `split` is the offset of the `=`."""
+
+    path: tuple[str, ...]
+    value: ast.Value
+    source: Source
+    split: int
+
+    @property
+    def path_span(self) -> Span:
+        return Span(self.source, 0, self.split)
+
+    def relocate(self, span: Span) -> Span:
+        """From the text that was parsed to the argument."""
+        shift = self.split + 1 - len(_PREFIX)
+        return Span(self.source, max(0, span.start + shift), min(len(self.source.text), max(0, span.end + shift)))
+
+
+def read_override(text: str) -> Override | Diagnostic:
+    """Split and parse one `PATH=VALUE`; the complaint if it is not of that form."""
+    source = Source("--set", text)
+    path, equals, value = text.partition("=")
+    whole = Label(Span(source, 0, len(text)))
+    if not equals or not _PATH.fullmatch(path.strip()) or not value.strip() or "\n" in text or "\r" in text:
+        remedy = "for example `--set train.optimizer=lbfgs(max_iterations=15)`"
+        return Diagnostic("bad-override", f"expected `PATH=VALUE`, found `{text}`", whole, help=remedy)
+    template, problems = parse_partial(_PREFIX + value + "\n", "--set")
+    match template.statements:
+        case (ast.Let(value=parsed, tune=None),) if not problems:
+            return Override(tuple(path.strip().split(".")), parsed, source, len(path))
+    place = Label(Span(source, len(path) + 1, len(text)), "not a value of the language")
+    remedy = 'values are numbers, names, `"text"` and calls such as `gaussian(variance = 10)`'
+    return Diagnostic("bad-override", f"cannot read the value of `{path.strip()}`", place, help=remedy)
+
+
+def apply_override(draft: Draft, override: Override, stage: str | None) -> None:
+    """Change the draft; complain where the path leads nowhere. `stage` is the stage that runs, None: the last one."""
+    match override.path:
+        case ("infer" | "decode" as field,) | ("infer" as field, "method"):
+            _set_method(draft, override, field)
+        case ("infer", key):
+            call = draft.single("infer") or model.CallSpec(name="auto")
+            assert isinstance(call, model.CallSpec)
+            draft.set("infer", _with_setting(draft, call, (key,), override, ("infer",)))
+        case (name,):
+            _set_constant(draft, override, name)
+        case (name, *key):
+            _set_stage(draft, override, name, tuple(key), stage)
+
+
+def _set_method(draft: Draft, override: Override, field: str) -> None:
+    spans: dict[Path, Span] = {}
+    call = as_call(_converter(draft, override, spans).value(override.value, (field,)))
+    if call is None:
+        _complain(draft, override, f"`{field}` is set to a method, as in `{field}={_EXAMPLES[field]}`")
+        return
+    draft.spans.drop((field,))
+    for path, span in spans.items():
+        draft.spans[path] = span
+    draft.set(field, call)
+
+
+_EXAMPLES: Mapping[str, str] = {"infer": "trp(tolerance=1e-4)", "decode": "marginal"}
+
+
+def _set_constant(draft: Draft, override: Override, name: str) -> None:
+    for n, let in enumerate(draft.entries("lets")):
+        if let.name == name:
+            value = _converter(draft, override, draft.spans).value(override.value, ("lets", n, "value"))
+            # A value given by hand is not searched for.
+            draft.replace(model.Let(name=name, value=value, doc=let.doc), ("lets", n))
+            return
+    _unknown(draft, override, name)
+
+
+def _set_stage(draft: Draft, override: Override, name: str, key: tuple[str, ...], running: str | None) -> None:
+    stages = [stage for stage in draft.entries("stages") if isinstance(stage, model.Stage)]
+    if name == "train" and not stages:
+        stages = [model.Stage(criterion=model.CallSpec(name="likelihood"))]
+        draft.add(stages[0])
+    wanted = (running or stages[-1].label) if name == "train" else name
+    for n, stage in enumerate(stages):
+        if stage.label == wanted:
+            criterion = _with_setting(draft, stage.criterion, key, override, ("stages", n, "criterion"))
+            draft.replace(stage.model_copy(update={"criterion": criterion}), ("stages", n))
+            _warn_if_idle(draft, override, stage.label, stages, running or stages[-1].label)
+            return
+    if name != "train":  # an unknown stage that should run is reported where the stage is chosen
+        _unknown(draft, override, name)
+
+
+def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[model.Stage], running: str) -> None:
+    """A stage that neither runs nor comes before the one that does can be set, to no effect."""
+    before = {stage.label: stage.after for stage in stages}
+    chain: list[str] = []
+    at: str | None = running
+    while at in before and at not in chain:
+        chain.append(at)
+        at = before[at]
+    if name in chain or not chain:
+        return
+    last = f"`train.{'.'.join(override.path[1:])}` sets `{running}`, which runs"
+    remedy = f"run it with `--stage {name}`; {last}"
+    message = f"stage `{name}` does not run, so `{override.source.text}` changes nothing"
+    label = Label(override.path_span, "does not run")
+    draft.problems.append(Diagnostic("idle-override", message, label, help=remedy, severity="warning"))
+
+
+def _with_setting(
+    draft: Draft, call: model.CallSpec, key: tuple[str, ...], override: Override, at: Path
+) -> model.CallSpec:
+    """`call` with one argument or setting replaced where it stands, else added to the settings of its block."""
+    convert = _converter(draft, override, draft.spans)
+    arguments, settings = list(call.arguments), list(call.settings)
+    for n, argument in enumerate(arguments):
+        if (argument.name,) == key:
+            path = (*at, "arguments", n)
+            arguments[n] = ex.Argument(value=convert.value(override.value, (*path, "value")), name=argument.name)
+            draft.spans[path] = draft.spans[(*path, "name")] = override.path_span
+            return call.model_copy(update={"arguments": tuple(arguments)})
+    n = next((n for n, setting in enumerate(settings) if setting.key == key), len(settings))
+    path = (*at, "settings", n)
+    settings[n : n + 1] = [model.Setting(key=key, value=convert.value(override.value, (*path, "value")))]
+    draft.spans[path] = draft.spans[(*path, "key")] = override.path_span
+    return call.model_copy(update={"settings": tuple(settings)})
+
+
+def _converter(draft: Draft, override: Override, spans: dict[Path, Span]) -> Converter:
+    return Converter(spans, draft.problems, relocate=override.relocate)
+
+
+def _unknown(draft: Draft, override: Override, name: str) -> None:
+    lets = [let.name for let in draft.entries("lets") if let.name]
+    stages = [stage.label for stage in draft.entries("stages") if isinstance(stage, model.Stage)]
+    guess = did_you_mean(
+        name, ["infer", "decode", "train", *lets, *stages], {"inference": "infer", "training": "train"}
+    )
+    known = ["infer", "infer.KEY", "decode", "train.KEY", *(f"{stage}.KEY" for stage in stages), *lets]
+    listed = ", ".join(f"`{path}`" for path in known)
+    remedy = f"what can be set: {listed}"
+    if guess:
+        remedy = f"did you mean `{guess}`?\n{remedy}"
+    what = "constant" if len(override.path) == 1 else "stage"
+    label = Label(override.path_span, f"no such {what}")
+    message = f"`{'.'.join(override.path)}` cannot be set: there is no {what} `{name}`"
+    draft.problems.append(Diagnostic("bad-override", message, label, help=remedy))
+
+
+def _complain(draft: Draft, override: Override, message: str) -> None:
+    place = Label(Span(override.source, override.split + 1, len(override.source.text)))
+    draft.problems.append(Diagnostic("bad-override", message, place))

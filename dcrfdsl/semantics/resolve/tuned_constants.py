@@ -1,0 +1,91 @@
+"""Constants that are tuned: their ranges, and the model with other values of them.
+
+A range gives whole numbers where what uses the constant takes no others, as `min_count` does; whether it does is asked
+of the checker. Not here: reading a range (`ranges`), which values a search tries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from ...errors.problems import DcrfError, Diagnostic
+from ..checks.checker import check
+from ..schema.expressions import Number, Value
+from ..schema.model_spec import Let
+from ..schema.search_ranges import Candidates, Interval, SearchRange, read_range
+from ..schema.statement_options import check_constants
+from .resolution import Resolved
+
+__all__ = ["tuned_ranges", "with_constants"]
+
+INSIDE = (0.3819, 0.2764)  # of an interval: places that are no whole numbers both
+
+
+def with_constants(resolved: Resolved, values: Mapping[str, Value]) -> Resolved:
+    """The same model with other values of its constants, and what `check_constants` says of them."""
+    lets = tuple(
+        let.model_copy(update={"value": values[let.name]}) if let.name in values else let for let in resolved.spec.lets
+    )
+    spec = resolved.spec.model_copy(update={"lets": lets})
+    problems = (*resolved.diagnostics, *check_constants(spec, resolved.spans))
+    return replace(resolved, spec=spec, diagnostics=problems)
+
+
+def tuned_ranges(
+    resolved: Resolved, *, stage: str | None = None, registered: Collection[str] = ()
+) -> dict[str, SearchRange]:
+    """The range of every constant that is to be tuned, in the order of the template.
+
+    Errors: DcrfError `nothing-to-tune` without one, `bad-argument` for a range that is none, and what the checker says
+    of an end or a value that what uses the constant does not take.
+    """
+    lets = [let for let in resolved.require(unchecked=True).lets if let.tune is not None]
+    if not lets:
+        remedy = "give a constant its search range: `let variance = 10 tune log(0.1, 1000)`"
+        raise DcrfError(Diagnostic("nothing-to-tune", "no constant of the template has a search range", help=remedy))
+    trying = _Trying(resolved, stage, registered)
+    return {let.name: trying.usable(let) for let in lets}
+
+
+class _Trying:
+    """Asks the checker about values of constants, one at a time."""
+
+    def __init__(self, resolved: Resolved, stage: str | None, registered: Collection[str]):
+        self.resolved, self.stage, self.registered = resolved, stage, registered
+        self.known = {d.message for d in self._errors(resolved)}
+
+    def usable(self, let: Let) -> SearchRange:
+        """The range of a constant, of whole numbers if need be."""
+        assert let.tune is not None
+        found = read_range(let.tune)
+        if found is None:
+            message = f"the search range of `{let.name}` is none"
+            raise DcrfError(Diagnostic("bad-argument", message, help="for example `log(0.1, 1000)`"))
+        if isinstance(found, Candidates):
+            self._require(let, found.values)
+            return found
+        within = (found.low + part * (found.high - found.low) for part in INSIDE)
+        between = next(number for number in within if number != round(number))
+        least, most = math.ceil(found.low), math.floor(found.high)
+        is_whole = bool(self._complaints(let, Number(value=between))) and least <= most
+        if is_whole and not any(self._complaints(let, Number(value=end)) for end in (least, most)):
+            return Interval(least, most, found.log, whole=True)
+        self._require(let, (Number(value=found.low), Number(value=found.high), Number(value=between)))
+        return found
+
+    def _require(self, let: Let, values: Iterable[Value]) -> None:
+        for value in values:
+            complaints = self._complaints(let, value)
+            if complaints:
+                raise DcrfError(complaints)
+
+    def _complaints(self, let: Let, value: Value) -> list[Diagnostic]:
+        """The errors that a value of the constant brings."""
+        tried = self._errors(with_constants(self.resolved, {let.name: value}))
+        return [d for d in tried if d.message not in self.known]
+
+    def _errors(self, resolved: Resolved) -> list[Diagnostic]:
+        found = check(resolved, stage=self.stage, registered=self.registered)
+        return [d for d in found if d.severity == "error"]

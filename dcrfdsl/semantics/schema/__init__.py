@@ -1,0 +1,1 @@
+"""What a specification consists of: labels, cliques, features, terms and conditions."""

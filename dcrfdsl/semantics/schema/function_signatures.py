@@ -1,0 +1,171 @@
+"""Signatures of the built-in feature functions: what each takes, what it gives, what it is for.
+
+`FUNCTIONS` is the table that the checker and the room `features` share, so it loads nothing heavy. Not here: what
+the functions compute (`features.values.value_functions`), and functions that a user registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ...registry import Table
+from .expressions import Apply, Argument, Number, Range, Reference, Value
+
+__all__ = ["FUNCTIONS", "ArgumentProblem", "FunctionSignature", "Parameter", "bind"]
+
+LONGEST = 1000  # a length beyond this is a slip of the pen, and a range up to it would fill the memory
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument. `term`: a column or a function of one; `lengths`: a number from 1 or a range of them;
+    `flag`: yes or no; `lexicon`: the name of a lexicon."""
+
+    name: str
+    kind: Literal["term", "lengths", "flag", "lexicon"]
+    default: Value | None = None  # None: required
+
+
+@dataclass(frozen=True)
+class FunctionSignature:
+    """`returns`: one `value` a position, several `values`, or a `test`. Without parameters it is a bare word."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    returns: Literal["value", "values", "test"]
+    summary: str
+
+    @property
+    def usage(self) -> str:
+        """`prefix(term, lengths)`, as messages show it"""
+        return f"{self.name}({', '.join(p.name for p in self.parameters)})" if self.parameters else self.name
+
+
+@dataclass(frozen=True)
+class ArgumentProblem:
+    """What is wrong with the argument number `index` (None: with the call as a whole)."""
+
+    index: int | None
+    message: str
+    help: str | None = None
+
+
+_TERM = Parameter("term", "term")
+_LENGTHS = Parameter("lengths", "lengths")
+
+FUNCTIONS: Table[FunctionSignature] = Table(
+    "feature function",
+    {
+        signature.name: signature
+        for signature in (
+            FunctionSignature("bias", (), "test", "always fires"),
+            FunctionSignature("lower", (_TERM,), "value", "the value in lower case"),
+            FunctionSignature("prefix", (_TERM, _LENGTHS), "values", "the first characters, if there are so many"),
+            FunctionSignature("suffix", (_TERM, _LENGTHS), "values", "the last characters, if there are so many"),
+            FunctionSignature(
+                "shape",
+                (_TERM, Parameter("short", "flag", Reference(name="no"))),
+                "value",
+                "letters as X or x, digits as d, the rest as it is; `short = yes` collapses runs",
+            ),
+            FunctionSignature("length", (_TERM,), "value", "the number of characters, 20 and more together"),
+            FunctionSignature("chars", (_TERM, _LENGTHS), "values", "every n-gram of characters"),
+            FunctionSignature(
+                "span", (_TERM, Parameter("lexicon", "lexicon")), "value", "B and I on the longest lexicon entry"
+            ),
+            FunctionSignature("first", (), "test", "the first position of the sequence"),
+            FunctionSignature("last", (), "test", "the last position of the sequence"),
+            FunctionSignature("index", (), "value", "the position, counted from 1"),
+        )
+    },
+    {
+        "lowercase": "lower", "lowercased": "lower", "tolower": "lower", "casefold": "lower", "pre": "prefix",
+        "start": "prefix", "suf": "suffix", "ending": "suffix", "wordshape": "shape", "len": "length",
+        "ngrams": "chars", "ngram": "chars", "position": "index", "bos": "first", "eos": "last", "gazetteer": "span",
+    },
+)  # fmt: skip
+
+
+def bind(
+    signature: FunctionSignature, arguments: Sequence[Argument], settled: Callable[[Value], Value]
+) -> tuple[dict[str, Value], tuple[ArgumentProblem, ...]]:
+    """The value of each parameter, constants settled and defaults filled in, and everything that does not fit.
+
+    `settled` replaces the name of a constant by its value (`ModelSpec.settled`). Whether a term or lexicon exists
+    is left to the caller.
+    """
+    bound: dict[str, Value] = {}
+    problems: list[ArgumentProblem] = []
+    for index, argument in enumerate(arguments):
+        parameter = _parameter(signature, index, argument)
+        if parameter is None:
+            problems.append(_unexpected(signature, index, argument))
+        elif parameter.name in bound:
+            problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` is given twice"))
+        else:
+            value = settled(argument.value)
+            problem = _EXPECTED[parameter.kind](value)
+            if problem:
+                problems.append(ArgumentProblem(index, f"`{parameter.name}` of `{signature.name}` must be {problem}"))
+            bound[parameter.name] = value
+    for parameter in signature.parameters:
+        if parameter.name not in bound:
+            if parameter.default is None:
+                problems.append(
+                    ArgumentProblem(
+                        None, f"`{signature.name}` needs its `{parameter.name}`", f"write `{signature.usage}`"
+                    )
+                )
+            else:
+                bound[parameter.name] = parameter.default
+    return bound, tuple(problems)
+
+
+def _parameter(signature: FunctionSignature, index: int, argument: Argument) -> Parameter | None:
+    if argument.name is not None:
+        return next((p for p in signature.parameters if p.name == argument.name), None)
+    # options with a default are given by name, so that `shape(word, yes)` does not pass unread
+    positional = [p for p in signature.parameters if p.default is None]
+    return positional[index] if index < len(positional) else None
+
+
+def _unexpected(signature: FunctionSignature, index: int, argument: Argument) -> ArgumentProblem:
+    if argument.name is not None:
+        known = ", ".join(f"`{p.name}`" for p in signature.parameters) or "none"
+        return ArgumentProblem(index, f"`{signature.name}` has no argument `{argument.name}`", f"it has: {known}")
+    expected = sum(p.default is None for p in signature.parameters)
+    plural = "" if expected == 1 else "s"
+    return ArgumentProblem(
+        index, f"`{signature.name}` takes {expected} unnamed argument{plural}", f"write `{signature.usage}`"
+    )
+
+
+def _not_a_term(value: Value) -> str | None:
+    return None if isinstance(value, Reference | Apply) else "a column, or a function of one"
+
+
+def _not_lengths(value: Value) -> str | None:
+    match value:
+        case Number(value=int(n)) if 1 <= n <= LONGEST:
+            return None
+        case Range(first=first, last=last) if 1 <= first <= last <= LONGEST:
+            return None
+    return f"a number from 1 to {LONGEST} or a range of them, such as 1..4"
+
+
+def _not_a_flag(value: Value) -> str | None:
+    return None if isinstance(value, Reference) and value.name in ("yes", "no") else "`yes` or `no`"
+
+
+def _not_a_name(value: Value) -> str | None:
+    return None if isinstance(value, Reference) and value.place.kind == "here" else "the name of a lexicon"
+
+
+_EXPECTED: dict[str, Callable[[Value], str | None]] = {
+    "term": _not_a_term,
+    "lengths": _not_lengths,
+    "flag": _not_a_flag,
+    "lexicon": _not_a_name,
+}

@@ -1,0 +1,77 @@
+"""Search ranges of constants: `let NAME = V tune log(a, b)`, `linear(a, b)` or `among(V, V, …)`.
+
+`RANGES` is the table of their kinds; each reads the arguments of a call. Not here: whether what uses the constant takes
+such values (`tuned`), which of them a search tries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...registry import Table
+from .expressions import Number, Value
+from .model_spec import CallSpec
+
+__all__ = ["RANGES", "Candidates", "Interval", "Kind", "SearchRange", "read_range"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from `low` to `high`, both included; `log`: even on a log scale; `whole`: whole numbers only."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """One of these values."""
+
+    values: tuple[Value, ...]
+
+
+SearchRange = Interval | Candidates
+
+
+@dataclass(frozen=True)
+class Kind:
+    """expected: what its arguments are, in words.   read: the range that they make, None if they make none."""
+
+    expected: str
+    example: str
+    read: Callable[[tuple[Value, ...]], SearchRange | None]
+
+
+def _interval(values: tuple[Value, ...], *, log: bool) -> SearchRange | None:
+    numbers = [value.value for value in values if isinstance(value, Number)]
+    if len(numbers) != 2 or len(values) != 2 or not numbers[0] < numbers[1] or (log and numbers[0] <= 0):
+        return None
+    return Interval(numbers[0], numbers[1], log)
+
+
+def _candidates(values: tuple[Value, ...]) -> SearchRange | None:
+    distinct = [value for n, value in enumerate(values) if value not in values[:n]]
+    return Candidates(values) if len(values) > 1 and len(distinct) == len(values) else None
+
+
+RANGES: Table[Kind] = Table(
+    "search range",
+    {
+        "log": Kind(
+            "two numbers, more than 0, the smaller first", "log(0.1, 1000)", lambda values: _interval(values, log=True)
+        ),
+        "linear": Kind("two numbers, the smaller first", "linear(0, 1)", lambda values: _interval(values, log=False)),
+        "among": Kind("two values or more, each once", "among(1, 2, 5)", _candidates),
+    },
+    {"uniform": "linear", "loguniform": "log", "choice": "among", "list": "among", "values": "among"},
+)
+
+
+def read_range(call: CallSpec) -> SearchRange | None:
+    """The range that `log(a, b)`, `linear(a, b)` or `among(V, …)` stands for; None if it is none."""
+    if call.name not in RANGES or call.settings or any(argument.name is not None for argument in call.arguments):
+        return None
+    return RANGES[call.name].read(tuple(argument.value for argument in call.arguments))

@@ -1,0 +1,132 @@
+"""Segment schemes: which states they have and which of them may follow each other.
+
+`bio` (IOB2): a segment of type X is B-X I-X …; `bioes` (IOBES): B-X I-X … E-X, or S-X alone; O is outside. An I-X that
+nothing began is illegal, at the first position too. Not here: reading segments out of labels (`metrics`, which follows
+conlleval and accepts illegal output).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...registry import Table
+
+__all__ = [
+    "OUTSIDE",
+    "SCHEMES",
+    "SegmentScheme",
+    "learn_types",
+    "legal_moves",
+    "scheme_states",
+    "split_state",
+    "violations",
+]
+
+OUTSIDE = "O"
+
+
+@dataclass(frozen=True)
+class SegmentScheme:
+    """The marks of a scheme, in the order of its states, and how they follow each other inside a segment.
+
+    `inside` marks go on with a segment of the same type, `open` marks need to be gone on with.
+    A mark that is not in `inside` begins a segment.
+    """
+
+    marks: str
+    inside: frozenset[str]
+    may_go_on: frozenset[str]
+    must_go_on: frozenset[str]
+
+
+SCHEMES: Table[SegmentScheme] = Table(
+    "segment scheme",
+    {
+        "bio": SegmentScheme("BI", frozenset("I"), frozenset("BI"), frozenset()),
+        "bioes": SegmentScheme("BIES", frozenset("IE"), frozenset("BI"), frozenset("BI")),
+    },
+    {"iob": "bio", "iob2": "bio", "iobes": "bioes", "bilou": "bioes", "bmes": "bioes"},
+)
+
+
+def scheme_states(name: str, types: Sequence[str]) -> tuple[str, ...]:
+    """The states in order: every mark of the first type, of the second …, then `O`.
+
+    >>> scheme_states("bio", ["NP", "VP"])
+    ('B-NP', 'I-NP', 'B-VP', 'I-VP', 'O')
+    """
+    return (*(f"{mark}-{kind}" for kind in types for mark in SCHEMES[name].marks), OUTSIDE)
+
+
+def split_state(name: str, state: str) -> tuple[str, str] | None:
+    """Mark and type of a state of the scheme, `("O", "")` for `O`, None for a state that the scheme does not have."""
+    if state == OUTSIDE:
+        return OUTSIDE, ""
+    mark, dash, kind = state.partition("-")
+    return (mark, kind) if dash and kind and len(mark) == 1 and mark in SCHEMES[name].marks else None
+
+
+def learn_types(name: str, values: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Types in order of first appearance in the observed `values`, and the values that fit no state of the scheme.
+
+    >>> learn_types("bio", ["O", "B-NP", "I-NP", "B-VP", "NP"])
+    (('NP', 'VP'), ('NP',))
+    """
+    types: dict[str, None] = {}
+    strangers: dict[str, None] = {}
+    for value in values:
+        parts = split_state(name, value)
+        if parts is None:
+            strangers[value] = None
+        elif parts[1]:
+            types[parts[1]] = None
+    return tuple(types), tuple(strangers)
+
+
+def legal_moves(name: str, states: Sequence[str]) -> NDArray[np.bool_]:
+    """`allowed[a, b]`, [K+1, K+1]: whether state b may follow state a.
+
+    Row K is the start of a sequence (`allowed[K, b]`: b may come first) and column K its end. A state that is not of
+    the scheme (`others` may bring one) counts as `O`.
+    """
+    scheme = SCHEMES[name]
+    parts = [split_state(name, state) or (OUTSIDE, "") for state in states]
+    parts.append((OUTSIDE, ""))  # both ends of a sequence behave like the outside of a segment
+    allowed = np.ones((len(parts), len(parts)), dtype=np.bool_)
+    for a, (mark, kind) in enumerate(parts):
+        for b, (next_mark, next_kind) in enumerate(parts):
+            goes_on = next_mark in scheme.inside
+            if goes_on:
+                allowed[a, b] = mark in scheme.may_go_on and kind == next_kind
+            else:
+                allowed[a, b] = mark not in scheme.must_go_on
+    return allowed
+
+
+def violations(
+    allowed: NDArray[np.bool_],
+    codes: NDArray[np.integer],
+    sentence_off: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Tokens, [V], whose state may not stand where it stands.
+
+    `codes` [N] are states 0 … K-1, negative where unknown (any state fits there); `sentence_off` [S+1] cuts them into
+    sentences. A token counts if the move into it is illegal, or the end of its sentence after it.
+    """
+    num_states = len(allowed) - 1
+    codes = np.asarray(codes, dtype=np.int64)
+    lengths = np.diff(sentence_off)
+    starts, ends = sentence_off[:-1][lengths > 0], sentence_off[1:][lengths > 0] - 1
+    before = np.empty_like(codes)
+    before[1:] = codes[:-1]
+    before[starts] = num_states
+    known = codes >= 0
+    bad = known & (before >= 0)
+    bad[bad] = ~allowed[before[bad], codes[bad]]
+    last = ends[known[ends]]
+    bad[last] |= ~allowed[codes[last], num_states]
+    return np.flatnonzero(bad)

@@ -1,0 +1,45 @@
+"""What is wrong with the order of training stages: one that is named and is not there, a circle of `after`.
+
+Not here: the chain of stages itself (`values.stage_chain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...errors.problems import Diagnostic, Label
+from ...registry import did_you_mean, shortened
+from .model_spec import Stage
+from .source_spans import SpanTable
+
+__all__ = ["stage_cycle", "unknown_stage"]
+
+
+def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
+    """`place`: where it is named."""
+    names = list(known)
+    guess = did_you_mean(label, names)
+    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(shortened(names))}"
+    return Diagnostic("unknown-stage", f"there is no training stage `{label}`", place, help=remedy)
+
+
+def stage_cycle(stages: Sequence[Stage], circle: Sequence[int], spans: SpanTable) -> Diagnostic:
+    """`circle`: numbers of stages, each of which comes after the next, and the last after the first.
+
+    Points at the first `after` that names a stage further down, or its own: what is above runs before.
+    """
+    number = {stages[n].label: n for n in circle}
+    first = min(n for n in circle if number[stages[n].after or ""] >= n)
+    others = sorted(n for n in circle if n != first)
+    places = {n: spans.label(*(_path(n)), text=f"`{stages[n].label}` after `{stages[n].after}`") for n in circle}
+    there = tuple(place for n in others if (place := places[n]) is not None)
+    names = shortened([stages[n].label for n in sorted(circle)])
+    message = f"stage {names[0]} comes after itself"
+    if others:
+        message = f"stages {', '.join(names[:-1])} and {names[-1]} come after each other"
+    remedy = f"leave out one `after`, as in `train {stages[first].criterion.name} as {stages[first].label}`"
+    return Diagnostic("stage-cycle", message, places[first], there, remedy)
+
+
+def _path(number: int) -> tuple[str | int, ...]:
+    return ("stages", number, "after")

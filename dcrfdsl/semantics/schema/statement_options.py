@@ -1,0 +1,200 @@
+"""The `with` options of labels, feature groups and cliques: names, types, ranges.
+
+One table a statement: option → reader of its value. A reader gives the Python value, or `Expected` with the words
+for the message. Options that take a number also take the name of a constant (`let`), which stays a reference and is
+checked by `check_constants` once every constant is known. Not here: settings of methods (`settings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ...errors.problems import Diagnostic, Label
+from ...registry import Guesses, did_you_mean
+from .expressions import Apply, Number, Range, Reference, Regex, Text, Value
+from .model_spec import ModelSpec, Setting
+from .source_spans import Path, SpanTable
+
+__all__ = [
+    "CLIQUE_OPTIONS",
+    "GROUP_OPTIONS",
+    "LABEL_OPTIONS",
+    "NO_OPTIONS",
+    "Expected",
+    "check_constants",
+    "read_options",
+    "shown",
+]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Why a value does not fit: what was expected, and a remedy if there is one."""
+
+    words: str
+    help: str | None = None
+
+
+OptionReader: TypeAlias = Callable[[Value], Any]
+
+
+def _state(value: Value) -> str | Expected:
+    """A state: a plain name or a quoted text."""
+    if isinstance(value, Text):
+        return value.value
+    if isinstance(value, Reference) and value.place.kind == "here":
+        return value.name
+    if isinstance(value, Number):
+        return Expected("a state", f'quote a state that is a number: `"{value.value}"`')
+    return Expected("a state", "quote a state that is no plain name")
+
+
+def _yes_no(value: Value) -> bool | Expected:
+    if isinstance(value, Reference) and value.name in ("yes", "no"):
+        return value.name == "yes"
+    return Expected("`yes` or `no`")
+
+
+def _choice(*words: str) -> OptionReader:
+    listed = " or ".join(f"`{word}`" for word in words)
+
+    def read(value: Value) -> str | Expected:
+        if isinstance(value, Reference) and value.name in words:
+            return value.name
+        guess = did_you_mean(value.name, words) if isinstance(value, Reference) else None
+        return Expected(listed, f"did you mean `{guess}`?" if guess else None)
+
+    return read
+
+
+def _count(value: Value) -> int | Reference | Expected:
+    """A whole number of at least 1, or a constant."""
+    if isinstance(value, Number) and isinstance(value.value, int) and value.value >= 1:
+        return value.value
+    if isinstance(value, Reference) and value.place.kind == "here":
+        return value
+    return Expected("a whole number, at least 1")
+
+
+def _count_or_none(value: Value) -> int | Reference | Expected | None:
+    return None if isinstance(value, Reference) and value.name == "none" else _count(value)
+
+
+LABEL_OPTIONS: Mapping[str, OptionReader] = {
+    "others": _state,
+    "missing": _state,
+    "ambiguous": _state,
+    "constrain": _yes_no,
+}
+GROUP_OPTIONS: Mapping[str, OptionReader] = {"min_count": _count, "outside": _choice("boundary", "skip")}
+CLIQUE_OPTIONS: Mapping[str, OptionReader] = {
+    "states": _choice("seen", "all"),
+    "edges": _choice("inside", "pad"),
+    "min_gap": _count,
+    "max_gap": _count_or_none,
+    "link": _choice("next", "all"),
+    "order": _choice("forward", "any"),
+}
+NO_OPTIONS: Mapping[str, OptionReader] = {}
+_OWNERS: Mapping[str, Mapping[str, OptionReader]] = {
+    "label": LABEL_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS,
+}  # fmt: skip
+
+# What other tools call these options.
+_SYNONYMS: Mapping[str, str] = {
+    **dict.fromkeys(("cutoff", "minfreq", "min_freq", "minfrequency", "threshold", "min_df", "freq"), "min_count"),
+    **dict.fromkeys(("default", "other", "otherwise", "unknown"), "others"),
+    **dict.fromkeys(("na", "null", "unlabelled", "unlabeled"), "missing"),
+}
+
+# Which numbers of a specification may be constants: (part, field).
+_CONSTANT_COUNTS = (("groups", "min_count"), ("cliques", "min_gap"), ("cliques", "max_gap"))
+
+
+def read_options(
+    settings: Iterable[Setting], table: Mapping[str, OptionReader], statement: str, at: Path, spans: SpanTable
+) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The options of one statement by name, and what is wrong with them.
+
+    `at` is the path of setting number n without n: `spans` holds `(*at, n, "key")` and `(*at, n, "value")`.
+    """
+    found: dict[str, Any] = {}
+    places: dict[str, Label | None] = {}
+    problems: list[Diagnostic] = []
+    for n, setting in enumerate(settings):
+        name = ".".join(setting.key)
+        key_label = spans.label(*at, n, "key", text="unknown option")
+        if name not in table:
+            problems.append(_unknown(name, table, statement, key_label))
+            continue
+        if name in places:
+            again = spans.label(*at, n, "key", text="given again here")
+            problems.append(Diagnostic("declared-twice", f"`{name}` is given twice", again, _present(places[name])))
+            continue
+        places[name] = spans.label(*at, n, "key", text="first given here")
+        value = table[name](setting.value)
+        if isinstance(value, Expected):
+            label = spans.label(*at, n, "value", text=f"expected {value.words}")
+            message = f"`{shown(setting.value)}` is no value for `{name}`: expected {value.words}"
+            problems.append(Diagnostic("bad-setting", message, label, help=value.help))
+        else:
+            found[name] = value
+    return found, problems
+
+
+def check_constants(spec: ModelSpec, spans: SpanTable) -> list[Diagnostic]:
+    """Complaints about options that name a constant which does not exist or is no whole number of at least 1."""
+    problems, guesses = [], Guesses()
+    names = [let.name for let in spec.lets]
+    for part, field in _CONSTANT_COUNTS:
+        for n, item in enumerate(getattr(spec, part)):
+            given = getattr(item, field)
+            if not isinstance(given, Reference):
+                continue
+            value = spec.settled(given)
+            label = spans.label(part, n, field, text="expected a whole number, at least 1")
+            if spec.constant(given.name) is None:
+                guess = guesses.near(given.name, names)
+                message = f"`{given.name}` is not a constant, and `{field}` needs a whole number"
+                problems.append(
+                    Diagnostic("unknown-name", message, label, help=f"did you mean `{guess}`?" if guess else None)
+                )
+            elif isinstance(_count(value), Expected | Reference):
+                message = (
+                    f"the constant `{given.name}` is `{shown(value)}`, and `{field}` needs a whole number, at least 1"
+                )
+                problems.append(Diagnostic("bad-setting", message, label))
+    return problems
+
+
+def shown(value: Value) -> str:
+    """A value in few words, for messages."""
+    match value:
+        case Number() | Text():
+            return str(value.value)
+        case Reference():
+            return value.name
+        case Apply():
+            return f"{value.function}(…)" if value.arguments else f"{value.function}()"
+        case Range():
+            return f"{value.first}..{value.last}"
+        case Regex():
+            return f"/{value.pattern}/{'i' if value.ignore_case else ''}"
+
+
+def _unknown(name: str, table: Mapping[str, OptionReader], statement: str, label: Label | None) -> Diagnostic:
+    if not table:
+        return Diagnostic("unknown-setting", f"`{statement}` takes no option, found `{name}`", label)
+    guess = did_you_mean(name, table, _SYNONYMS)
+    owner = next((other for other, options in _OWNERS.items() if _SYNONYMS.get(name.lower(), name) in options), None)
+    known = ", ".join(f"`{option}`" for option in table)
+    remedy = f"did you mean `{guess}`?" if guess else f"the options of `{statement}` are {known}"
+    if owner and not guess:
+        remedy = f"`{_SYNONYMS.get(name.lower(), name)}` is an option of `{owner}`; {remedy}"
+    return Diagnostic("unknown-setting", f"`{name}` is not an option of `{statement}`", label, help=remedy)
+
+
+def _present(label: Label | None) -> tuple[Label, ...]:
+    return () if label is None else (label,)

@@ -1,0 +1,1 @@
+"""Settings of inference, criteria, optimizers and priors: types, defaults, limits."""

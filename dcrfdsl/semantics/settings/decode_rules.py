@@ -1,0 +1,122 @@
+"""By which rule labels are decoded: what the stage says, else the statement, else what the criterion trains for.
+
+Locally normalised training of a directed model is the likelihood of the product of its pieces' distributions. Scores
+are then free up to anything that the normalisers take out again, so the labelling of the highest score means little,
+and that of the highest product is what was trained for (McCallum & Sutton 2004 §3, "standard MEMM inference"). Pseudo-
+likelihoods estimate the model whose conditionals they are made of (Besag 1975), and it is decoded jointly. Not here:
+decoding itself; whether pieces of learned sizes fit (`criteria.pieces.piece_likelihood`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+from ...errors.problems import DcrfError
+from ..conditions.condition_tables import view_label
+from ..schema.expressions import At, Here
+from ..schema.model_spec import ModelSpec, Piece, Site
+from ..schema.source_spans import SpanTable
+from .piece_shorthands import pieces_of
+from .settings_reading import decode_statement, stage_settings
+from .training_settings import BidirectionalSettings, MemmSettings, MethodSettings, PiecewiseSettings
+
+__all__ = ["DecodeRule", "decode_rule", "decoding"]
+
+JOINT, LOCAL = "joint", "local"
+
+
+class DecodeRule(NamedTuple):
+    """`name` of the rule; `trained`: it is what this criterion trains for, and neither the stage nor the statement
+    says one.
+    """
+
+    name: str
+    trained: str | None = None
+
+
+def decoding(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> str:
+    """How to decode after stage `label` (None: the last)."""
+    return decode_rule(spec, label, spans=spans).name
+
+
+def decode_rule(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> DecodeRule:
+    """How to decode after stage `label` (None: the last), and why."""
+    settings = stage_settings(spec, label, spans=spans)
+    written = settings.decode or decode_statement(spec, spans=spans)
+    if written is not None:
+        return DecodeRule(written)
+    criterion = settings.criterion
+    if _is_local(spec, criterion):
+        return DecodeRule(LOCAL, criterion.method)
+    return DecodeRule(JOINT) if criterion.decode is None else DecodeRule(criterion.decode, criterion.method)
+
+
+def _is_local(spec: ModelSpec, criterion: MethodSettings) -> bool:
+    """Whether a criterion trains the product of its pieces' distributions."""
+    if isinstance(criterion, MemmSettings | BidirectionalSettings):
+        return True
+    return isinstance(criterion, PiecewiseSettings) and bool(criterion.pieces) and _has_pieces_in_order(spec, criterion)
+
+
+def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
+    """Whether the pieces are those of a directed model: together they hold every clique, each is over variables of one
+    position, each variable in one of them, and all are given earlier variables alone, or all later ones.
+    """
+    try:
+        pieces = pieces_of(spec, criterion)
+    except (DcrfError, KeyError):  # an unknown piece, which the checker reports
+        return False
+    if {member.clique for piece in pieces for member in piece.members} != {clique.label for clique in spec.cliques}:
+        return False
+    if not all(isinstance(site.place, Here) for piece in pieces for site in piece.over):
+        return False
+    over = sorted(site.variable for piece in pieces for site in piece.over)
+    if over != sorted(item.name for part in (spec.labels, spec.latents) for item in part):
+        return False
+    piece_of = {site.variable: number for number, piece in enumerate(pieces) for site in piece.over}
+    given = [list(_given(spec, piece, piece_of)) for piece in pieces]
+    offsets = {offset for own in given for _, offset in own if offset is not None}
+    if None in [offset for own in given for _, offset in own] or not offsets:
+        return False
+    return (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(given, piece_of)
+
+
+def _given(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
+    """What a piece conditions on, with its offset; None where the data decides it.
+
+    A memory follows from what comes before it, so one at the piece's position or earlier is an earlier variable.
+    """
+    over = {site.variable for site in piece.over}
+    by_label = {clique.label: clique for clique in spec.cliques}
+    views = {view.name: view_label(spec, view) for view in spec.views}
+    for member in piece.members:
+        clique = by_label[member.clique]
+        for site in clique.sites:
+            name = views.get(site.variable) or site.variable
+            if clique.positions:
+                yield name, None
+                continue
+            offset = _offset(site) + (member.place.offset if isinstance(member.place, At) else 0)
+            if name not in piece_of:
+                yield name, None if offset > 0 else -1
+            elif offset or name not in over:
+                yield name, offset
+
+
+def _offset(site: Site) -> int:
+    return site.place.offset if isinstance(site.place, At) else 0
+
+
+def _is_acyclic(given: Sequence[Sequence[tuple[str, int | None]]], piece_of: dict[str, int]) -> bool:
+    """Whether the pieces of one position can be put into an order in which each is given earlier ones."""
+    before = {
+        number: {piece_of[name] for name, offset in own if offset == 0 and name in piece_of}
+        for number, own in enumerate(given)
+    }
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError:
+        return False
+    return True

@@ -1,0 +1,314 @@
+"""Settings as other tools spell and place them, and what to write here instead: text that can be copied as it stands.
+
+CRF++ (`c`, `f`), CRFsuite (`c1`, `c2`, `feature.minfreq`), Wapiti (`rho1`, `stopeps`), scikit-learn (`max_iter`, `tol`,
+`alpha`) and the usual words of other libraries put everything on the trainer. Here a penalty is a `prior`, what stops a
+search belongs to its `optimizer`, and rare features are cut where features are listed. Not here: reading settings
+(`values`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from ...registry import Table, did_you_mean
+from ..resolve.conversion import as_call
+from ..schema import expressions as ex
+from ..schema.model_spec import CallSpec, ModelSpec
+from ..schema.unparse import value_text
+from .method_settings import MethodSettings
+from .optimizer_settings import OPTIMIZERS, AutoOptimizer
+from .prior_settings import PRIORS
+from .training_settings import CRITERIA, INFERENCE
+
+__all__ = ["Advice", "Holder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
+
+_ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
+_PASSES = ("epochs", "max_iterations", "rounds")
+_TOLERANCE, _RATE = ("tolerance",), ("rate",)
+
+# A word without `_`, `-` and `.` -> the settings of this language that mean it, the likeliest first.
+_SAME: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("maxiter", "maxiters", "maxiteration", "maxiterations", "iterations", "iteration", "iters", "iter", "niter",
+         "numiterations", "nestimators"), _ITERATIONS,
+    ),
+    **dict.fromkeys(("epochs", "epoch", "nepochs", "numepochs", "maxepochs", "passes"), _PASSES),
+    **dict.fromkeys(("tol", "tolerance", "eps", "epsilon", "delta", "stopeps", "ftol", "gtol"), _TOLERANCE),
+    **dict.fromkeys(
+        ("rate", "lr", "learningrate", "learnrate", "eta", "eta0", "stepsize", "rate0", "calibrationeta"), _RATE
+    ),
+    **dict.fromkeys(("memory", "nummemories", "history", "historysize"), ("memory",)),
+    **dict.fromkeys(("earlystopping", "niternochange", "patience"), ("patience",)),
+    **dict.fromkeys(("seed", "randomstate", "randomseed"), ("seed",)),
+    **dict.fromkeys(("nrestarts", "ninit"), ("restarts",)),
+}  # fmt: skip
+
+# The weights of ‖λ‖₁ and ‖λ‖² that a number stands for.
+_PENALTIES: Mapping[str, Callable[[float], tuple[float, float]]] = {
+    **dict.fromkeys(("c1", "l1", "rho1", "lasso"), lambda c: (c, 0.0)),
+    **dict.fromkeys(("c2", "l2", "ridge"), lambda c: (0.0, c)),
+    **dict.fromkeys(
+        ("rho2", "alpha", "lambda", "lambda1", "lam", "reg", "regularization", "regularisation", "penalty", "decay",
+         "weightdecay"), lambda c: (0.0, c / 2),
+    ),
+    **dict.fromkeys(("sigma", "std"), lambda sigma: (0.0, 0.5 / sigma**2)),
+    **dict.fromkeys(
+        ("sigma2", "variance", "priorvariance", "gaussianvariance", "gaussianpriorvariance", "c", "cost"),
+        lambda v: (0.0, 0.5 / v),
+    ),
+    "scale": lambda b: (1 / b, 0.0),
+}  # fmt: skip
+_PENALTY_WORDS: Mapping[str, str] = {
+    "l2": "gaussian(variance = 10)", "ridge": "gaussian(variance = 10)", "gaussian": "gaussian(variance = 10)",
+    "l1": "laplace(scale = 1)", "lasso": "laplace(scale = 1)", "laplace": "laplace(scale = 1)",
+    "elasticnet": "elastic_net(l1 = 0.1, l2 = 0.05)", "none": "none", "no": "none", "off": "none",
+}  # fmt: skip
+_USUAL_PRIOR = _PENALTY_WORDS["gaussian"]
+
+_TRAINERS = ("algorithm", "algo", "solver", "method", "trainer", "optimiser", "optim", "minimizer")
+_CUTS = ("minfreq", "featureminfreq", "minfrequency", "mincount", "cutoff", "freq", "f", "mindf", "threshold")
+_TRANSITIONS = ("allpossibletransitions", "allpossiblestates", "featurepossibletransitions", "featurepossiblestates")
+_COMMAND = {
+    **dict.fromkeys(("njobs", "nthreads", "threads", "numthreads", "nthread"), "`dcrfdsl train … --threads N`"),
+    **dict.fromkeys(("verbose", "verbosity", "quiet", "progress"), "progress is shown unless `--quiet` is given"),
+}  # fmt: skip
+_NOTHING = (
+    "period", "linesearch", "maxlinesearch", "stopwin", "batchsize", "batch", "momentum", "warmstart", "shuffle",
+    "stochastic", "sparse", "compact", "histsz", "etaceil", "calibrationrate", "calibrationsamples", "device",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Holder:
+    """What a setting was written on.
+
+    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: of a stage, what it says, by
+    name; None for a method that is a value.
+    """
+
+    method: str
+    known: Sequence[str]
+    table: Table[type[MethodSettings]]
+    spec: ModelSpec
+    written: Mapping[str, ex.Value] | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A remedy, and the names as written that it is about."""
+
+    names: tuple[str, ...]
+    remedy: str
+
+
+def advice(strange: Mapping[str, ex.Value], holder: Holder) -> list[Advice]:
+    """What to write for settings that `holder` does not have. Those that become one setting share a remedy."""
+    found: list[Advice] = []
+    rest = dict(strange)
+    for take in (_spelt, _penalty, _optimizer, _inference):
+        for names, remedy in take(rest, holder):
+            found.append(Advice(tuple(names), remedy))
+            for name in names:
+                rest.pop(name)
+    found += [Advice((name,), _other(name, value, holder)) for name, value in rest.items()]
+    order = {name: n for n, name in enumerate(strange)}
+    return sorted(found, key=lambda one: order[one.names[0]])
+
+
+_Taken = Iterable[tuple[Sequence[str], str]]
+
+
+def _spelt(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+    """Settings that the holder has under another spelling."""
+    for name in list(strange):
+        ours = next((same for same in _SAME.get(_folded(name), ()) if same in holder.known), None)
+        if ours is not None:
+            yield (name,), f"did you mean `{ours}`?"
+
+
+def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+    names = [name for name in strange if _folded(name) in _PENALTIES or _folded(name) == "regularizer"]
+    from .trainable import WITHOUT_PENALTY  # which reads settings itself
+
+    takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
+    if (
+        not names
+        or not takes_prior
+        or (holder.table is not PRIORS and holder.table is not OPTIMIZERS and holder.written is None)
+    ):
+        return
+    prior = _prior([(_folded(name), holder.spec.settled(strange[name])) for name in names])
+    if holder.table is PRIORS:
+        yield names, f"write `{prior}`"
+        return
+    instead = " in place of the one that is given" if "prior" in (holder.written or ()) else ""
+    beside = " beside the optimizer" if holder.table is OPTIMIZERS else ""
+    yield names, f"a penalty is a prior: write `prior = {prior}`{instead}{beside}"
+
+
+def _prior(given: Iterable[tuple[str, ex.Value]]) -> str:
+    """The prior whose penalty is the sum of those that were given."""
+    l1 = l2 = 0.0
+    for name, value in given:
+        if isinstance(value, ex.Reference | ex.Text):
+            word = value.name if isinstance(value, ex.Reference) else value.value
+            return _PENALTY_WORDS.get(_folded(word), _USUAL_PRIOR)
+        number = value.value if isinstance(value, ex.Number) else -1
+        try:
+            more = _PENALTIES[name](number) if number >= 0 else (-1.0, -1.0)
+        except (KeyError, ZeroDivisionError, OverflowError):
+            return _USUAL_PRIOR
+        if min(more) < 0:
+            return _USUAL_PRIOR
+        l1, l2 = l1 + more[0], l2 + more[1]
+    if l1 and l2:
+        return f"elastic_net(l1 = {l1:.6g}, l2 = {l2:.6g})"
+    if l1:
+        return f"laplace(scale = {1 / l1:.6g})"
+    return f"gaussian(variance = {0.5 / l2:.6g})" if l2 else "none"
+
+
+def prior_remedy(value: ex.Value, spec: ModelSpec) -> str:
+    """For a bare number, or anything else, where a prior is needed."""
+    return f"write `{_prior([('variance', spec.settled(value))])}`"
+
+
+def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str | None, spec: ModelSpec) -> str | None:
+    """For a name that is no method of `table`; None where nothing more is known than the name it resembles."""
+    arguments = [(argument.name, spec.settled(argument.value)) for argument in call.arguments]
+    if table is PRIORS and len(arguments) == 1 and _folded(call.name) in _PENALTIES:
+        return f"write `{_prior([(_folded(call.name), arguments[0][1])])}`"
+    if table is CRITERIA and call.name in OPTIMIZERS and guess is None:
+        written = ", ".join(f"{name} = {value_text(value)}" for name, value in arguments if name)
+        return (
+            f"it is an optimizer: write `train likelihood: optimizer = {call.name}{f'({written})' if written else ''}`"
+        )
+    return None
+
+
+def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+    """Settings of a stage that are its optimizer's, all in one call."""
+    if holder.written is None:
+        return
+    from .trainable import TRAINED_BY  # which reads settings itself
+
+    given = holder.written.get("optimizer")
+    call = as_call(holder.spec.settled(given)) if given is not None else None
+    wanted = {name: _SAME[_folded(name)] for name in strange if _folded(name) in _SAME}
+    trainer = next((name for name in strange if _folded(name) in _TRAINERS), None)
+    if trainer is not None and call is None:
+        named = as_call(holder.spec.settled(strange[trainer])) or CallSpec(name=_word(strange[trainer]))
+        near = named.name if named.name in OPTIMIZERS else OPTIMIZERS.suggest(named.name)
+        call = CallSpec(name=near or "auto")
+    if call is None:
+        passes = any(same in (_PASSES, _RATE) for same in wanted.values())
+        corner = "prior" in holder.written or any(_folded(name) in ("c1", "l1", "rho1", "lasso") for name in strange)
+        stepwise = passes and not corner and "sgd" in TRAINED_BY.get(holder.method, ())
+        call = CallSpec(name="sgd" if stepwise else AutoOptimizer.method)
+    settings = OPTIMIZERS.get(call.name)
+    able = TRAINED_BY.get(holder.method, ())
+    if settings is None or call.name not in able or len(able) == 1:  # some criteria bring steps of their own
+        return
+    kept = [argument for argument in call.arguments if argument.name in settings.model_fields]
+    arguments = [f"{argument.name} = {value_text(argument.value)}" for argument in kept]
+    names = [] if trainer is None else [trainer]
+    for name, same in wanted.items():
+        ours = next((own for own in same if own in settings.model_fields), None)
+        if ours is not None:
+            names.append(name)
+            arguments.append(f"{ours} = {value_text(strange[name])}")
+    if names:
+        written = f"{call.name}({', '.join(arguments)})" if arguments else call.name
+        instead = " in place of the one that is given" if given is not None else ""
+        yield names, f"that is for the optimizer: write `optimizer = {written}`{instead}"
+
+
+def _inference(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+    if holder.written is None:
+        return
+    given = holder.written.get("infer")
+    call = (as_call(holder.spec.settled(given)) if given is not None else None) or holder.spec.infer
+    for name in list(strange):
+        able = [method for method, own in INFERENCE.items() if name in own.model_fields and own.gives_log_z]
+        if able and "infer" not in holder.written:
+            method = call.name if call.name in able else able[0]
+            written = f"{method}({name} = {value_text(strange[name])})"
+            yield (name,), f"that is for inference: write `infer = {written}`"
+
+
+def _other(name: str, value: ex.Value, holder: Holder) -> str:
+    """What has a place elsewhere, or none; else the nearest name, whose setting it is, or the list of all."""
+    folded = _folded(name)
+    in_stage = holder.written is not None
+    if in_stage and folded in _CUTS:
+        return _cut(value, holder.spec)
+    if in_stage and folded in _TRANSITIONS:
+        return "write `with states = all` in the clique, as in `clique y[-1], y with states = all`"
+    if in_stage and folded in _COMMAND:
+        return f"that is no part of a model; leave it out: {_COMMAND[folded]}"
+    if folded in _NOTHING:
+        return "nothing here corresponds to it; leave it out"
+    owners = [other for other, own in holder.table.items() if name in own.model_fields]
+    guess = did_you_mean(name, holder.known)
+    if guess:
+        return f"did you mean `{guess}`?"
+    if owners:
+        return f"it is a setting of {_listed(owners, ' and ')}"
+    if holder.known:
+        return f"its settings are {_listed(holder.known, ', ')}"
+    return f"`{holder.method}` has no settings"
+
+
+def _cut(value: ex.Value, spec: ModelSpec) -> str:
+    count = value_text(value) if isinstance(value, ex.Number) else "2"
+    why = "rare features are cut where they are listed"
+    if spec.groups:
+        return f"{why}: write `features {spec.groups[0].name} with min_count = {count}: …`"
+    labels = {label.name for label in spec.labels}
+    column = next(
+        (column.name for column in (spec.data.columns if spec.data else ()) if column.name not in labels), "word"
+    )
+    return f"{why}: write `features often with min_count = {count}: {column}`, and list `often` in the clique"
+
+
+def unnamed_remedy(call: CallSpec, settings: type[MethodSettings], value_of: Callable[[ex.Value], object]) -> str:
+    """What to write for a call whose arguments have no names. `value_of`: the Python value of an argument."""
+    if not settings.model_fields:
+        return f"`{call.name}` has no settings: write `{call.name}`"
+    free = [name for name in settings.model_fields if all(argument.name != name for argument in call.arguments)]
+    values = [value_of(argument.value) for argument in call.arguments if argument.name is None]
+    fitting = [[name for name in free if _fits(settings, name, value)] for value in values]
+    likely = [name for name in _ITERATIONS if name in fitting[0]] if isinstance(values[0], int) else []
+    if len(values) == 1 and fitting[0]:
+        names = iter((likely or fitting[0])[:1])  # a whole number is mostly that of iterations
+    elif 1 < len(values) <= len(free) and all(name in own for name, own in zip(free, fitting, strict=False)):
+        names = iter(free)
+    else:
+        return f"its settings are {_listed(list(settings.model_fields), ', ')}"
+    parts = (f"{argument.name or next(names)} = {value_text(argument.value)}" for argument in call.arguments)
+    return f"write `{call.name}({', '.join(parts)})`"
+
+
+def _fits(settings: type[MethodSettings], name: str, value: object) -> bool:
+    try:
+        settings.model_validate({name: value})
+    except ValidationError:
+        return False
+    return True
+
+
+def _listed(names: Sequence[str], joint: str) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return joint.join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+
+
+def _word(value: ex.Value) -> str:
+    return value.value if isinstance(value, ex.Text) else ""
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[-_.]", "", name).lower()

@@ -1,0 +1,196 @@
+"""Pieces that a criterion stands for: the shorthands `memm`, `pseudolikelihood`, `pwpl`, `bidirectional`, `piecewise`.
+
+Each is a rule that makes pieces of a specification's cliques (McCallum & Sutton 2004 §2), so that there is one engine
+for all, and `check --expand` can print what a shorthand means. Variables are ordered by position, and within one as
+they are declared. Not here: what pieces compute.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from ..conditions.condition_tables import view_label
+from ..schema.expressions import Argument, At, Here, Named, Place, Reference
+from ..schema.model_spec import CallSpec, CliqueSpec, Member, ModelSpec, Piece, Site
+from .settings_reading import stage_chain, stage_settings
+from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
+
+__all__ = [
+    "PIECES", "by_clique", "by_site", "by_variable", "earlier_first", "expanded", "last_pieces", "later_first",
+    "pieces_of", "times_held",
+]  # fmt: skip
+
+
+def _offset(site: Site) -> int:
+    """Of a site from its anchor, or from the named position that it stands at."""
+    place = site.place
+    return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0
+
+
+def _place(offset: int) -> Place:
+    return At(offset=offset) if offset else Here()
+
+
+_EVERYWHERE = Named(position="all", shift=0)
+
+
+def _hidden(spec: ModelSpec) -> tuple[str, ...]:
+    """The variables that a piece can be normalised over, in the order of their declaration."""
+    return tuple(item.name for part in (spec.labels, spec.latents) for item in part)
+
+
+def _label_of(spec: ModelSpec, name: str) -> str:
+    """The label that a site of this name is about: itself, or what a view shows."""
+    view = spec.views_by_name.get(name)
+    return name if view is None else view_label(spec, view) or name
+
+
+def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
+    """`piecewise`: a piece a clique, over all its variables; where the data joins them, over every position."""
+    return tuple(
+        Piece(
+            name=f"piece_{number}",
+            over=tuple(
+                dict.fromkeys(
+                    Site(variable=_label_of(spec, site.variable), place=_EVERYWHERE if clique.positions else site.place)
+                    for site in clique.sites
+                )
+            ),
+            members=(Member(clique=clique.label, place=Here()),),
+        )
+        for number, clique in enumerate(spec.cliques, 1)
+    )
+
+
+def by_site(spec: ModelSpec) -> tuple[Piece, ...]:
+    """`pwpl`: of each clique each variable, given the others."""
+    return tuple(
+        Piece(
+            name=f"piece_{number}_{turn}",
+            over=(Site(variable=_label_of(spec, site.variable), place=site.place),),
+            members=(Member(clique=clique.label, place=Here()),),
+        )
+        for number, clique in enumerate(spec.cliques, 1)
+        for turn, site in enumerate(clique.sites, 1)
+    )
+
+
+def by_variable(spec: ModelSpec) -> tuple[Piece, ...]:
+    """`pseudolikelihood`: a piece a variable, with every instance of a clique that touches it."""
+    members: dict[str, list[tuple[str, int]]] = {name: [] for name in _hidden(spec)}
+    for clique in spec.cliques:
+        for site in clique.sites:
+            own = members.get(_label_of(spec, site.variable))
+            if own is not None:
+                own.append((clique.label, 0 if clique.positions else -_offset(site)))
+    return tuple(_over_one(f"only_{name}", name, own) for name, own in members.items() if own)
+
+
+def earlier_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
+    """`memm`: each clique in the piece of its last variable, given the earlier ones."""
+    return _directed(spec, 1, by_slice)
+
+
+def later_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
+    """`memm(order = reverse)`: each clique in the piece of its first variable, given the later ones."""
+    return _directed(spec, -1, by_slice)
+
+
+def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, ...]:
+    hidden = {name: number for number, name in enumerate(_hidden(spec))}
+    ending: dict[str, list[tuple[str, int]]] = {name: [] for name in hidden}
+    for clique in spec.cliques:
+        variable, offset = _last(spec, clique, hidden, direction)
+        ending[variable].append((clique.label, -offset))
+    word = "next" if direction > 0 else "before"
+    if by_slice:
+        members = [member for own in ending.values() for member in own]
+        over = tuple(Site(variable=name, place=Here()) for name in hidden)
+        return (Piece(name=word, over=over, members=_members(members)),)
+    return tuple(_over_one(f"{word}_{name}", name, own) for name, own in ending.items() if own)
+
+
+def _last(spec: ModelSpec, clique: CliqueSpec, hidden: Mapping[str, int], direction: int) -> tuple[str, int]:
+    """The variable of a clique that comes last in this direction, and its offset; memories are never last."""
+    sites = [(_offset(site), hidden[label], label) for site in clique.sites
+             if (label := _label_of(spec, site.variable)) in hidden]  # fmt: skip
+    offset, _, label = max(sites) if direction > 0 else min(sites)
+    return label, offset
+
+
+def _over_one(name: str, variable: str, members: Iterable[tuple[str, int]]) -> Piece:
+    return Piece(name=name, over=(Site(variable=variable, place=Here()),), members=_members(members))
+
+
+def _members(members: Iterable[tuple[str, int]]) -> tuple[Member, ...]:
+    return tuple(Member(clique=label, place=_place(shift)) for label, shift in dict.fromkeys(members))
+
+
+# what a criterion stands for ------------------------------------------------------------------------------------------
+
+
+def _named(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    assert isinstance(settings, PiecewiseSettings)
+    if not settings.pieces:
+        return by_clique(spec)
+    by_name = {piece.name: piece for piece in spec.pieces}
+    return tuple(by_name[name] for name in settings.pieces)
+
+
+def _memm(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    assert isinstance(settings, MemmSettings)
+    directed = earlier_first if settings.order == "declared" else later_first
+    return directed(spec, by_slice=settings.by == "slice")
+
+
+PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = {
+    "piecewise": _named,
+    "memm": _memm,
+    "pseudolikelihood": lambda spec, _: by_variable(spec),
+    "pwpl": lambda spec, _: by_site(spec),
+    "bidirectional": lambda spec, _: (*earlier_first(spec), *later_first(spec)),
+}
+
+
+def pieces_of(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
+    """The pieces that a criterion stands for."""
+    return PIECES[settings.method](spec, settings)
+
+
+def last_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
+    """The pieces of the last stage that has some, of the chain that ends in `stage` (None: the last stage)."""
+    for entry in reversed(stage_chain(spec, stage)):
+        criterion = stage_settings(spec, entry.label).criterion
+        if isinstance(criterion, PieceSettings):
+            return pieces_of(spec, criterion)
+    return ()
+
+
+def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
+    """How many of the pieces each clique is trained in; in one of them it may be held several times."""
+    counts: Counter[str] = Counter()
+    for piece in pieces:
+        counts.update(member.clique for member in piece.members if not member.locked)
+    return dict(counts)
+
+
+def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
+    """The same model with shorthands written out: their pieces declared, and `piecewise` in their place."""
+    chain = {entry.label for entry in stage_chain(spec, stage)}
+    pieces, stages = {piece.name: piece for piece in spec.pieces}, []
+    for entry in spec.stages:
+        criterion = stage_settings(spec, entry.label).criterion if entry.label in chain else None
+        if isinstance(criterion, PieceSettings):
+            own = pieces_of(spec, criterion)
+            pieces |= {piece.name: piece for piece in own}
+            kept = tuple(a for a in entry.criterion.arguments if a.name is not None and a.name not in _SHORT)
+            names = tuple(Argument(value=Reference(name=piece.name, place=Here())) for piece in own)
+            settings = tuple(s for s in entry.criterion.settings if s.key[0] not in _SHORT)
+            call = CallSpec(name="piecewise", arguments=(*names, *kept), settings=settings)
+            entry = entry.model_copy(update={"criterion": call, "name": entry.label})
+        stages.append(entry)
+    return spec.model_copy(update={"pieces": tuple(pieces.values()), "stages": tuple(stages)})
+
+
+_SHORT = ("order", "by")  # settings that the pieces say

@@ -1,0 +1,26 @@
+"""Settings that templates once took and take no more. Not here: settings that there are (`settings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..schema.model_spec import ModelSpec
+
+__all__ = ["RETIRED", "without_retired"]
+
+# What became of each.
+RETIRED: Mapping[str, str] = {
+    "checkpoint": "`checkpoint` never did anything: no checkpoints are written while a model is trained",
+}
+
+
+def without_retired(spec: ModelSpec) -> ModelSpec:
+    """A specification of a model file, which no one can edit, without settings that are no more."""
+    stages = []
+    for stage in spec.stages:
+        call = stage.criterion
+        arguments = tuple(item for item in call.arguments if item.name not in RETIRED)
+        settings = tuple(item for item in call.settings if ".".join(item.key) not in RETIRED)
+        call = call.model_copy(update={"arguments": arguments, "settings": settings})
+        stages.append(stage.model_copy(update={"criterion": call}))
+    return spec.model_copy(update={"stages": tuple(stages)})

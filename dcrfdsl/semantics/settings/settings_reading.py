@@ -1,0 +1,385 @@
+"""From what a template says about methods to their typed settings: inference, priors, optimizers, training stages.
+
+The tables in `settings` hold every name, default and limit; here a call's arguments and its block's settings are
+brought together, constants replaced by their values, and what does not fit becomes a diagnostic with its place.
+Every function raises one `DcrfError` with all that is wrong. Not here: whether a method can run on a model (`check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from ...errors.problems import DcrfError, Diagnostic
+from ...registry import Guesses, Table, did_you_mean
+from ..resolve.conversion import as_call
+from ..schema import expressions as ex
+from ..schema.expressions import Frozen
+from ..schema.model_spec import CallSpec, ModelSpec, Stage
+from ..schema.source_spans import Path, SpanTable
+from ..schema.stage_order import stage_cycle, unknown_stage
+from ..schema.statement_options import shown
+from .expected_values import expected_words
+from .foreign_spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
+from .margin_settings import KERNELS, HmsvmSettings
+from .retired_settings import RETIRED
+from .training_settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
+
+__all__ = [
+    "DEFAULT_STAGE", "decode_statement", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",
+    "stage_settings",
+]  # fmt: skip
+
+DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
+
+
+def inference_settings(
+    spec: ModelSpec, call: CallSpec | None = None, *, spans: SpanTable | None = None, path: Path = ("infer",)
+) -> MethodSettings:
+    """Settings of `call` (an `infer` of a stage, say) or of the `infer` statement; `path` is where it stands."""
+    return _single(spec, spans, INFERENCE, spec.infer if call is None else call, path)
+
+
+def prior_settings(
+    spec: ModelSpec, call: CallSpec, *, spans: SpanTable | None = None, path: Path = ()
+) -> MethodSettings:
+    """Settings of a prior: `gaussian(variance = 10)`."""
+    return _single(spec, spans, PRIORS, call, path)
+
+
+def optimizer_settings(
+    spec: ModelSpec, call: CallSpec, *, spans: SpanTable | None = None, path: Path = ()
+) -> MethodSettings:
+    """Settings of an optimizer: `lbfgs(memory = 7)`."""
+    return _single(spec, spans, OPTIMIZERS, call, path)
+
+
+def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str | None:
+    """The rule that the `decode` statement names; None where there is none."""
+    if spec.decode is None:
+        return None
+    reader = _Reader(spec, spans or SpanTable())
+    found = reader.decoding(spec.decode, ("decode",))
+    if spec.decode.arguments or spec.decode.settings:
+        reader.complain("unknown-setting", f"`decode {spec.decode.name}` takes no setting", ("decode",))
+    return reader.finish(found)
+
+
+def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
+    """The stages to run for stage `label` (None: the last; `likelihood` where there is none), first one first."""
+    stages = spec.stages or (DEFAULT_STAGE,)
+    by_label = spec.stage_numbers or {DEFAULT_STAGE.label: 0}
+    spans = spans or SpanTable()
+    if label is not None and label not in by_label:
+        raise DcrfError(unknown_stage(label, by_label, None))
+    at = len(stages) - 1 if label is None else by_label[label]
+    chain = {at: None}
+    while (before := stages[at].after) is not None:
+        place = spans.label("stages", at, "after", text="unknown stage")
+        if before not in by_label:
+            raise DcrfError(unknown_stage(before, by_label, place))
+        at = by_label[before]
+        if at in chain:
+            circle = list(chain)
+            raise DcrfError(stage_cycle(stages, circle[circle.index(at) :], spans))
+        chain[at] = None
+    return tuple(stages[n] for n in reversed(chain))
+
+
+def stage_settings(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> TrainSettings:
+    """Everything that stage `label` (None: the last) says, defaults filled in.
+
+    The own settings of a criterion that this version does not run are not looked at.
+    """
+    stage = stage_chain(spec, label, spans=spans)[-1]
+    number = spec.stage_numbers.get(stage.label, 0)
+    reader = _Reader(spec, spans or SpanTable())
+    return reader.finish(reader.stage(stage.criterion, ("stages", number, "criterion")))
+
+
+def _single(
+    spec: ModelSpec, spans: SpanTable | None, table: Table[type[MethodSettings]], call: CallSpec, path: Path
+) -> MethodSettings:
+    reader = _Reader(spec, spans or SpanTable())
+    return reader.finish(reader.method(table, call, path))
+
+
+# ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A setting as written: its value, and the paths of the value and of the name."""
+
+    value: ex.Value
+    path: Path
+    name_path: Path
+
+
+Found = TypeVar("Found")
+Settings = TypeVar("Settings", bound=Frozen)
+_Key: TypeAlias = tuple[str, ...]
+
+
+@dataclass
+class _Reader:
+    """Reads methods one after the other and collects what is wrong with them."""
+
+    spec: ModelSpec
+    spans: SpanTable
+    problems: list[Diagnostic] = field(default_factory=list)
+    guesses: Guesses = field(default_factory=Guesses)
+
+    def finish(self, found: Found | None) -> Found:
+        """What was read; `DcrfError` if anything was wrong, and nothing was found only then."""
+        if self.problems or found is None:
+            raise DcrfError(self.problems)
+        return found
+
+    def complain(self, slug: str, message: str, path: Path, words: str = "", help: str | None = None) -> None:
+        self.problems.append(Diagnostic(slug, message, self.spans.label(*path, text=words), help=help))
+
+    # methods --------------------------------------------------------------------------------------------------
+
+    def method(self, table: Table[type[MethodSettings]], call: CallSpec, path: Path) -> MethodSettings | None:
+        """The settings of one method of `table`; None after a complaint."""
+        settings = self._entry(table, call, path)
+        if settings is None:
+            return None
+        names = {settings.names: self._names(call, path)} if settings.names else {}
+        given = self._given(call, path, settings)
+        return self._fill(settings, call.name, given, path, table, found=names)
+
+    def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
+        criterion = self._entry(CRITERIA, call, path)
+        given = self._given(call, path, criterion)
+        found: dict[str, Any] = {}
+        written = {key[0]: item.value for key, item in given.items() if len(key) == 1}
+        for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
+            item = given.pop(key)
+            found[key[0]] = _STAGE_READERS[key[0]](self, item)
+        found["clique_priors"] = self._by_clique("prior", PRIORS, given)
+        if criterion is HmsvmSettings:
+            found["clique_kernels"] = self._by_clique("kernel", KERNELS, given)
+        plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
+        if criterion is not None:
+            names = {criterion.names: self._names(call, path)} if criterion.names else {}
+            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, written, found=names)
+        usable = {name: value for name, value in found.items() if value is not None}
+        usable.setdefault("criterion", MethodSettings())  # only after a complaint: then nothing is returned
+        return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
+
+    def decoding(self, call: CallSpec | None, path: Path) -> str | None:
+        """The name of a way to decode."""
+        if call is not None and call.name in DECODINGS:
+            return call.name
+        known = ", ".join(f"`{name}`" for name in DECODINGS)
+        guess = (
+            did_you_mean(call.name, DECODINGS, {"viterbi": "joint", "map": "joint", "posterior": "marginal"})
+            if call
+            else None
+        )
+        found = f"`{call.name}`" if call else "this"
+        remedy = f"did you mean `{guess}`?" if guess else f"the ways to decode are {known}"
+        self.complain("unknown-method", f"{found} is not a way to decode", path, "unknown", remedy)
+        return None
+
+    def value_method(self, table: Table[type[MethodSettings]], item: _Given) -> MethodSettings | None:
+        """A method that stands as the value of a setting, perhaps by way of a constant."""
+        call = as_call(self.spec.settled(item.value))
+        if call is None:
+            example = next(iter(table))
+            message = f"`{shown(item.value)}` is not a {table.kind}"
+            remedy = prior_remedy(item.value, self.spec) if table is PRIORS else f"for example `{example}`"
+            self.complain("bad-setting", message, item.path, help=remedy)
+            return None
+        return self.method(table, call, item.path)
+
+    def _entry(self, table: Table[type[MethodSettings]], call: CallSpec, path: Path) -> type[MethodSettings] | None:
+        if call.name in table:
+            return table[call.name]
+        guess = table.suggest(call.name)
+        known = ", ".join(f"`{name}`" for name in table)
+        place = next((p for p in ((*path, "name"), (*path, "function")) if p in self.spans), path)
+        remedy = entry_remedy(table, call, guess, self.spec) or (
+            f"did you mean `{guess}`?" if guess else f"known are {known}"
+        )
+        article = "an" if table.kind[0] in "aeiou" else "a"
+        self.complain("unknown-method", f"`{call.name}` is not {article} {table.kind}", place, "unknown", remedy)
+        return None
+
+    def _by_clique(
+        self, first: str, table: Table[type[MethodSettings]], given: dict[_Key, _Given]
+    ) -> dict[str, MethodSettings]:
+        """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
+        found: dict[str, MethodSettings] = {}
+        names, in_order = self.spec.clique_names
+        if (first,) in given:
+            remedy = f"name a clique with `as NAME`, and write `{first}.NAME = …`"
+            place = given.pop((first,)).name_path
+            self.complain("unknown-setting", f"a {first} belongs to a clique", place, "of which one?", remedy)
+        for key in [key for key in given if key[0] == first and len(key) == 2]:
+            item = given.pop(key)
+            if key[1] not in names:
+                guess = self.guesses.near(key[1], in_order)
+                remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
+                message = f"there is no clique `{key[1]}`"
+                self.complain("unknown-name", message, item.name_path, "no such clique", remedy)
+            elif (method := self.value_method(table, item)) is not None:
+                found[key[1]] = method
+        return found
+
+    # settings ---------------------------------------------------------------------------------------------------
+
+    def _given(self, call: CallSpec, path: Path, settings: type[MethodSettings] | None) -> dict[_Key, _Given]:
+        """Arguments and settings of a call by name; each may be given once. `settings`: None if they are not known."""
+        found: dict[_Key, _Given] = {}
+        unnamed = [n for n, argument in enumerate(call.arguments) if argument.name is None]
+        placed: list[int] = []
+        if settings is not None:  # the first ones may go by their place
+            placed = [n for n in unnamed if n < len(settings.positional) and unnamed[: n + 1] == list(range(n + 1))]
+        for n, argument in enumerate(call.arguments):
+            at = (*path, "arguments", n)
+            if argument.name is not None:
+                self._once(found, (argument.name,), _Given(argument.value, (*at, "value"), (*at, "name")))
+            elif settings is not None and n in placed:
+                name = settings.positional[n]
+                self._once(found, (name,), _Given(argument.value, (*at, "value"), (*at, "value")))
+        for n, setting in enumerate(call.settings):
+            at = (*path, "settings", n)
+            self._once(found, setting.key, _Given(setting.value, (*at, "value"), (*at, "key")))
+        unnamed = [n for n in unnamed if n not in placed]
+        if unnamed and settings is not None and not settings.names:
+            remedy = unnamed_remedy(call, settings, lambda value: _python_value(self.spec.settled(value)))
+            message = f"the settings of `{call.name}` are given by name"
+            self.complain("bad-argument", message, (*path, "arguments", unnamed[0]), "no name", remedy)
+        return found
+
+    def _once(self, found: dict[_Key, _Given], key: _Key, item: _Given) -> None:
+        if key in found:
+            again = self.spans.label(*item.name_path, text="given again here")
+            first = self.spans.label(*found[key].name_path, text="first given here")
+            there = () if first is None else (first,)
+            self.problems.append(Diagnostic("declared-twice", f"`{'.'.join(key)}` is given twice", again, there))
+        else:
+            found[key] = item
+
+    def _fill(
+        self,
+        settings: type[MethodSettings],
+        name: str,
+        given: Mapping[_Key, _Given],
+        path: Path,
+        table: Table[type[MethodSettings]],
+        written: Mapping[str, ex.Value] | None = None,
+        found: Mapping[str, Any] | None = None,
+    ) -> MethodSettings | None:
+        """One method's settings from what was given; `written` is all that a stage says, `found` are settings that were
+        read elsewhere.
+        """
+        fields = [key for key in settings.model_fields if key not in (found or {})]
+        known: dict[_Key, _Given] = {(key,): given[(key,)] for key in fields if (key,) in given}
+        strange = {parts: item for parts, item in given.items() if parts not in known}
+        if strange:
+            all_known = fields if written is None else [*fields, *_STAGE_KEYS]
+            self._unknown_settings(strange, Holder(name, all_known, table, self.spec, written))
+        nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
+                  if (key,) in known}  # fmt: skip
+        if len(self.problems) and None in nested.values():
+            return None
+        return self._validate(settings, {**self._values(known), **nested, **(found or {})}, known, path)
+
+    def _nested(self, table: Table[type[MethodSettings]], item: _Given) -> MethodSettings | None:
+        """A setting whose value is a method; None where it is `off`, and after a complaint."""
+        value = self.spec.settled(item.value)
+        return None if isinstance(value, ex.Reference) and value.name == "off" else self.value_method(table, item)
+
+    def _names(self, call: CallSpec, path: Path) -> tuple[str, ...]:
+        """The unnamed arguments of a call, which are names of declarations."""
+        found = []
+        for n, argument in enumerate(call.arguments):
+            if argument.name is not None:
+                continue
+            if isinstance(argument.value, ex.Reference) and isinstance(argument.value.place, ex.Here):
+                found.append(argument.value.name)
+            else:
+                self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
+        return tuple(found)
+
+    def _unknown_settings(self, strange: Mapping[_Key, _Given], holder: Holder) -> None:
+        """One complaint a remedy, at the first of the settings that it is about."""
+        items = {".".join(parts): item for parts, item in strange.items()}
+        for name in [name for name in items if name in RETIRED]:
+            self.complain(
+                "unknown-setting", RETIRED[name], items.pop(name).name_path, "no setting any more", "remove it"
+            )
+        for own in advice({name: item.value for name, item in items.items()}, holder):
+            first, *others = (items[name].name_path for name in own.names)
+            there = [self.spans.label(*path, text="and here") for path in others]
+            listed = ", ".join(f"`{name}`" for name in own.names)
+            what = "is not a setting" if len(own.names) == 1 else "are not settings"
+            message = f"{listed} {what} of `{holder.method}`"
+            label = self.spans.label(*first, text="unknown setting")
+            also = tuple(place for place in there if place is not None)
+            self.problems.append(Diagnostic("unknown-setting", message, label, also, own.remedy))
+
+    def _values(self, given: Mapping[_Key, _Given]) -> dict[str, Any]:
+        return {key[0]: _python_value(self.spec.settled(item.value)) for key, item in given.items()}
+
+    def _validate(
+        self, settings: type[Settings], values: Mapping[str, Any], given: Mapping[_Key, _Given], path: Path
+    ) -> Settings | None:
+        try:
+            found = settings.model_validate(values)
+        except ValidationError as error:
+            details = error.errors()  # one for each kind of value that a setting may have
+            for name in dict.fromkeys(str(detail["loc"][0]) for detail in details):
+                words = [expected_words(detail) for detail in details if str(detail["loc"][0]) == name]
+                self._bad_value(name, given.get((name,)), " or ".join(words), path)
+            return None
+        # pydantic reads "7" as a number and yes as 1; the language does not.
+        for key, item in given.items():
+            before, after = values[key[0]], getattr(found, key[0])
+            if isinstance(before, str | bool) and type(before) is not type(after) and after is not None:
+                self._bad_value(key[0], item, "a number", path)
+        return found
+
+    def _bad_value(self, key: str, item: _Given | None, expected: str, path: Path) -> None:
+        if item is None:
+            self.complain("bad-setting", f"`{key}` is missing", path)
+            return
+        written, value = shown(item.value), shown(self.spec.settled(item.value))
+        via = "" if written == value else f" (the constant `{written}`)"
+        message = f"`{value}`{via} is no value for `{key}`: expected {expected}"
+        self.complain("bad-setting", message, item.path, f"expected {expected}")
+
+
+def _read_decode(reader: _Reader, item: _Given) -> str | None:
+    return reader.decoding(as_call(reader.spec.settled(item.value)), item.path)
+
+
+# Settings of every stage: methods, and plain values that `TrainSettings` checks.
+_STAGE_READERS: Mapping[str, Callable[[_Reader, _Given], Any]] = {
+    "prior": lambda reader, item: reader.value_method(PRIORS, item),
+    "optimizer": lambda reader, item: reader.value_method(OPTIMIZERS, item),
+    "infer": lambda reader, item: reader.value_method(INFERENCE, item),
+    "decode": _read_decode,
+}
+_STAGE_FIELDS = ("restarts", "seed", "patience")
+_STAGE_KEYS = (*_STAGE_READERS, *_STAGE_FIELDS)
+
+_WORDS: Mapping[str, Any] = {"yes": True, "no": False, "off": None, "inf": float("inf")}
+
+
+def _python_value(value: ex.Value) -> Any:
+    """The Python value of a settled setting; calls, ranges and regexes stay what they are and fit no plain setting."""
+    match value:
+        case ex.Number() | ex.Text():
+            return value.value
+        case ex.Reference(place=ex.Here()):
+            return _WORDS.get(value.name, value.name)
+        case _:
+            return value

@@ -1,0 +1,222 @@
+"""`parse`: from the text of a template to its tree, or to every syntax error in it.
+
+A straight line: split into statements, and for each one look at how it begins, run the parser, build the node,
+attach the comments. A statement with an error is left out of the tree and the others go on. Not here: what the
+messages say (`openings`, `hints`), what the names mean (`spec`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from lark import Token
+from lark.exceptions import UnexpectedInput, VisitError
+from lark.utils import TextSlice
+
+from ..errors.arguments import require_kind
+from ..errors.problems import DcrfError, Diagnostic, Label, Source, Span
+from . import ast, trivia
+from .blocks import unindented_lines
+from .build import Edition, StatementBuilder
+from .comments import SLUG as COMMENT
+from .comments import about, blanked, comment_lines, merged
+from .failure import Failure
+from .hints import explain
+from .lexing import CLOSERS, LAYOUT, OPENERS, parser
+from .openings import NO_ADVICE, look_at_opening
+from .split import Chunk, Line, split
+
+__all__ = ["MAX_CHARACTERS", "MAX_ERRORS", "MAX_NESTING", "parse", "parse_partial"]
+
+EDITION = 1
+FEW = 4  # lines that begin no statement
+MAX_CHARACTERS = 1_000_000
+MAX_ERRORS = 100
+MAX_NESTING = 32  # brackets and `not`s around one expression: safe for every recursive walk over the tree
+
+
+def parse(text: str, name: str = "<text>") -> ast.Template:
+    """The tree of `text`; `name` is the file name in messages. Raises `DcrfError` with all its syntax errors."""
+    require_kind(text, str, "text", "the text of a template")
+    template, problems = parse_partial(text, name)
+    if problems:
+        raise DcrfError(problems)
+    return template
+
+
+def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[Diagnostic, ...]]:
+    """The tree of the statements that parse, and the syntax errors of the others in order of place."""
+    source = Source(name, text.removeprefix("\ufeff"))
+    if len(source.text) > MAX_CHARACTERS:
+        message = f"a template of {len(source.text):,} characters; expected at most {MAX_CHARACTERS:,}"
+        help = "is this a data file? A template describes a model; long lists belong in a lexicon or a state file"
+        problem = Diagnostic("file-too-large", message, location=name, help=help)
+        return ast.Template(statements=(), span=Span(source, 0, 0)), (problem,)
+    comments = list(comment_lines(source))
+    problems = [about(span) for span in comments]
+    code = blanked(source.text, comments)
+    chunks, after_last = split(source, code)
+    strays = unindented_lines(chunks)
+    gaps = [*(chunk.gap for chunk in chunks[1:]), after_last]  # gaps[i]: the lines below chunk i
+    read: list[_Read] = []
+    rest: Sequence[Line] = chunks[0].gap if chunks else after_last
+    limit = len(problems) + MAX_ERRORS
+    for i, chunk in enumerate(chunks):
+        above, rest = rest, gaps[i]
+        if len(problems) >= limit:
+            message = f"more than {MAX_ERRORS} syntax errors; the rest of the file was not read"
+            problems.append(Diagnostic("too-many-errors", message, Label(_first_line(chunk))))
+            break
+        if i in strays:
+            problems.extend(filter(None, [strays[i]]))
+            continue
+        parsed, found, code = _parse_around_comments(chunk, code, chunks[i - 1] if i else None)
+        problems.extend(found)
+        if parsed is None:
+            continue
+        statement, tokens = parsed
+        block = any(token.type == "_INDENT" for token in tokens)
+        tail, rest = trivia.between(rest, block)
+        # a comment of another language would not be one where the statement is printed
+        own = ((), ast.Trivia()) if comments or found else trivia.inner(chunk, tokens, tail)
+        read.append(_Read(statement, tuple(above), *own))
+    return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
+
+
+def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """One complaint for a file in which next to no line begins a statement: most likely data."""
+    strange = [problem for problem in problems if problem.help == NO_ADVICE]
+    if len(strange) < FEW or len(strange) < 9 * len(read) or 2 * len(strange) < len(problems):
+        return []
+    message = f"`{source.name}` is no template: its lines do not begin like statements"
+    help = "is it data? a template comes first, as in `dcrfdsl train TEMPLATE DATA`; `dcrfdsl new` lists some"
+    return [Diagnostic("no-template", message, strange[0].primary, help=help)]
+
+
+# one statement ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A parsed statement, the lines above it, and the comments inside it."""
+
+    statement: ast.Statement | Edition
+    above: tuple[Line, ...]
+    lifted: tuple[str, ...]  # comments inside its brackets, which `format` puts above it
+    trivia: ast.Trivia
+
+
+_Parsed: TypeAlias = tuple[ast.Statement | Edition, list[Token]]
+
+
+def _parse_around_comments(
+    chunk: Chunk, code: str, previous: Chunk | None
+) -> tuple[_Parsed | None, list[Diagnostic], str]:
+    """A statement if it can be read, what is wrong with it, and `code` with blanks for its foreign comments."""
+    problems: list[Diagnostic] = []
+    while True:
+        try:
+            return _parse_chunk(chunk, code, previous), problems, code
+        except DcrfError as error:
+            problems.extend(error.diagnostics)
+            comment = error.diagnostics[0].primary
+            if error.diagnostics[0].slug != COMMENT or comment is None or len(problems) >= MAX_ERRORS:
+                return None, problems, code
+            code = blanked(code, [comment.span])
+
+
+def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
+    """The node of one statement and its tokens, those of the layout filter included. Raises `DcrfError`."""
+    problem = look_at_opening(chunk, previous)
+    if problem is not None:
+        raise DcrfError(problem)
+    run = parser().parse_interactive(TextSlice(code, chunk.start, chunk.end))
+    tokens: list[Token] = []
+    nesting = _Nesting(chunk)
+    try:
+        for token in run.iter_parse():  # yields a token before the parser has accepted it
+            tokens.append(token)
+            nesting.check(token)
+        tree = run.feed_eof(tokens[-1] if tokens else None)
+    except UnexpectedInput as error:
+        raise DcrfError(explain(Failure.of(chunk, tokens, error, run.accepts()))) from None
+    try:
+        statement = StatementBuilder(chunk.source).transform(tree)
+    except VisitError as error:
+        raise error.orig_exc from None
+    if isinstance(statement, Edition):
+        _check_edition(statement, previous)
+    return statement, tokens
+
+
+def _check_edition(edition: Edition, previous: Chunk | None) -> None:
+    if previous is not None:
+        message = "`dcrf` names the edition of the language and stands at the top of a file"
+        others = (Label(_first_line(previous), "found after this statement"),)
+        raise DcrfError(Diagnostic("misplaced-edition", message, Label(edition.span), others, "move it to the top"))
+    if edition.number != EDITION:
+        message = f"edition {edition.number} of the language is not known"
+        help = "a newer `dcrfdsl` may read this file" if edition.number > EDITION else None
+        label = Label(edition.span, f"this version reads `dcrf {EDITION}`")
+        raise DcrfError(Diagnostic("unknown-edition", message, label, help=help))
+
+
+def _first_line(chunk: Chunk) -> Span:
+    return Span(chunk.source, chunk.start, chunk.start + len(chunk.text.partition("\n")[0].rstrip()))
+
+
+class _Nesting:
+    """Counts the brackets and `not`s that are open at a token, and refuses more than a recursion can walk."""
+
+    def __init__(self, chunk: Chunk):
+        self.chunk = chunk
+        self.nots = [0]  # outside brackets, then for each open bracket: the `not`s in a row before this token
+
+    def check(self, token: Token) -> None:
+        if token.type in OPENERS:
+            self.nots.append(0)
+        elif token.type == "NOT":
+            self.nots[-1] += 1
+        elif token.type not in LAYOUT:
+            if token.type in CLOSERS and len(self.nots) > 1:
+                self.nots.pop()
+            self.nots[-1] = 0
+        if len(self.nots) - 1 + sum(self.nots) > MAX_NESTING:
+            span = Span(self.chunk.source, token.start_pos or 0, token.end_pos or 0)
+            message = f"brackets and `not`s are nested more than {MAX_NESTING} deep"
+            raise DcrfError(Diagnostic("nested-too-deep", message, Label(span, f"level {MAX_NESTING + 1}")))
+
+
+# the file -----------------------------------------------------------------------------------------------------
+
+
+def _template(source: Source, read: Sequence[_Read], closing: Sequence[Line]) -> ast.Template:
+    """The statements with their comments. `closing` are the lines after the last statement."""
+    edition = read[0] if read and isinstance(read[0].statement, Edition) else None
+    body = read[1:] if edition else read
+    top = trivia.head(
+        edition.above if edition else (),
+        body[0].above if body else closing,
+        edition=edition is not None,
+        statement=bool(body),
+    )
+    statements = []
+    for i, item in enumerate(body):
+        doc, before = trivia.split_doc(item.above if i else top.rest)
+        if i == 0 and edition is None and not top.doc:
+            before = trivia.strip(before)
+        if isinstance(item.statement, ast.Statement):
+            around = replace(item.trivia, before=(*before, *item.lifted))
+            statements.append(replace(item.statement, doc=doc, trivia=around))
+    after = trivia.comments(closing if body else top.rest)
+    return ast.Template(
+        statements=tuple(statements),
+        edition=edition.statement.number if edition and isinstance(edition.statement, Edition) else None,
+        doc=top.doc,
+        opening=top.opening,
+        edition_end=edition.trivia.end if edition else "",
+        closing=trivia.strip_end(after),
+        span=Span(source, 0, len(source.text)),
+    )

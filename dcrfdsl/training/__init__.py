@@ -1,0 +1,1 @@
+"""Training: from a specification and data to a trained model."""

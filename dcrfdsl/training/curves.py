@@ -1,0 +1,139 @@
+"""Learning curves as files: a row an iteration, of every stage that ran.
+
+    stage, start, iteration, objective, gradient_norm, seconds, dev, gap
+
+`FORMATS` is the table of file formats, chosen by the end of the name. `start` numbers random starts from 1 (0: there is
+one alone), `seconds` begin anew with each stage and start, `dev` is empty where nothing was held out,
+`gradient_norm` where there is no gradient, `gap` (of the duality) where no dual is solved. Not here: keeping
+curves (`record`).
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from ..errors.printing import json_text
+from ..errors.problems import DcrfError, Diagnostic
+from ..files.whole_files import WRITING, clear_os_errors, ensure_writable, write_whole
+from ..model.record import TrainingRecord
+from ..optimizers.optimizer_table import Iteration
+from ..registry import Table
+
+__all__ = ["FORMATS", "CurveWriter", "check_curve_path", "write_curve"]
+
+COLUMNS = ("stage", "start", "iteration", "objective", "gradient_norm", "seconds", "dev", "gap")
+Row = dict[str, str | int | float | None]
+
+
+def _csv(row: Row) -> str:
+    text = io.StringIO()
+    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerow(row)
+    return text.getvalue()
+
+
+def _jsonl(row: Row) -> str:
+    return json_text(row) + "\n"
+
+
+class CurveFormat(NamedTuple):
+    """What stands before the first row, and a row as text."""
+
+    head: str
+    line: Callable[[Row], str]
+
+
+FORMATS: Table[CurveFormat] = Table(
+    "format of a learning curve",
+    {".csv": CurveFormat(",".join(COLUMNS) + "\n", _csv), ".jsonl": CurveFormat("", _jsonl)},
+)
+
+
+class CurveWriter:
+    """Writes a row as soon as its iteration is done, so that whatever ends the training leaves the rows before it.
+
+    What was in the file stays until the first one comes. DcrfError where it cannot be opened, or another training is
+    writing it; that there is no room for a row is no reason to stop training.
+    """
+
+    def __init__(self, path: Path):
+        check_curve_path(path)
+        self._path, self._format, self._stage = path, FORMATS[path.suffix], ""
+        self._is_begun = False
+        self._failure: OSError | None = None
+        self._opened = ExitStack()
+
+    def __enter__(self) -> CurveWriter:
+        with clear_os_errors(self._path, WRITING):
+            self._file = self._opened.enter_context(open(self._path, "a", encoding="utf-8"))
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._opened.close()
+                message = f"another training is writing its learning curve to `{self._path}`"
+                raise DcrfError(Diagnostic("file-error", message, help="name another file after `--curve`")) from None
+            except OSError:  # a file system without locks
+                pass
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # all rows are there: each was flushed
+            self._opened.close()
+
+    @property
+    def failure(self) -> OSError | None:
+        """What went wrong with the last row that was tried; none is tried after that."""
+        return self._failure
+
+    def begin(self, stage: str) -> None:
+        """The rows that come are of this stage."""
+        self._stage = stage
+
+    def add(self, step: Iteration) -> None:
+        if self._failure is not None:
+            return
+        try:
+            if not self._is_begun:
+                self._is_begun = True
+                with suppress(OSError):  # a pipe
+                    self._file.truncate(0)
+                self._file.write(self._format.head)
+            self._file.write(self._format.line(_row(self._stage, step)))
+            self._file.flush()
+        except OSError as error:
+            self._failure = error
+
+
+def check_curve_path(path: Path) -> None:
+    """DcrfError where no curve can be written to `path`: found out before training."""
+    if path.suffix not in FORMATS:
+        message = f"`{path}` names no format of a learning curve"
+        raise DcrfError(Diagnostic("unknown-format", message, help=f"end its name in {' or '.join(FORMATS)}"))
+    ensure_writable(path)
+
+
+def write_curve(path: Path, record: TrainingRecord) -> None:
+    """Writes the learning curves of a training record, those of its earlier stages first."""
+    check_curve_path(path)
+    form = FORMATS[path.suffix]
+    write_whole(path, [(form.head + "".join(map(form.line, _rows(record)))).encode()])
+
+
+def _rows(record: TrainingRecord) -> Iterator[Row]:
+    stages = [(str(stage["stage"]), stage.get("curve", ())) for stage in record.before]
+    for stage, curve in [*stages, (record.stage, record.curve)]:
+        for step in curve:
+            yield _row(stage, Iteration(*step))
+
+
+def _row(stage: str, step: Iteration) -> Row:
+    found = step._asdict()
+    return {"stage": stage, **{name: found[name] for name in COLUMNS[1:]}}

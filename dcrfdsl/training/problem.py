@@ -1,0 +1,103 @@
+"""What a specification and training data determine before any weight: states, gold, features, graph.
+
+    data -> states, gold labels -> features (alphabet locks) -> templates, graph -> what is known of every variable
+
+Training, the cost table and the drawing of graphs begin here. Not here: weights (`graph.parameters`), inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.corpus import Corpus
+from ..data.labels import check_gold, encode_labels, learn_states, raise_if_any, variable_states
+from ..data.partial import places
+from ..errors.problems import Diagnostic
+from ..features.extract import FeatureExtractor
+from ..features.feature_rows import FeatureRows
+from ..features.relation_instances import Pairs
+from ..features.values.lexicons import Lexicons, load_lexicons
+from ..features.values.registered import RegisteredFeature
+from ..graph import ModelGraph, Parameters, learn_parameters
+from ..graph.known_labels import Gold, instances_of
+from ..graph.parameters import broken_instances
+from ..graph.templates import constraint_templates
+from ..model.supervised_data import gold_of
+from ..semantics.schema.model_spec import ModelSpec
+from ..semantics.schema.unparse import statement_text
+
+__all__ = ["Assembly", "assemble"]
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """states: of every variable.   rows: one a feature set, those of the cliques first, then the codes that hard
+    constraints read.   relations: pairs of each relational clique, by its number.
+    """
+
+    spec: ModelSpec
+    corpus: Corpus
+    states: Mapping[str, tuple[str, ...]]
+    lexicons: Lexicons
+    extractor: FeatureExtractor
+    rows: tuple[FeatureRows, ...]
+    relations: Mapping[int, Pairs]
+    graph: ModelGraph
+    gold: Gold
+
+    def learn_parameters(self) -> tuple[Parameters, NDArray[np.float64]]:
+        """The weights that the data calls for, and their counts in sentences that are wholly known."""
+        num_features = [own.num_features for own in self.extractor.sets]
+        return learn_parameters(
+            self.spec.cliques, self.graph, self.rows, num_features, self.gold, self.corpus.sentence_off, self.relations
+        )
+
+
+def assemble(
+    spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature]
+) -> Assembly:
+    """Raises DcrfError where the data does not fit the model: gold that is no state or breaks a constraint."""
+    states = variable_states(spec, learn_states(spec, corpus, directories), directories)
+    labels = encode_labels(spec, states, corpus)
+    raise_if_any(check_gold(spec, states, corpus, labels))
+    lexicons = load_lexicons(spec, directories)
+    extractor, rows = FeatureExtractor.learn(spec, corpus, resources=lexicons, registered=registered)
+    graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
+    rows = (*rows, *extractor.code_rows(corpus, [template.observed for template in graph.coded]))
+    gold = gold_of(spec, states, extractor, corpus, labels)
+    raise_if_any(_broken_constraints(spec, states, graph, corpus, gold, rows))
+    return Assembly(spec, corpus, states, lexicons, extractor, rows, extractor.relations(corpus), graph, gold)
+
+
+def _broken_constraints(
+    spec: ModelSpec,
+    states: Mapping[str, tuple[str, ...]],
+    graph: ModelGraph,
+    corpus: Corpus,
+    gold: Gold,
+    rows: Sequence[FeatureRows],
+) -> list[Diagnostic]:
+    """Gold instances that a `forbid` or `require` gives probability zero."""
+    off = corpus.sentence_off
+    if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
+        return []
+    found = []
+    for constraint, template in zip(spec.constraints, constraint_templates(spec, states, graph.templates), strict=True):
+        tokens = broken_instances(template, gold, off, rows)
+        if len(tokens):
+            count = f"{len(tokens):,} of {len(instances_of(template, off)[0]):,}"
+            text = statement_text(constraint)
+            found.append(
+                Diagnostic(
+                    "broken-constraint",
+                    f"the gold labels break `{text}` at {count} places ({places(corpus, tokens)})",
+                    location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
+                    help=f"correct the data, or relax or remove this `{constraint.action}`",
+                )
+            )
+    return found

@@ -1,0 +1,131 @@
+"""How long a training will take: its pace on the first sentences, and how many iterations such methods need.
+
+The training itself runs on a sample for a few iterations, so that whatever its structure, criterion and optimizer cost
+is in the figure: messages that go round loops, memories, conditions. The sample's pace is carried over by tokens and by
+what the graph costs a token (`graph.model_cost`), which may have more states there. How many iterations it takes to
+converge only the training can tell: hence a range. Not here: memory and work (`graph.model_cost`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..data.corpus import Corpus
+from ..errors.problems import DcrfError
+from ..features.values.registered import RegisteredFeature
+from ..optimizers.optimizer_table import Iteration
+from ..semantics.resolve.resolution import Resolved
+from ..semantics.settings.margin_settings import HmsvmSettings
+from ..semantics.settings.risk_settings import AdaboostSettings
+from ..semantics.settings.settings_reading import stage_chain, stage_settings
+from ..semantics.settings.training_settings import (
+    HmmSettings,
+    InduceSettings,
+    OnlineSettings,
+    PerceptronSettings,
+    StoppingSettings,
+    TrainSettings,
+)
+from .pipeline import fit
+
+__all__ = ["SecondsRange", "training_seconds"]
+
+TOKENS = 3_000  # of the sample …
+SENTENCES = 20  # … but so many sentences at least
+ITERATIONS = 9  # of each stage on the sample; the first ones go through single sentences, or compile
+LONGEST = 3.0  # seconds a stage, after which the pace is taken as it is
+FASTER, SLOWER = 0.7, 1.5  # than the sample's pace, for what is in memory and not in the cache, and other programs
+CONVERGED = 40, 300  # iterations, those of nine in ten trainings by a gradient …
+CLOSED = 10, 120  # … and passes until a duality gap is closed
+
+
+class SecondsRange(NamedTuple):
+    least: float
+    most: float
+
+
+def training_seconds(
+    resolved: Resolved,
+    corpus: Corpus,
+    *,
+    relative_cost: Callable[[Corpus], float],
+    stage: str | None = None,
+    threads: int | None = None,
+    registered: Mapping[str, RegisteredFeature] | None = None,
+) -> SecondsRange | None:
+    """How long `fit` will take at least and at most, all stages and starts; None where the sample cannot be trained on.
+
+    relative_cost: how many times as long an iteration on all data takes as one on the sample.
+    """
+    sample = _sample(corpus)
+    watch = _Watch()
+    how = {"stage": stage, "threads": threads, "registered": registered}
+    try:
+        fit(resolved, sample, on_iteration=watch.add, on_stage=watch.begin, should_stop=watch.is_enough, **how)  # type: ignore[arg-type]
+        ratio = relative_cost(sample)
+    except DcrfError:  # on so few sentences; what the data itself lacks has been said
+        return None
+    least = most = 0.0
+    spec = resolved.require()
+    for number, entry in enumerate(stage_chain(spec, stage)):
+        settings, pace = stage_settings(spec, entry.label), ratio * watch.pace(entry.label)
+        low, high = _iterations(settings)
+        starts = settings.restarts if spec.latents and number == 0 else 1  # what is trained does not start anew
+        least += FASTER * pace * low * starts
+        most += SLOWER * pace * high * starts
+    return SecondsRange(least, most)
+
+
+def _sample(corpus: Corpus) -> Corpus:
+    off, last = corpus.sentence_off.tolist(), 0
+    while last < corpus.num_sentences and (off[last] < TOKENS or last < SENTENCES):
+        last += 1
+    return corpus if last == corpus.num_sentences else corpus.slice(0, last)
+
+
+@dataclass
+class _Watch:
+    """When the iterations of each stage ended."""
+
+    ends: dict[str, list[float]] = field(default_factory=dict)
+    stage: str = ""
+
+    def begin(self, stage: str) -> None:
+        self.stage = stage
+        self.ends[stage] = [time.perf_counter()]
+
+    def add(self, step: Iteration) -> None:
+        self.ends[self.stage].append(time.perf_counter())
+
+    def is_enough(self) -> bool:
+        ends = self.ends[self.stage]
+        return len(ends) > ITERATIONS or (len(ends) > 2 and ends[-1] - ends[1] > LONGEST)
+
+    def pace(self, stage: str) -> float:
+        """Seconds an iteration: the median of the later half, since the first ones may do other things."""
+        ends = self.ends.get(stage, [])
+        lasted = [b - a for a, b in itertools.pairwise(ends)]
+        return statistics.median(lasted[len(lasted) // 2 :]) if lasted else 0.0
+
+
+def _iterations(settings: TrainSettings) -> tuple[int, int]:
+    """How many a stage takes, at least and at most."""
+    criterion, optimizer = settings.criterion, settings.optimizer
+    if isinstance(criterion, HmmSettings):
+        return 1, 1
+    if isinstance(criterion, PerceptronSettings):
+        return max(1, criterion.epochs // 2), criterion.epochs
+    if isinstance(criterion, AdaboostSettings):
+        return criterion.rounds, criterion.rounds
+    if isinstance(optimizer, OnlineSettings):
+        return max(1, optimizer.epochs // 2), optimizer.epochs
+    low, high = CLOSED if isinstance(criterion, HmsvmSettings) else CONVERGED
+    if isinstance(optimizer, StoppingSettings):
+        low, high = min(low, optimizer.max_iterations), min(high, optimizer.max_iterations)
+    induced = criterion.rounds * criterion.iterations if isinstance(criterion, InduceSettings) else 0
+    return low + induced // 2, high + induced
