@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from dcrfdsl.data.corpus import Corpus, InternedColumn, NumericColumn
 from dcrfdsl.features import FeatureExtractor, Lexicon, Lexicons, feature, registered_features
-from dcrfdsl.semantics.schema import expressions as ex
-from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 
 COLUMNS = (
     model.Column(name="word", source="word"),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -28,6 +32,62 @@ def test_rooms_import_only_downwards(tmp_path: Path) -> None:
     command = [sys.executable, "-c", lint, "--cache-dir", str(tmp_path)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+ROOMS = {module for module, path in MODULES.items() if path.name == "__init__.py"}
+# Their classes go by the module's name, `ast.Clique` beside `model.Clique`: the same word is a part of a text, of a
+# specification and of a template that is being built.
+NAMESPACES = {
+    "dcrfdsl.syntax.ast",
+    "dcrfdsl.semantics.schema.expressions",
+    "dcrfdsl.semantics.schema.model_spec",
+}
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """(module or room, name) of every import from the package, in functions as well."""
+    package = module_name(path.parent / "__init__.py").split(".")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            above = package[: len(package) - node.level + 1]
+            source = ".".join([*above, node.module] if node.module else above)
+            yield from ((source, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_a_room_is_entered_by_its_door(path: Path) -> None:
+    """By its `__init__`; a module is imported by its own room and by the rooms inside that one alone.
+
+    The wings of `kernels` are rooms of their own: what they have in common is that they are compiled.
+    """
+    own = module_name(path.parent / "__init__.py")
+    for source, imported in imports(path):
+        module = f"{source}.{imported}" if f"{source}.{imported}" in MODULES else source
+        room = module if module in ROOMS else module.rpartition(".")[0]
+        if module in NAMESPACES or f"{own}.".startswith(f"{room}."):
+            continue
+        assert module in ROOMS, f"{module} is not a door"
+        outer = module.rpartition(".")[0]
+        assert f"{own}.".startswith(f"{outer}.") or outer == "dcrfdsl.kernels", f"{module} lies inside {outer}"
+
+
+def test_no_name_of_a_module_occurs_twice() -> None:
+    """Wings may be called alike (`graph.pieces`, `criteria.pieces`): they are never named alone."""
+    names = Counter(module.rpartition(".")[2] for module in MODULES if module not in ROOMS)
+    names.update({room.rpartition(".")[2] for room in ROOMS})
+    assert [twice for twice, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("room", sorted(room for room in ROOMS if MODULES[room].with_suffix(".pyi").exists()))
+def test_what_a_door_offers_is_there(room: str) -> None:
+    offered = importlib.import_module(room)
+    assert not any(isinstance(getattr(offered, name), ModuleType) for name in offered.__all__)
 
 
 @pytest.mark.parametrize("path", FILES, ids=name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from template_cases import CASES
-from template_cases import sentences as random_sentences
+from template_cases import CASES, sentences as random_sentences
 
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.model_cost import exact_pays, exact_seconds, message_seconds

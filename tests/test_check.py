@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import LANGUAGE, ROOT, shared
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
 from dcrfdsl.data import READERS, read_corpus
 from dcrfdsl.errors.problems import DcrfError, Diagnostic, render, render_all
 from dcrfdsl.metrics import METRICS as COMPUTED
-from dcrfdsl.semantics.checks.checker import EXPLANATIONS, Context, check, check_or_raise, explain
+from dcrfdsl.semantics.checks.checker import Context, check, check_or_raise
 from dcrfdsl.semantics.checks.data_rules import FORMATS
 from dcrfdsl.semantics.checks.training_rules import METRICS
+from dcrfdsl.semantics.explanations.pages import EXPLANATIONS, explain
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 

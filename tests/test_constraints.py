@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 from condition_cases import HEAD, STATES, VIEWS, Meant, Reading, columns_of, conditions, corpus_values, sentences
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features.values.observed import observed_codes

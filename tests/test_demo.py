@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dcrfdsl.cli import demo_command as demo
-from dcrfdsl.cli import run
+from dcrfdsl.cli import demo_command as demo, run
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
 

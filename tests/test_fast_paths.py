@@ -12,7 +12,7 @@ from template_cases import CASES, Case
 
 from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
 from dcrfdsl.inference import METHODS, Binder, Workers
-from dcrfdsl.inference.methods.message_methods import Expectations
+from dcrfdsl.inference.base import Expectations
 from dcrfdsl.kernels.sequences.expectations import score_labellings
 from dcrfdsl.semantics.settings.training_settings import (
     AutoSettings,

@@ -6,14 +6,12 @@ import json
 
 import pytest
 from feature_cases import call, corpus_of, has, learn, ref, resources, sentence, spec_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features import FeatureExtractor, Lexicons, feature, load_feature_file, load_lexicons
-from dcrfdsl.features.alphabet.string_tables import pack_strings, unpack_strings
-from dcrfdsl.semantics.schema import expressions as ex
-from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.features.string_tables import pack_strings, unpack_strings
+from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.function_signatures import FUNCTIONS, bind
 
 # functions of users -----------------------------------------------------------------------------------------------

@@ -32,15 +32,12 @@ from feature_cases import (
     window,
 )
 from feature_twin import Twin, known_rows
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dcrfdsl.data.corpus import Corpus, InternedColumn
-from dcrfdsl.features import FeatureExtractor, Lexicons, expand_features
-from dcrfdsl.features import sentence_runs as block
+from dcrfdsl.features import FeatureExtractor, Lexicons, expand_features, sentence_runs as block
 from dcrfdsl.features.alphabet import feature_alphabet as alphabet
-from dcrfdsl.semantics.schema import expressions as ex
-from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import dcrfdsl
-from dcrfdsl.graph.elimination import order_cost
+from dcrfdsl.graph.programs.elimination import order_cost
 from dcrfdsl.graph.templates import LAST, CliqueTemplate
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -97,3 +96,13 @@ def test_the_cost_of_an_order_that_no_machine_can_follow_is_infinite() -> None:
     cost = order_cost([everything], [3] * 1000, everything)
     assert cost.work == math.inf
     assert cost.largest == math.inf
+
+
+def test_a_risk_that_needs_exact_sums_does_not_send_to_another_method() -> None:
+    resolved = load_text(f"{WIDE % 1}infer exact(max_table = 2)\ntrain exponential\n")
+    data = resolved.require().data
+    assert data is not None
+    corpus = dcrfdsl.corpus_from_rows([[("a", "P"), ("b", "Q"), ("a", "R")]], data)
+    with pytest.raises(dcrfdsl.DcrfError) as caught:
+        dcrfdsl.fit(resolved, corpus, threads=1)
+    assert [d.help for d in caught.value.diagnostics] == ["raise `max_table` if there is memory for it"]

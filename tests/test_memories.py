@@ -23,8 +23,7 @@ from condition_cases import (
     variable,
 )
 from helpers import shared
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features.values.observed import observed_codes

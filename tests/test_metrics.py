@@ -7,10 +7,10 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, corpus_from_rows
+from dcrfdsl.data.segment_types import has_segments
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.metrics import (
     AMBIGUOUS,
@@ -23,7 +23,6 @@ from dcrfdsl.metrics import (
     default_metrics,
     encode_gold,
     evaluate_predictions,
-    has_segments,
     measure,
     segment_counts,
     segments_by_type,

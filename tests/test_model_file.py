@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.files.whole_files import ensure_writable

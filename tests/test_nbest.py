@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies import FAMILIES, factor_graphs, random_tables
 from template_cases import CASES, Case, iob2, sentences
 from test_criteria import columns, trained, twin_of
@@ -22,8 +21,9 @@ from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.graph.programs.elimination import best_order
 from dcrfdsl.graph.shape_bank import ShapeBank
-from dcrfdsl.kernels.exact.contraction import OK, UNDERFLOW, forward_linear, forward_log, forward_max
+from dcrfdsl.kernels.exact.contraction import forward_linear, forward_log, forward_max
 from dcrfdsl.kernels.exact.forward_sampling import decision_order, draw_labelling
+from dcrfdsl.kernels.runtime.status_codes import OK, UNDERFLOW
 from dcrfdsl.kernels.sequences.nbest import search_labellings
 from dcrfdsl.kernels.tables.log_tables import exponentiate
 from dcrfdsl.semantics.resolve.resolution import load_text

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.data.labels import (

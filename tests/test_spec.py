@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
-from dcrfdsl.semantics.schema import expressions as ex
-from dcrfdsl.semantics.schema import model_spec as model
+from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 from dcrfdsl.semantics.schema.segment_schemes import learn_types, legal_moves, scheme_states, violations
 from dcrfdsl.semantics.schema.unparse import to_text

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -14,7 +15,7 @@ import pytest
 from dcrfdsl.cli.compiler_notice import announce_compiling
 from dcrfdsl.cli.console import Talk
 from dcrfdsl.data import corpus_from_rows
-from dcrfdsl.inference.methods import message_methods as methods
+from dcrfdsl.inference.methods import exact_method, message_method
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.syntax import lexing
 from dcrfdsl.syntax.parser import parse
@@ -88,8 +89,8 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
     """Those for long sentences, for logarithms and for a search: here any call of them would be one too many."""
     called: set[str] = set()
 
-    def noting(name: str) -> Callable[..., None]:
-        kernel = getattr(methods, name)
+    def noting(module: ModuleType, name: str) -> Callable[..., None]:
+        kernel = getattr(module, name)
 
         def call(*given: Any) -> None:
             called.add(f"{name} again" if given[-1] is True else name)
@@ -97,8 +98,9 @@ def test_kernels_that_short_sentences_do_not_need_are_not_compiled(
 
         return call
 
-    for name in (*kernels, "blocked_expectations", "blocked_decode"):
-        monkeypatch.setattr(methods, name, noting(name))
+    for module in (exact_method, message_method):
+        for name in {*kernels, "blocked_expectations", "blocked_decode"} & set(vars(module)):
+            monkeypatch.setattr(module, name, noting(module, name))
     resolved = load_text(TEXT + more + f"infer {infer}\ntrain likelihood: optimizer = lbfgs(max_iterations = 2)\n")
     corpus = corpus_from_rows([[("a", "A"), ("b", "B"), ("a", "A")]] * 3, resolved.require().data)
     fit(resolved, corpus).predict(corpus)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import LANGUAGE, ROOT, items, marked, shared
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from lark import Lark
 
 from dcrfdsl.errors.problems import DcrfError, Source, Span, render_all

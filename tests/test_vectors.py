@@ -13,8 +13,8 @@ import pytest
 
 from dcrfdsl.kernels.runtime import machine_vectors as vectors
 from dcrfdsl.kernels.runtime.compilation import kernel
+from dcrfdsl.kernels.runtime.cpu import LANES  # fmt: skip
 from dcrfdsl.kernels.runtime.machine_vectors import (
-    LANES,
     add,
     aligned_zeros,
     block_registers,
@@ -36,7 +36,7 @@ from dcrfdsl.kernels.runtime.machine_vectors import (
     store_part,
     subtract,
     total,
-)  # fmt: skip
+)
 
 INF = math.inf
 

@@ -30,64 +30,6 @@ How the language reads in Python:
 | `trp(tolerance = 1e-3)` | `call("trp", tolerance=1e-3)` |
 """
 
-from .builder_terms import Expression, Position, Term, all_of, any_of, if_else, positions
-from .template_builder import Model
-from .term_functions import (
-    accuracy,
-    apply,
-    bias,
-    bio,
-    bioes,
-    call,
-    chars,
-    feats,
-    first,
-    gaussian,
-    index,
-    last,
-    lbfgs,
-    length,
-    locked,
-    lower,
-    prefix,
-    segments,
-    shape,
-    span,
-    state_file,
-    states_of,
-    suffix,
-)
+import lazy_loader
 
-__all__ = [
-    "Expression",
-    "Model",
-    "Position",
-    "Term",
-    "accuracy",
-    "all_of",
-    "any_of",
-    "apply",
-    "bias",
-    "bio",
-    "bioes",
-    "call",
-    "chars",
-    "feats",
-    "first",
-    "gaussian",
-    "if_else",
-    "index",
-    "last",
-    "lbfgs",
-    "length",
-    "locked",
-    "lower",
-    "positions",
-    "prefix",
-    "segments",
-    "shape",
-    "span",
-    "state_file",
-    "states_of",
-    "suffix",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,10 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ..errors.arguments import require_kind, require_list
-from ..semantics.schema import expressions as ex
-from ..semantics.schema import model_spec as spec_model
-from ..semantics.schema.unparse import is_plain_name
+from ..errors import require_kind, require_list
+from ..semantics import is_plain_name
+from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_terms import (
     Call,
     Choice,

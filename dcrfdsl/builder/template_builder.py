@@ -11,14 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors.arguments import PATHS, require_kind, require_list
-from ..semantics.resolve.draft import Draft, Entry
-from ..semantics.resolve.resolution import Resolved, load_template
-from ..semantics.resolve.written import written
-from ..semantics.schema import expressions as ex
-from ..semantics.schema import model_spec as spec_model
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.schema.unparse import to_text
+from ..errors import PATHS, require_kind, require_list
+from ..semantics import Draft, Entry, ModelSpec, Resolved, load_template, to_text, written
+from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_nodes import (
     Domain,
     as_call,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..semantics.schema import expressions as ex
-from ..semantics.schema import model_spec as spec_model
+from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_nodes import as_value
 from .builder_terms import Call, Clique, Constant, Lexicon, Member, Term, Value, as_term
 from .complaints import plainly

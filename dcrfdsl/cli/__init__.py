@@ -10,16 +10,18 @@ from io import TextIOWrapper
 import typer
 
 from .. import __version__
-from . import check_command as check
-from . import demo_command as demo
-from . import evaluate_command as evaluate
-from . import fmt_command as fmt
-from . import infer_command as infer
-from . import new_command as new
-from . import show_command as show
-from . import tag_command as tag
-from . import train_command as train
-from . import unroll_command as unroll
+from . import (
+    check_command as check,
+    demo_command as demo,
+    evaluate_command as evaluate,
+    fmt_command as fmt,
+    infer_command as infer,
+    new_command as new,
+    show_command as show,
+    tag_command as tag,
+    train_command as train,
+    unroll_command as unroll,
+)
 from .console import guarded, open_standard_streams
 
 __all__ = ["COMMANDS", "main", "run"]

@@ -12,8 +12,8 @@ from .inputs import read_features, read_sample, resolved_template
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..errors.problems import Diagnostic
-    from ..semantics.schema.model_spec import ModelSpec
+    from ..errors import Diagnostic
+    from ..semantics import ModelSpec
 
 __all__ = ["check"]
 
@@ -45,7 +45,7 @@ def check(
       dcrfdsl check --explain unknown-name
       dcrfdsl check memm.dcrf --expand
     """
-    from ..semantics.checks.checker import check as checked
+    from ..semantics import check as checked
 
     if explain is not None:
         _explain(explain)
@@ -86,15 +86,14 @@ def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> No
 
 
 def _expand(spec: ModelSpec, stage: str | None) -> None:
-    from ..semantics.schema.unparse import to_text
-    from ..semantics.settings.piece_shorthands import expanded
+    from ..semantics import expanded, to_text
 
     print(to_text(expanded(spec, stage)), end="")
 
 
 def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
     """Which pieces training normalises apart, and which cliques count in several of them."""
-    from ..semantics.settings.piece_shorthands import last_pieces, times_held
+    from ..semantics import last_pieces, times_held
 
     pieces = last_pieces(spec, stage)
     if not pieces:
@@ -107,7 +106,7 @@ def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
 
 def _explain(slug: str) -> None:
     from ..registry import did_you_mean
-    from ..semantics.checks.checker import EXPLANATIONS, explain
+    from ..semantics import EXPLANATIONS, explain
 
     page = explain(slug)
     if page is None:

@@ -19,8 +19,7 @@ from typing import Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
-from ..errors.printing import printable, printable_lines
-from ..errors.problems import DcrfError, Diagnostic, render, render_all
+from ..errors import DcrfError, Diagnostic, printable, printable_lines, render, render_all
 
 __all__ = [
     "INPUT_ERROR", "OUR_FAULT", "Decode", "Ended", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName",
@@ -104,7 +103,7 @@ def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
 
 def check_decode(rule: str | None) -> None:
     """Refuses a rule of decoding that does not exist, before anything is loaded."""
-    from ..semantics.settings.training_settings import DECODINGS
+    from ..semantics import DECODINGS
 
     if rule is not None and rule not in DECODINGS:
         raise typer.BadParameter(f"`{rule}` is no way to decode; the ways are {', '.join(DECODINGS)}")

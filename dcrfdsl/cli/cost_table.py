@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ..errors.problems import Diagnostic
+from ..errors import Diagnostic
 from .probabilities import decode_words
 from .report import duration, peak_mb, print_table
 
 if TYPE_CHECKING:
     from ..data import Corpus
-    from ..features.extract import FeatureExtractor
-    from ..features.values.lexicons import Lexicons
-    from ..features.values.registered import RegisteredFeature
-    from ..graph.model_cost import Joined
-    from ..semantics.resolve.resolution import Resolved
-    from ..semantics.schema.model_spec import CliqueSpec, ModelSpec
-    from ..training.time_estimate import SecondsRange
+    from ..features import FeatureExtractor, Lexicons, RegisteredFeature
+    from ..graph import Joined
+    from ..semantics import CliqueSpec, ModelSpec, Resolved
+    from ..training import SecondsRange
 
 __all__ = ["CostTable", "declared_costs", "trained_costs"]
 
@@ -64,7 +61,7 @@ class CostTable:
 
 def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     """What is known before any data is read: the tables over declared states."""
-    from ..data.labels import declared_states
+    from ..data import declared_states
 
     spec = resolved.spec  # checked
     states = declared_states(spec, resolved.directories)
@@ -85,7 +82,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
 
 def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
     """By which rule labels will be decoded, where nobody says it and the criterion has one of its own."""
-    from ..semantics.settings.decode_rules import decode_rule
+    from ..semantics import decode_rule
 
     rule = decode_rule(spec, stage)
     return [] if rule.trained is None else [("decoding", decode_words(rule.name, rule.trained))]
@@ -126,13 +123,11 @@ def trained_costs(
     resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
 ) -> tuple[CostTable, list[Diagnostic]]:
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
-    from ..criteria.run_sums import gradient_runs
-    from ..graph.model_cost import training_cost
+    from ..criteria import gradient_runs
+    from ..graph import training_cost
     from ..inference import Binder, choose_method, mixed_method
-    from ..semantics.settings.settings_reading import inference_settings, stage_chain, stage_settings
-    from ..semantics.settings.training_settings import LbfgsSettings
-    from ..training.problem import assemble
-    from ..training.time_estimate import training_seconds
+    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
+    from ..training import assemble, training_seconds
 
     spec = resolved.spec  # checked
     problem = assemble(spec, corpus, resolved.directories, registered)
@@ -207,7 +202,7 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
     """Features without a single id, each named once however many cliques use it. Those that read a lexicon of `idle`
     are silent for that reason.
     """
-    from ..features.values.lexicon_matches import lexicons_of
+    from ..features import lexicons_of
 
     fires: dict[str, bool] = {}
     for number, own in enumerate(extractor.sets):
@@ -231,7 +226,7 @@ def _idle_lexicons(
     spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
 ) -> Iterator[tuple[str, Diagnostic]]:
     """By the name of the lexicon."""
-    from ..features.values.lexicon_matches import idle_remedy, lexicon_matches
+    from ..features import idle_remedy, lexicon_matches
 
     for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():
         if tokens * RARE < corpus.num_tokens or tokens == 0:

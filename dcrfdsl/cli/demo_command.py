@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..data import Corpus
-    from ..model.trained_model import TrainedModel
-    from ..semantics.schema.model_spec import ModelSpec
+    from ..model import TrainedModel
+    from ..semantics import ModelSpec
 
 __all__ = ["demo", "drawn", "separate_chains", "treebank"]
 
@@ -53,8 +53,8 @@ def demo(
     """
     talk = Talk(quiet)
     path = treebank("data/web.conllu")
-    from ..semantics.resolve.resolution import load_template
-    from ..syntax.resources import resource_path
+    from ..semantics import load_template
+    from ..syntax import resource_path
 
     start = time.perf_counter()
     spec = load_template(resource_path("templates", "morphology.dcrf"), _SETTINGS).require()
@@ -123,8 +123,8 @@ def drawn(spec: ModelSpec, positions: int = 3) -> str:
 
 
 def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, talk: Talk) -> TrainedModel:
-    from ..semantics.settings.training_settings import LbfgsSettings
-    from ..training.pipeline import fit
+    from ..semantics import LbfgsSettings
+    from ..training import fit
     from .report import duration, progress_for
 
     talk(f"training: {title}")

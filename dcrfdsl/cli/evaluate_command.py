@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors.printing import json_text
-from ..errors.problems import render
+from ..errors import json_text, render
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, check_decode
 from .inputs import read_features, read_gold
 
 if TYPE_CHECKING:
     from ..data import Corpus
-    from ..inference.run_status import RunStatus
+    from ..inference import RunStatus
 
 __all__ = ["evaluate"]
 
@@ -41,7 +40,7 @@ def evaluate(
       dcrfdsl eval chunk.model test.txt --decode joint
     """
     check_decode(decode)
-    from ..model.trained_model import TrainedModel
+    from ..model import TrainedModel
     from .report import print_table, scores_table
 
     talk = Talk(quiet)
@@ -70,7 +69,7 @@ def evaluate(
 
 def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
     """Says where inference did not do what it should."""
-    from ..inference.run_status import contradiction_words
+    from ..inference import contradiction_words
 
     if status.impossible:
         places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]

@@ -30,10 +30,9 @@ def fmt(
       dcrfdsl fmt --check templates/*.dcrf
       dcrfdsl fmt - < chunk.dcrf
     """
-    from ..errors.problems import DcrfError
-    from ..files.whole_files import write_whole
-    from ..syntax.format import format_template
-    from ..syntax.parser import parse
+    from ..errors import DcrfError
+    from ..files import write_whole
+    from ..syntax import format_template, parse
 
     talk = Talk(quiet)
     read_unused_features(features, talk, "the layout depends on no function")

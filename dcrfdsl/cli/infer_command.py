@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors.printing import json_text
+from ..errors import json_text
 from .console import Features, Json, Quiet, Talk, refuse
 from .inputs import read_unused_features
 
 if TYPE_CHECKING:
-    from ..inference.run_status import GraphResult
-    from ..semantics.settings.training_settings import MethodSettings
+    from ..inference import GraphResult
+    from ..semantics import MethodSettings
 
 __all__ = ["infer"]
 
@@ -59,8 +59,8 @@ def infer(
     talk = Talk(quiet)
     read_unused_features(features, talk, "a factor graph has no features")
     settings = _settings(method, {name: value for name, value in chosen.items() if value is not None}, talk)
-    from ..graph.uai import read_uai, read_uai_evidence
-    from ..inference.methods.single_graph import infer_graph
+    from ..graph import read_uai, read_uai_evidence
+    from ..inference import infer_graph
 
     model = read_uai(graph)
     if evidence is not None:
@@ -91,7 +91,7 @@ def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings
     """
     from pydantic import ValidationError
 
-    from ..semantics.settings.training_settings import INFERENCE
+    from ..semantics import INFERENCE
 
     if method not in INFERENCE:
         near = INFERENCE.suggest(method)

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors.problems import DcrfError
-from ..files.whole_files import LONGEST_TEMPLATE, read_template, template_text
+from ..errors import DcrfError
+from ..files import LONGEST_TEMPLATE, read_template, template_text
 from .console import Talk, refuse
 
 if TYPE_CHECKING:
     from ..data import Corpus
-    from ..features.values.registered import RegisteredFeature
-    from ..semantics.resolve.resolution import Resolved
-    from ..semantics.schema.model_spec import DataSpec, ModelSpec
+    from ..features import RegisteredFeature
+    from ..semantics import DataSpec, ModelSpec, Resolved
 
 __all__ = [
     "STDIN",
@@ -47,7 +46,7 @@ def resolved_template(
 
     `data`: the file of data that was named beside it. `DcrfError` where the two were exchanged.
     """
-    from ..semantics.resolve.resolution import load_template, load_text
+    from ..semantics import load_template, load_text
 
     if path == STDIN:
         return load_text(read_text(path), "<stdin>", overrides or (), stage)
@@ -63,7 +62,7 @@ def resolved_template(
 
 def _refuse_exchanged(template: str, data: str | None) -> None:
     """Says so if what was given as data is a template."""
-    from ..syntax.parser import MAX_CHARACTERS, parse_partial
+    from ..syntax import MAX_CHARACTERS, parse_partial
 
     if data is None or not os.path.isfile(data) or not os.path.isfile(template):
         return
@@ -82,7 +81,7 @@ def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
     """The `@dcrfdsl.feature` functions of the user's Python files, by name."""
     if not paths:
         return {}
-    from ..features.values.registered import load_feature_file, registered_features
+    from ..features import load_feature_file, registered_features
 
     found = [load_feature_file(Path(path)) for path in paths]
     # One name in two files is an error, not the last one wins.

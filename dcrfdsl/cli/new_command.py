@@ -29,7 +29,7 @@ def new(
       dcrfdsl new linear_chain -o chunk.dcrf
     """
     from ..registry import did_you_mean
-    from ..syntax.resources import resource_path
+    from ..syntax import resource_path
 
     ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}
     if template is None:
@@ -48,7 +48,7 @@ def new(
         return
     if output.exists():
         refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
-    from ..files.whole_files import write_whole
+    from ..files import write_whole
 
     write_whole(output, (text.encode(),))
     talk = Talk(quiet)

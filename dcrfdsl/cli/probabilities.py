@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..errors.figures import figure
+from ..errors import figure
 
 if TYPE_CHECKING:
-    from ..model.trained_model import TrainedModel
+    from ..model import TrainedModel
 
 __all__ = ["probability_notes", "training_notes"]
 
@@ -39,7 +39,7 @@ def probability_notes(model: TrainedModel) -> Iterator[str]:
 
 def training_notes(model: TrainedModel) -> Iterator[str]:
     """At the end of training."""
-    from ..semantics.settings.decode_rules import decode_rule
+    from ..semantics import decode_rule
 
     rule = decode_rule(model.spec, model.record.stage or None)
     if rule.trained is not None and rule.name == model.decode:

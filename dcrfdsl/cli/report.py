@@ -19,8 +19,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ..errors.figures import figure
-from ..errors.printing import json_text, printable
+from ..errors import figure, json_text, printable
 
 __all__ = [
     "Iteration", "JsonLines", "LiveProgress", "PlainProgress", "TrainingProgress", "TrialStatus", "duration",

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors.printing import json_text
-from ..errors.problems import data_error
+from ..errors import data_error, json_text
 from .console import Features, Json, Quiet, Talk
 from .inputs import read_features
 from .probabilities import training_notes
 
 if TYPE_CHECKING:
-    from ..model.trained_model import TrainedModel
+    from ..model import TrainedModel
 
 __all__ = ["show"]
 
@@ -44,12 +43,12 @@ def show(
       dcrfdsl show chunk.model --template > chunk.dcrf
       dcrfdsl show boosted.model --path
     """
-    from ..model.trained_model import TrainedModel
+    from ..model import TrainedModel
     from .report import print_table, weights_table
 
     trained = TrainedModel.load(model, registered=read_features(features))
     if template:
-        from ..semantics.schema.unparse import to_text
+        from ..semantics import to_text
 
         print(to_text(trained.spec), end="")
         return

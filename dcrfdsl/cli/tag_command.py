@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ..errors.figures import figure
-from ..errors.printing import json_text
+from ..errors import figure, json_text
 from .ahead import ahead
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
@@ -19,12 +18,9 @@ from .probabilities import probability_notes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..data import Chunk, Corpus
-    from ..data.labels import EncodedLabels
-    from ..inference.decoding.labellings import NBest
-    from ..inference.marginals import CliqueMarginal
-    from ..model.predictor import Answers
-    from ..model.trained_model import TrainedModel
+    from ..data import Chunk, Corpus, EncodedLabels
+    from ..inference import CliqueMarginal, NBest
+    from ..model import Answers, TrainedModel
 
 __all__ = ["tag"]
 
@@ -89,8 +85,8 @@ def tag(
     if decode is not None and nbest is not None:
         refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
     check_decode(decode)
-    from ..inference.run_status import RunStatus
-    from ..model.trained_model import TrainedModel
+    from ..inference import RunStatus
+    from ..model import TrainedModel
     from .compiler_notice import announce_compiling
 
     trained = TrainedModel.load(model, registered=read_features(features))
@@ -174,7 +170,7 @@ class _Tagger:
     def best(self, work: _Work) -> Any:
         """The one best labelling of each sentence; `_` in a sentence without any. Returns how inference ended."""
         from ..data import tagged
-        from ..inference.run_status import RunStatus
+        from ..inference import RunStatus
 
         (chunk, known, answers), status, columns = work, RunStatus(), dict[str, list[str]]()
         corpus = chunk.corpus
@@ -200,7 +196,7 @@ class _Tagger:
     def several(self, work: _Work, count: int) -> Any:
         """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
         from ..data import repeated, tagged
-        from ..inference.run_status import RunStatus
+        from ..inference import RunStatus
 
         chunk, known, answers = work
         self.ranked, corpus = True, chunk.corpus
@@ -230,7 +226,7 @@ class _Tagger:
 
     def _known(self, corpus: Corpus) -> EncodedLabels | None:
         """The labels that the input gives; None where nothing is asked for, or there is no token."""
-        from ..data.labels import given_labels
+        from ..data import given_labels
 
         return (
             given_labels(self.trained.spec, self.trained.states, corpus) if self.given and corpus.num_tokens else None
@@ -272,7 +268,7 @@ class _Tagger:
 
     def notes(self) -> Iterator[str]:
         """What is to be said at the end."""
-        from ..semantics.settings.settings_reading import inference_settings
+        from ..semantics import inference_settings
 
         method = inference_settings(self.trained.spec).method
         if self.ranked or self.marginals or self.cliques:

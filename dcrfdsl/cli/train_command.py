@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors.printing import json_text
-from ..errors.problems import DcrfError
+from ..errors import DcrfError, json_text
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
@@ -25,11 +24,10 @@ from .tune_command import Plan, Search, SearchSeed, Trials, Tune, check_ranges, 
 
 if TYPE_CHECKING:
     from ..data import Corpus
-    from ..errors.problems import Diagnostic
-    from ..model.trained_model import TrainedModel
-    from ..optimizers.optimizer_table import Iteration
-    from ..semantics.resolve.resolution import Resolved
-    from ..semantics.schema.model_spec import ModelSpec
+    from ..errors import Diagnostic
+    from ..model import TrainedModel
+    from ..optimizers import Iteration
+    from ..semantics import ModelSpec, Resolved
     from .report import TrainingProgress
 
 __all__ = ["train"]
@@ -76,16 +74,16 @@ def train(
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
     """
-    from ..files.whole_files import ensure_writable
+    from ..files import ensure_writable
 
     refuse_idle_options(tune, dev, search, trials, seed)
     _refuse_clashes((output, curve), template, data, dev)
     ensure_writable(output)
     if curve is not None:
-        from ..training.curves import check_curve_path
+        from ..training import check_curve_path
 
         check_curve_path(curve)
-    from ..semantics.checks.checker import check_or_raise
+    from ..semantics import check_or_raise
     from . import report
 
     talk = Talk(quiet)
@@ -115,7 +113,7 @@ def train(
         interruption.saving()
         _save(_noted(model, remarks), output)
         if curve is not None and tune:
-            from ..training.curves import write_curve
+            from ..training import write_curve
 
             write_curve(curve, model.record)
     _conclude(model, output, talk, as_json=as_json)
@@ -138,13 +136,13 @@ def _save(model: TrainedModel, output: Path) -> None:
 def _fitted(
     resolved: Resolved, corpus: Corpus, dev: Corpus | None, progress: TrainingProgress, curve: Path | None, **how: Any
 ) -> TrainedModel:
-    from ..training.pipeline import fit  # loads the engine
+    from ..training import fit  # loads the engine
 
     with ExitStack() as open_ones:
         open_ones.enter_context(progress)
         if curve is None:
             return fit(resolved, corpus, dev=dev, on_iteration=progress, unchecked=True, **how)
-        from ..training.curves import CurveWriter
+        from ..training import CurveWriter
 
         writer = open_ones.enter_context(CurveWriter(curve))
 
@@ -162,18 +160,23 @@ def _fitted(
 
 def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
     """The model as it is kept: what the checker has warned of, and was said above, stands in its record."""
-    from ..training.pipeline import with_remarks
+    from ..training import with_remarks
 
     return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
 
 
 def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
     """Progress that knows where the optimizer will stop, for its estimate of the time left."""
-    from ..semantics.settings.margin_settings import HmsvmSettings
-    from ..semantics.settings.optimizer_settings import DualSettings
-    from ..semantics.settings.risk_settings import AdaboostSettings
-    from ..semantics.settings.settings_reading import stage_chain, stage_settings
-    from ..semantics.settings.training_settings import OnlineSettings, PerceptronSettings, StoppingSettings
+    from ..semantics import (
+        AdaboostSettings,
+        DualSettings,
+        HmsvmSettings,
+        OnlineSettings,
+        PerceptronSettings,
+        StoppingSettings,
+        stage_chain,
+        stage_settings,
+    )
 
     settings = stage_settings(spec, stage)
     limit: tuple[float, int] | None = None

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ..errors.printing import json_text
+from ..errors import json_text
 from .console import Talk, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from ..data.corpus import Corpus
-    from ..model.trained_model import TrainedModel
-    from ..semantics.resolve.resolution import Resolved
-    from ..training.tuning import Trial
+    from ..data import Corpus
+    from ..model import TrainedModel
+    from ..semantics import Resolved
+    from ..training import Trial
 
 __all__ = ["Plan", "Search", "SearchSeed", "Trials", "Tune", "check_ranges", "refuse_idle_options", "tuned"]
 
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
 def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[str]) -> None:
     """DcrfError where there is nothing to tune, or a range that cannot be: found out before data is read."""
-    from ..semantics.resolve.tuned_constants import tuned_ranges
+    from ..semantics import tuned_ranges
 
     tuned_ranges(resolved, stage=stage, registered=registered)
 
@@ -66,7 +66,7 @@ def tuned(
 
     how: further arguments of the training.
     """
-    from ..training.tuning import TRIALS, tune
+    from ..training import TRIALS, tune
     from . import report
 
     shown = _as_json if as_json else _said(talk)

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ..data import Corpus
-    from ..features.extract import FeatureExtractor
-    from ..features.feature_rows import FeatureRows
-    from ..graph.pieces.piece_instances import PieceTemplate
-    from ..graph.templates import CliqueTemplate
-    from ..graph.unroll import ModelGraph
+    from ..features import FeatureExtractor, FeatureRows
+    from ..graph import CliqueTemplate, ModelGraph, PieceTemplate
 
 __all__ = ["unroll"]
 
@@ -49,7 +46,7 @@ def unroll(
       dcrfdsl unroll chunk.dcrf train.txt --sentence 3 -o sentence.svg
       dcrfdsl unroll chunk.dcrf train.txt --format text
     """
-    from ..files.whole_files import write_whole
+    from ..files import write_whole
 
     talk = Talk(quiet)
     drawing = _drawing(template, data, sentence, set_, stage, features, talk)
@@ -72,10 +69,9 @@ def _drawing(
     features: list[str] | None,
     talk: Talk,
 ) -> GraphDrawing:
-    from ..graph.pieces.piece_instances import piece_templates
-    from ..semantics.checks.checker import check_or_raise
-    from ..semantics.settings.piece_shorthands import last_pieces
-    from ..training.problem import assemble
+    from ..graph import piece_templates
+    from ..semantics import check_or_raise, last_pieces
+    from ..training import assemble
 
     resolved = resolved_template(template, set_, stage, data)
     registered = read_features(features)
@@ -96,7 +92,7 @@ def _piece_marks(
     graph: ModelGraph, length: int, pairs: Sequence[Sequence[tuple[int, int]]], pieces: Sequence[PieceTemplate]
 ) -> tuple[PieceMark, ...]:
     """The instances of the pieces of the stage, their factors numbered as `ModelGraph.instances` yields them."""
-    from ..graph.pieces.piece_instances import PieceUnrolling
+    from ..graph import PieceUnrolling
 
     shape = graph.shape(length, pairs)
     number = {key: n for n, key in enumerate((kind, anchor) for kind, anchor, _ in graph.instances(length, pairs))}

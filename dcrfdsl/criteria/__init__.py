@@ -1,1 +1,5 @@
 """Training criteria: value and gradient of an objective over a data set."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

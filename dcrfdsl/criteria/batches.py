@@ -14,11 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference.bound.potentials import BoundData, Potentials
-from ..inference.methods.message_methods import Expectations, ExpectingMethod, Workers
-from ..kernels.optimization.batch_sums import collect_touched, firing_runs, list_touched, move_cells
-from ..kernels.optimization.labelling_counts import count_labellings
-from ..kernels.tables.log_tables import add_bias_gradient, base_tables, exponentiate_base
+from ..inference import BoundData, Expectations, ExpectingMethod, Potentials, Workers
+from ..kernels.optimization import collect_touched, count_labellings, firing_runs, list_touched, move_cells
+from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
 from .free_and_clamped import Clamped
 
 __all__ = ["SentenceBatches"]

@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..registry import Table
-from ..semantics.settings.piece_shorthands import PIECES
-from ..semantics.settings.training_settings import TrainSettings
+from ..semantics import PIECES, TrainSettings
+from .free_and_clamped import Clamped
 from .hidden_markov import Hmm, build_hmm
-from .likelihood import Clamped, Likelihood, build_likelihood
-from .margin.margin_objective import Hmsvm, build_hmsvm
-from .mce.mce_objective import Mce, build_mce
+from .likelihood import Likelihood, build_likelihood
+from .margin import Hmsvm, build_hmsvm
+from .mce import Mce, build_mce
 from .penalties import Penalty, weight_penalty
 from .perceptron_loss import Perceptron, build_perceptron
-from .pieces.piece_likelihood import PieceObjective
-from .pieces.separate_pieces import PiecesApart, build_pieces
+from .pieces import PieceObjective, PiecesApart, build_pieces
 from .rescale import Rescaling, build_rescaling
-from .risks.boosting_risk import Boosting, build_boosting
-from .risks.exponential import Exponential, build_exponential
-from .risks.marginal_risk import build_marginal
-from .risks.risk import Risk
+from .risks import Boosting, Exponential, Risk, build_boosting, build_exponential, build_marginal
 from .supervision import Supervision
 
 __all__ = [

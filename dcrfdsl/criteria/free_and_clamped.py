@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inference.bound.potentials import BoundData
-from ..inference.methods.message_methods import Expectations, ExpectingMethod
+from ..inference import BoundData, Expectations, ExpectingMethod
 
 __all__ = ["Clamped", "stretches"]
 

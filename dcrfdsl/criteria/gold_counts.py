@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.known_labels import instances_of, known_assignments
+from ..graph import instances_of, known_assignments
 from .supervision import Supervision
 
 __all__ = ["Firing", "SequenceCounts", "firing_of", "gold_counts"]

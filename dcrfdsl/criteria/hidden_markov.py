@@ -22,13 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
-from ..features.plan.expansion import ExpandedFeature
-from ..graph.known_labels import instances_of, known_assignments
-from ..graph.templates import CliqueTemplate
+from ..errors import DcrfError, Diagnostic
+from ..features import ExpandedFeature
+from ..graph import CliqueTemplate, instances_of, known_assignments
 from ..inference import RunStatus
-from ..semantics.conditions.markov_structure import last_site, obstacles, scope
-from ..semantics.settings.training_settings import HmmSettings, TrainSettings
+from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
 from .supervision import Supervision
 
 __all__ = ["Hmm", "build_hmm"]

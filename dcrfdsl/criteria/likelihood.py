@@ -17,13 +17,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
-from ..inference.bound.potentials import BoundData
-from ..inference.methods.message_methods import METHODS, Expectations, ExpectingMethod, Workers
-from ..inference.run_status import RunStatus
-from ..kernels.tables.log_tables import add_bias_gradient
-from ..kernels.tables.packed import add_runs, collect_gradient
-from ..semantics.settings.training_settings import TrainSettings
+from ..errors import DcrfError, Diagnostic
+from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
+from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
+from ..semantics import TrainSettings
 from .batches import SentenceBatches
 from .free_and_clamped import Clamped
 from .penalties import Penalty

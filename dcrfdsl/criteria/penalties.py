@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.parameters import Parameters
+from ..graph import Parameters
 from ..registry import Table
-from ..semantics.schema.model_spec import CliqueSpec
-from ..semantics.settings.training_settings import (
+from ..semantics import (
+    CliqueSpec,
     ElasticNetPrior,
     GaussianPrior,
     LaplacePrior,

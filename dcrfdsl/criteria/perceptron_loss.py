@@ -9,10 +9,8 @@ convex. Not here: the steps (`optimizers.special.perceptron_steps`).
 
 from __future__ import annotations
 
-from ..inference.bound.potentials import BoundData
-from ..inference.methods.maximum import MaximumMethod
-from ..inference.methods.message_methods import METHODS
-from ..semantics.settings.training_settings import PerceptronSettings, TrainSettings
+from ..inference import METHODS, BoundData, MaximumMethod
+from ..semantics import PerceptronSettings, TrainSettings
 from .free_and_clamped import Clamped
 from .likelihood import Build, Likelihood
 from .penalties import Penalty

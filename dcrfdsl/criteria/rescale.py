@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
+from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
-from ..semantics.settings.piece_shorthands import last_pieces
-from ..semantics.settings.training_settings import NoPrior, RescaleSettings, TrainSettings
+from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
 from .likelihood import Likelihood, build_likelihood
 from .supervision import Supervision
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..inference import BoundData, Workers
-from ..kernels.tables.log_tables import add_bias_gradient
-from ..kernels.tables.packed import add_runs, collect_gradient
+from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 
 __all__ = ["FeatureSums", "gradient_runs", "slices"]
 

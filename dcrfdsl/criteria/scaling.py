@@ -15,11 +15,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
-from ..inference.bound.potentials import BoundData
-from ..inference.methods.message_methods import Expectations, SequenceMethod, Workers
-from ..kernels.tables.log_tables import add_bias_gradient
-from ..kernels.tables.packed import collect_gradient
+from ..errors import DcrfError, Diagnostic
+from ..inference import BoundData, Expectations, SequenceMethod, Workers
+from ..kernels.tables import add_bias_gradient, collect_gradient
 
 __all__ = ["LikelihoodScaling"]
 

@@ -8,20 +8,25 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
-from ..features.extract import FeatureExtractor
-from ..features.feature_rows import FeatureRows
-from ..features.relation_instances import Pairs
-from ..graph.known_labels import Gold
-from ..graph.model_cost import exact_cost
-from ..graph.parameters import Parameters
-from ..graph.unroll import ModelGraph
-from ..inference import METHODS, Binder, BoundData, ExpectingMethod, MixedMethod, SequenceMethod, Workers, choose_method
-from ..inference.bound.clamped_data import bind_clamped
-from ..inference.decoding.labellings import largest_table, parts_by_width
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.settings.settings_reading import inference_settings
-from ..semantics.settings.training_settings import ExactSettings, MethodSettings, TrainSettings
+from ..errors import data_error
+from ..features import FeatureExtractor, FeatureRows, Pairs
+from ..graph import Gold, ModelGraph, Parameters, exact_cost
+from ..inference import (
+    METHODS,
+    MORE_MEMORY,
+    Binder,
+    BoundData,
+    ExpectingMethod,
+    MixedMethod,
+    SequenceMethod,
+    Workers,
+    bind_clamped,
+    check_width,
+    choose_method,
+    largest_table,
+    parts_by_width,
+)
+from ..semantics import ExactSettings, MethodSettings, ModelSpec, TrainSettings, inference_settings
 from .penalties import Penalty, weight_penalty
 
 __all__ = ["Inference", "Supervision"]
@@ -77,6 +82,7 @@ class Supervision:
         """`exact`, whatever the stage asks for; None where its tables are too large. Whoever asks for it gets it."""
         asked = self._asked(settings)
         if isinstance(asked, ExactSettings):
+            check_width(self.graph, asked.max_table, remedy=MORE_MEMORY)  # no other method would do
             return self.inference(settings)
         if self.graph.relational:
             parts = parts_by_width(lambda programs: self.bind_plain(programs=programs), self.graph, asked)

@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors.problems import DcrfError, data_error
-from ..files.whole_files import READING, clear_os_errors
+from ..errors import DcrfError, data_error
+from ..files import READING, clear_os_errors
 
 __all__ = ["Block", "TextSource", "blocks", "open_source"]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
-from ..semantics.schema.model_spec import Column, ColumnType
+from ..errors import data_error
+from ..semantics import Column, ColumnType
 from .corpus import Corpus, InternedColumn, NumericColumn
 from .vector_columns import number_of_text, shown, vector_of_text
 

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic, data_error
+from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import did_you_mean
-from ..semantics.schema.model_spec import Column, DataSpec, plain
+from ..semantics import Column, DataSpec, plain
 from .column_blocks import Block
 from .columns import Parsed
 from .corpus import InternedColumn
@@ -42,7 +42,7 @@ class LineTable:
 
     def __init__(self, block: Block, separator: str | None, comment: str | None):
         # Numba is loaded when a file is read, not when the room is imported.
-        from ..kernels.extraction.line_scan import ANY_SPACE, BLANK, intern_cells, lines_and_cells
+        from ..kernels.extraction import ANY_SPACE, BLANK, intern_cells, lines_and_cells
 
         self._intern = intern_cells
         self._first_line = block.first_line

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors.problems import DcrfError, data_error
+from ..errors import DcrfError, data_error
 from ..registry import did_you_mean
-from ..semantics.schema.model_spec import Column
+from ..semantics import Column
 from .column_blocks import Block
 from .columns import Parsed
 from .conll import LineTable, cut_at_blank_line

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from ..errors.problems import DcrfError, Diagnostic, data_error
+from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import did_you_mean
-from ..semantics.schema.model_spec import Column, DataSpec
+from ..semantics import Column, DataSpec
 from .column_blocks import Block
 from .columns import Parsed
 

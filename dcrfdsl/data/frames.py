@@ -12,9 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..errors.arguments import DATA, require_kind
-from ..errors.problems import DcrfError, data_error
-from ..semantics.schema.model_spec import DataSpec
+from ..errors import DATA, DcrfError, data_error, require_kind
+from ..semantics import DataSpec
 from .columns import CorpusBuilder
 from .corpus import Corpus
 from .formats import Wanted, absent_columns

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..semantics.schema.model_spec import Label, ModelSpec
-from ..semantics.schema.segment_schemes import split_state
-from ..semantics.schema.unparse import statement_text
+from ..semantics import Label, ModelSpec, split_state, statement_text
 
 __all__ = ["conversion", "is_iob1"]
 

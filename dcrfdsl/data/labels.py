@@ -13,10 +13,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
+from ..errors import DcrfError, Diagnostic
 from ..registry import did_you_mean
-from ..semantics.schema.model_spec import Label, ModelSpec, Scheme
-from ..semantics.schema.segment_schemes import legal_moves, violations
+from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
 from .corpus import Corpus, InternedColumn
 from .iob import conversion, is_iob1
 from .partial import label_column, places, read_cells

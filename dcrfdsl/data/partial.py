@@ -10,9 +10,8 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
-from ..semantics.schema.label_cells import Reading, read_cell
-from ..semantics.schema.model_spec import Label
+from ..errors import data_error
+from ..semantics import Label, Reading, read_cell
 from .corpus import Corpus, InternedColumn
 
 __all__ = ["Reading", "label_column", "places", "read_cells"]

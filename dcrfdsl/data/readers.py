@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors.arguments import DATA, PATHS, require_kind
-from ..errors.problems import DcrfError, Diagnostic, data_error
+from ..errors import DATA, PATHS, DcrfError, Diagnostic, data_error, require_kind
 from ..registry import Table
-from ..semantics.schema.model_spec import DataSpec
+from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
 from .columns import CorpusBuilder
 from .conll import ConllReader

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, data_error
-from ..semantics.schema.model_spec import Column
+from ..errors import DcrfError, data_error
+from ..semantics import Column
 from .columns import Parsed, interned
 from .corpus import InternedColumn, NumericColumn
 from .formats import Wanted, absent_columns

@@ -14,10 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..errors.problems import DcrfError, Diagnostic, data_error
-from ..files.whole_files import read_at_most
-from ..semantics.conditions.memories import BOOLEAN
-from ..semantics.schema.model_spec import (
+from ..errors import DcrfError, Diagnostic, data_error
+from ..files import read_at_most
+from ..semantics import (
+    BOOLEAN,
+    SCHEMES,
     Cardinality,
     Domain,
     Enumerated,
@@ -29,8 +30,9 @@ from ..semantics.schema.model_spec import (
     Scheme,
     StateFile,
     StatesOf,
+    learn_types,
+    scheme_states,
 )
-from ..semantics.schema.segment_schemes import SCHEMES, learn_types, scheme_states
 from .corpus import Corpus
 from .partial import label_column, places, read_cells
 from .vector_columns import shown

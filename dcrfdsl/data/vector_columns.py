@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.printing import shortened
+from ..errors import shortened
 
 __all__ = ["number_of_text", "shown", "vector_of_text", "vectors_of_values"]
 

@@ -20,8 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.printing import json_text, shortened
-from ..errors.problems import data_error
+from ..errors import data_error, json_text, shortened
 from ..registry import Table
 from .conll import conll_options
 from .conllu import MISC
@@ -66,9 +65,7 @@ def _at_each_token(chunk: Chunk, remarks: Remarks) -> dict[str, list[str | float
 
 
 def _tag_conll(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
-    from ..kernels.extraction.line_scan import (
-        append_to_lines,  # numba is loaded when a file is written, not when the room is imported
-    )
+    from ..kernels.extraction import append_to_lines
 
     columns = [*predicted.values(), *_at_each_token(chunk, remarks).values()]
     text, token_lines = chunk.block.text, chunk.corpus.token_line - chunk.block.first_line

@@ -15,13 +15,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.extraction.joins import cross, cross_ragged, gather_lists
-from .plan.expansion import ExpandedFeature, Factor, leaves
-from .plan.named_positions import split_offset
-from .plan.notation import condition_text
+from ..kernels.extraction import cross, cross_ragged, gather_lists
+from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
 from .sentence_runs import Block, PairBlock
-from .values.distinct_values import CorpusValues, Numbers, Texts, Truths
-from .values.joint_tests import TRUE, JointTest, joint_test
+from .values import TRUE, CorpusValues, JointTest, Numbers, Texts, Truths, joint_test
 
 __all__ = ["BlockReader", "CorpusAtoms", "RowKeys", "Vocabulary", "atom_name", "reach"]
 

@@ -17,26 +17,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus
-from ..errors.problems import DcrfError, Diagnostic
-from ..files.stored_arrays import Unfit, typed
-from ..kernels.extraction.joins import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
-from ..semantics.conditions.constraint_tables import Observed
-from ..semantics.schema.model_spec import ModelSpec
-from .alphabet.conjunctions import Conjunctions, conjoined, conjunction_arrays, restored_conjunctions
-from .alphabet.feature_alphabet import Alphabet, TemplateCounter, lock
-from .alphabet.storage import FeaturesRecord, Vocabularies, alphabet_arrays, alphabet_metadata, restored_alphabets
+from ..data import Corpus
+from ..errors import DcrfError, Diagnostic
+from ..files import Unfit, typed
+from ..kernels.extraction import count_rows, count_rows_ragged, find_direct, place_rows, place_rows_ragged
+from ..semantics import ModelSpec, Observed
+from .alphabet import (
+    Alphabet,
+    Conjunctions,
+    FeaturesRecord,
+    TemplateCounter,
+    Vocabularies,
+    alphabet_arrays,
+    alphabet_metadata,
+    conjoined,
+    conjunction_arrays,
+    lock,
+    restored_alphabets,
+    restored_conjunctions,
+)
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
 from .feature_rows import FeatureRows
 from .observation_kernels import Likeness, likeness_arrays, likeness_metadata, restored_likenesses
-from .plan.expansion import ExpandedFeature, Expansion, Factor, FeatureSetPlan, expand
-from .plan.notation import boundary_text
+from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, pair_block, relate
 from .sentence_runs import Block, PairBlock, cut
-from .values.distinct_values import CorpusValues
-from .values.lexicons import Lexicons
-from .values.observed import observed_codes
-from .values.registered import RegisteredFeature
+from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
 
 __all__ = ["FeatureExtractor", "FeatureSetInfo"]
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..files.stored_arrays import Count, Unfit, array, check_finite, check_offsets, check_within, typed
-from ..semantics.settings.margin_settings import KERNELS, LinearKernel, PolyKernel, RbfKernel
-from ..semantics.settings.training_settings import MethodSettings
+from ..files import Count, Unfit, array, check_finite, check_offsets, check_within, typed
+from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows
 
 __all__ = ["Likeness", "LikenessRecord", "likeness_arrays", "likeness_metadata", "restored_likenesses"]

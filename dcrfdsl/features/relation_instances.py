@@ -20,14 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
-from ..semantics.schema.expressions import And, Apply, Condition, Equals, Reference
-from ..semantics.schema.model_spec import CliqueSpec, plain
-from .plan.expansion import fixed_condition, leaves
-from .plan.named_positions import named_offset, split_offset, with_offsets
+from ..errors import data_error
+from ..semantics import And, Apply, CliqueSpec, Condition, Equals, Reference, plain
+from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
 from .sentence_runs import PairBlock
-from .values.distinct_values import CorpusValues
-from .values.joint_tests import TRUE, equality_codes, joint_test
+from .values import TRUE, CorpusValues, equality_codes, joint_test
 
 __all__ = ["Pairs", "pair_block", "relate"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus
-from ..kernels.extraction.joins import rows_inside, shift_codes, shift_numbers
-from .plan.named_positions import split_offset
+from ..data import Corpus
+from ..kernels.extraction import rows_inside, shift_codes, shift_numbers
+from .plan import split_offset
 
 __all__ = ["Block", "PairBlock", "cut"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ..errors.problems import DcrfError, Diagnostic
+from ..errors import DcrfError, Diagnostic
 
 __all__ = [
     "Count", "StoredArrays", "Unfit", "array", "check_finite", "check_offsets", "check_strings", "check_within",
@@ -95,7 +95,7 @@ def check_finite(numbers: NDArray[np.float64], name: str) -> None:
 
 def check_strings(data: NDArray[np.uint8], off: NDArray[np.int64], name: str) -> None:
     """`Unfit` unless the bytes are UTF-8 and each offset begins a character, as texts are packed
-    (`features.alphabet.string_tables`)."""
+    (`features.string_tables`)."""
     check_offsets(off, len(data), name)
     raw = data.tobytes()
     if raw.isascii():

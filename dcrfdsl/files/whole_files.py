@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors.problems import DcrfError, data_error
+from ..errors import DcrfError, data_error
 
 __all__ = [
     "LONGEST_TEMPLATE", "READING", "WRITING", "clear_os_errors", "ensure_writable", "read_at_most", "read_template",

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.tables.wiring import Schedules
-from .shape_bank import GraphShape, ShapeBank
+from ..kernels.tables import Schedules
+from .shape_bank import ShapeBank
+from .shapes import GraphShape
 from .spanning_forests import pool_arrays
 
 __all__ = ["ForestPool", "bank_forests"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .shape_bank import GraphShape
+from .shapes import GraphShape
 
 __all__ = ["FactorGraph"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features.relation_instances import Pairs
-from ..semantics.conditions.constraint_tables import HardTable
+from ..features import Pairs
+from ..semantics import HardTable
 from .templates import CliqueTemplate
 
 __all__ = ["Gold", "fill_memories", "instances_of", "known_assignments", "possible_assignments"]

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features.feature_rows import FeatureRows
-from ..features.relation_instances import Pairs
+from ..features import FeatureRows, Pairs
 from .parameters import Parameters
-from .programs.elimination import OrderCost, order_cost
+from .programs import OrderCost, order_cost
 from .templates import CliqueTemplate
 from .unroll import ModelGraph
 

@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features.feature_rows import FeatureRows
-from ..features.relation_instances import Pairs
-from ..files.stored_arrays import Unfit, array, check_offsets, check_within
-from ..kernels.extraction.weight_pairs import count_pairs
-from ..kernels.tables.wiring import Bindings
-from ..semantics.schema.model_spec import CliqueSpec
+from ..features import FeatureRows, Pairs
+from ..files import Unfit, array, check_offsets, check_within
+from ..kernels.extraction import count_pairs
+from ..kernels.tables import Bindings
+from ..semantics import CliqueSpec
 from .known_labels import Gold, instances_of, known_assignments, possible_assignments
 from .templates import CliqueTemplate
 from .unroll import ModelGraph

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.tables.wiring import Edges, Programs, Shapes
-from .programs.contraction_programs import PatternBank
-from .programs.periods import Program, ProgramBuilder
-from .programs.sequence_blocks import Blocks, cut_blocks
+from ..kernels.tables import Edges, Programs, Shapes
+from .programs import Blocks, PatternBank, Program, ProgramBuilder, cut_blocks
 from .shapes import FactorArrays, GraphShape, offsets
 
 __all__ = ["GraphShape", "ShapeBank"]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from ..kernels.tables.wiring import Schedules
-from .shape_bank import GraphShape, ShapeBank
+from ..kernels.tables import Schedules
+from .shape_bank import ShapeBank
+from .shapes import GraphShape
 
 if TYPE_CHECKING:
     import networkx as nx  # where a forest is drawn it is imported: other methods do without it

@@ -14,12 +14,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..features.values.state_views import ViewMap, view_label, view_map
-from ..semantics.conditions.constraint_tables import HardTable, Observed, constraint_table
-from ..semantics.conditions.memories import memory_tables
-from ..semantics.schema.expressions import At, Named, Place
-from ..semantics.schema.model_spec import CliqueSpec, ModelSpec, Scheme
-from ..semantics.schema.segment_schemes import legal_moves
+from ..features import ViewMap, view_label, view_map
+from ..semantics import (
+    At,
+    CliqueSpec,
+    HardTable,
+    ModelSpec,
+    Named,
+    Observed,
+    Place,
+    Scheme,
+    constraint_table,
+    legal_moves,
+    memory_tables,
+)
 
 __all__ = [
     "CliqueTemplate",

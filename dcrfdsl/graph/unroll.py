@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
-from ..kernels.tables.wiring import Kinds
-from ..semantics.schema.model_spec import ModelSpec
-from .programs.elimination import best_order, least_table, order_cost, slice_order
+from ..errors import data_error
+from ..kernels.tables import Kinds
+from ..semantics import ModelSpec
+from .programs import best_order, least_table, order_cost, slice_order
 from .shape_bank import ShapeBank
 from .shapes import GraphShape, Run, by_position, in_order
 from .templates import CliqueTemplate, Pattern, clique_templates, variable_names

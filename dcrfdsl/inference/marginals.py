@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.factor_graph import FactorGraph
-from ..graph.known_labels import instances_of
-from ..kernels.tables.log_tables import fill_tables
-from ..semantics.settings.training_settings import MethodSettings
-from .bound.potentials import BoundData, Potentials
-from .methods.single_graph import infer_graph
+from ..graph import FactorGraph, instances_of
+from ..kernels.tables import fill_tables
+from ..semantics import MethodSettings
+from .bound import BoundData, Potentials
+from .methods import infer_graph
 from .run_status import RunStatus
 
 __all__ = ["CliqueMarginal", "assignment_marginals", "clique_marginals", "sequence_graph"]

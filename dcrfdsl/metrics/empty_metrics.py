@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..data.corpus import Corpus, InternedColumn
-from ..errors.problems import Diagnostic
-from ..semantics.schema.model_spec import ModelSpec, plain
+from ..data import Corpus, InternedColumn
+from ..errors import Diagnostic
+from ..semantics import ModelSpec, plain
 from .evaluation import Evaluation, default_metrics, encode_gold, unseen_values
 
 __all__ = ["nothing_measured"]

@@ -16,14 +16,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus, InternedColumn
-from ..data.partial import read_cells
-from ..data.segment_types import Codes, Offsets, has_segments, split_mark
-from ..errors.problems import DcrfError, Diagnostic, data_error
+from ..data import Codes, Corpus, InternedColumn, Offsets, has_segments, read_cells, split_mark
+from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import Table, did_you_mean
-from ..semantics.schema.expressions import Argument, Reference
-from ..semantics.schema.model_spec import CallSpec, Label, ModelSpec, Scheme, plain
-from ..semantics.schema.segment_schemes import legal_moves, violations
+from ..semantics import Argument, CallSpec, Label, ModelSpec, Reference, Scheme, legal_moves, plain, violations
 from .segment_scores import AMBIGUOUS, MISSING, UNSEEN, ratio, segment_counts
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.segment_types import Codes, Offsets, Segments, mark_table, segments_of
+from ..data import Codes, Offsets, Segments, mark_table, segments_of
 
 __all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "SegmentCounts", "ratio", "segment_counts", "segments_by_type"]
 

@@ -1,1 +1,5 @@
 """Trained models: prediction, serialization, and what a model says of its own weights."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

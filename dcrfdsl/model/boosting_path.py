@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
+from ..errors import data_error
 from .record import TrainingRecord
 
 __all__ = ["cut_at_round"]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import data_error
-from ..optimizers.optimizer_table import best_temperature
+from ..errors import data_error
+from ..optimizers import best_temperature
 from .record import Calibration
 
 __all__ = ["calibration_of"]

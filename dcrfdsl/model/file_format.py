@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..errors.problems import DcrfError, data_error
-from ..files.whole_files import READING, clear_os_errors, write_whole
+from ..errors import DcrfError, data_error
+from ..files import READING, clear_os_errors, write_whole
 
 __all__ = ["FORMAT_VERSION", "read_model", "write_model"]
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
-from ..features.extract import FeatureExtractor
+from ..errors import DcrfError, Diagnostic
+from ..features import FeatureExtractor
 from ..graph import ModelGraph, Parameters, assignment_states
-from ..optimizers.optimizer_table import BoostingRound
+from ..optimizers import BoostingRound
 from ..registry import did_you_mean, shortened
 
 __all__ = ["NamedWeights"]

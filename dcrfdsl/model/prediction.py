@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus
+from ..data import Corpus
 from ..inference import RunStatus
 
 __all__ = ["Prediction", "joined_predictions", "runs_that_fit"]

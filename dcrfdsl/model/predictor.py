@@ -14,35 +14,39 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria.pieces.piece_likelihood import local_pieces
-from ..data.corpus import Corpus
-from ..data.labels import EncodedLabels
-from ..errors.arguments import CORPUS, require_kind
-from ..errors.problems import DcrfError, Diagnostic
-from ..features.extract import FeatureExtractor
-from ..graph import ModelGraph, Parameters
-from ..graph.model_cost import exact_cost
-from ..inference import METHODS, Binder, BoundData, Expectations, RunStatus, SequenceMethod, Workers, choose_method
-from ..inference.bound.clamped_data import bind_clamped
-from ..inference.decoding.labellings import (
+from ..criteria import local_pieces
+from ..data import Corpus, EncodedLabels
+from ..errors import CORPUS, DcrfError, Diagnostic, require_kind
+from ..features import FeatureExtractor
+from ..graph import ModelGraph, Parameters, exact_cost
+from ..inference import (  # fmt: skip
+    METHODS,
+    Ballots,
+    Binder,
+    BoundData,
+    CliqueMarginal,
+    Expectations,
+    LocalDecoder,
     NBest,
+    RunStatus,
     Samples,
+    SequenceMethod,
+    Workers,
+    best_candidates,
     best_labellings,
+    bind_clamped,
     check_samples_fit,
+    choose_method,
+    clique_marginals,
     draw_samples,
     largest_table,
+    latents_first_fits,
     parts_by_width,
-)  # fmt: skip
-from ..inference.decoding.latent_decoding import best_candidates, latents_first_fits, summed_best
-from ..inference.decoding.local_decoding import LocalDecoder
-from ..inference.decoding.voting import Ballots
-from ..inference.marginals import CliqueMarginal, clique_marginals
-from ..kernels.sequences.expectations import score_labellings
-from ..optimizers.optimizer_table import Voters
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.settings.decode_rules import decoding
-from ..semantics.settings.settings_reading import inference_settings
-from ..semantics.settings.training_settings import DECODINGS, AutoSettings, ExactSettings, TrpSettings
+    summed_best,
+)
+from ..kernels.sequences import score_labellings
+from ..optimizers import Voters
+from ..semantics import DECODINGS, AutoSettings, ExactSettings, ModelSpec, TrpSettings, decoding, inference_settings
 from .supervised_data import gold_of, known_labels
 
 __all__ = ["Answers", "Engine", "Labelled"]

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.labels import EncodedLabels
-from ..inference import Workers
-from ..inference.decoding.labellings import Labellings
+from ..data import EncodedLabels
+from ..inference import Labellings, Workers
 from .predictor import Answers
 
 __all__ = ["RankRisk", "rank_risk_of"]

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from ..data.corpus import Corpus, InternedColumn
-from ..errors.figures import figure
-from ..files.stored_arrays import Unfit, typed
-from ..optimizers.optimizer_table import BoostingRound, Iteration, Outcome
-from ..semantics.settings.training_settings import MethodSettings, TrainSettings
+from ..data import Corpus, InternedColumn
+from ..errors import figure
+from ..files import Unfit, typed
+from ..optimizers import BoostingRound, Iteration, Outcome
+from ..semantics import MethodSettings, TrainSettings
 
 __all__ = ["Calibration", "InductionRound", "TrainingRecord"]
 

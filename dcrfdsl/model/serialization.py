@@ -18,18 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ..errors.problems import DcrfError, data_error
-from ..features.alphabet.string_tables import unpack_strings
-from ..features.extract import FeatureExtractor
-from ..features.values.registered import RegisteredFeature
-from ..files.stored_arrays import StoredArrays, Unfit, array, check_strings, typed
-from ..graph import ModelGraph, Parameters
-from ..graph.templates import variable_names
-from ..optimizers.optimizer_table import Voters
-from ..semantics.resolve.written import approve_stored
-from ..semantics.schema.model_spec import Cardinality, Enumerated, Label, Latent, Memory, ModelSpec
-from ..semantics.settings.retired_settings import without_retired
-from ..semantics.settings.settings_reading import DEFAULT_STAGE
+from ..errors import DcrfError, data_error
+from ..features import FeatureExtractor, RegisteredFeature, unpack_strings
+from ..files import StoredArrays, Unfit, array, check_strings, typed
+from ..graph import ModelGraph, Parameters, variable_names
+from ..optimizers import Voters
+from ..semantics import (
+    DEFAULT_STAGE,
+    Cardinality,
+    Enumerated,
+    Label,
+    Latent,
+    Memory,
+    ModelSpec,
+    approve_stored,
+    without_retired,
+)
 from .file_format import read_model
 from .record import TrainingRecord
 

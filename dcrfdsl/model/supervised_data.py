@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus
-from ..data.labels import EncodedLabels
-from ..errors.problems import Diagnostic
-from ..features.extract import FeatureExtractor
-from ..graph.known_labels import Gold, fill_memories
-from ..graph.templates import hidden_tables, variable_names
-from ..semantics.schema.model_spec import ModelSpec
+from ..data import Corpus, EncodedLabels
+from ..errors import Diagnostic
+from ..features import FeatureExtractor
+from ..graph import Gold, fill_memories, hidden_tables, variable_names
+from ..semantics import ModelSpec
 
 __all__ = ["gold_of", "known_labels", "no_labelling"]
 

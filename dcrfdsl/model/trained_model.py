@@ -15,23 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus
-from ..data.labels import EncodedLabels, encode_labels, stranger_tokens
-from ..errors.arguments import CORPUS, require_kind, require_whole
-from ..errors.problems import Diagnostic, data_error, warn_of
-from ..features.alphabet.string_tables import pack_strings
-from ..features.extract import FeatureExtractor
-from ..features.values.registered import RegisteredFeature
+from ..data import Corpus, EncodedLabels, encode_labels, stranger_tokens
+from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
+from ..features import FeatureExtractor, RegisteredFeature, pack_strings
 from ..graph import ModelGraph, Parameters
-from ..inference import RunStatus, Workers
-from ..inference.decoding.labellings import NBest, Samples
-from ..inference.marginals import CliqueMarginal
+from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
 from ..metrics import evaluate_predictions, goodness, nothing_measured
-from ..optimizers.optimizer_table import BoostingRound, Voters
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.schema.unparse import to_text
-from ..semantics.settings.decode_rules import decoding
-from ..semantics.settings.settings_reading import inference_settings, stage_settings
+from ..optimizers import BoostingRound, Voters
+from ..semantics import ModelSpec, decoding, inference_settings, stage_settings, to_text
 from .boosting_path import cut_at_round
 from .calibration import calibration_of
 from .file_format import write_model
@@ -42,7 +33,7 @@ from .rank_risk import RankRisk, rank_risk_of
 from .record import TrainingRecord
 from .serialization import restored_model
 
-__all__ = ["Prediction", "TrainedModel", "TrainingRecord"]
+__all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
 Floats = NDArray[np.float64]
 
@@ -379,3 +370,8 @@ class TrainedModel:
             found.spec, found.states, found.extractor, found.known_values, found.graph, found.parameters, found.weights,
             found.record, found.voters,
         )  # fmt: skip
+
+
+def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:
+    """Read a model file: `TrainedModel.load`."""
+    return TrainedModel.load(path, registered=registered)

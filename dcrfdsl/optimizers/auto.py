@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..semantics.settings.optimizer_settings import AutoOptimizer, OwlqnSettings, WorkingSetSettings
+from ..semantics import AutoOptimizer, OwlqnSettings, WorkingSetSettings
 from .batch_start import start_on_batches
-from .dual.working_set import minimise_working_set
+from .dual import minimise_working_set
 from .lbfgs import descend
 from .objective import (
     BoostedObjective,
@@ -30,9 +30,7 @@ from .objective import (
 )
 from .owlqn import has_corners, minimise_owlqn
 from .progress import Progress
-from .special.boosting_rounds import minimise_boosting
-from .special.counting import minimise_counted
-from .special.perceptron_steps import minimise_perceptron
+from .special import minimise_boosting, minimise_counted, minimise_perceptron
 
 __all__ = ["minimise_auto"]
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import adaptive_steps, dot
+from ..kernels.optimization import adaptive_steps, dot
 from .objective import Batches
 
 __all__ = ["start_on_batches"]

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import dot
-from ..semantics.settings.training_settings import CgSettings
-from .line_search import ROUNDING, line_search
+from ..kernels.optimization import dot
+from ..semantics import CgSettings
+from .line_search import line_search
 from .objective import Objective, Outcome, Watch
-from .progress import Progress, norm_of
+from .progress import ROUNDING, Progress, norm_of
 
 __all__ = ["minimise_cg"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..semantics.settings.training_settings import GpdSettings
+from ..semantics import GpdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import dot
-from ..semantics.settings.training_settings import LbfgsSettings
+from ..kernels.optimization import dot
+from ..semantics import LbfgsSettings
 from .lbfgs_memory import PairMemory
-from .line_search import ROUNDING, line_search
+from .line_search import line_search
 from .objective import Objective, Outcome, Watch
-from .progress import Progress
+from .progress import ROUNDING, Progress
 
 __all__ = ["descend", "minimise_lbfgs"]
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import combine, dot, inner_products
+from ..kernels.optimization import combine, dot, inner_products
 from .objective import Objective, PartedObjective
 
 __all__ = ["PairMemory"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import dot
+from ..kernels.optimization import dot
 from .progress import ROUNDING, Progress
 
 __all__ = ["DECREASE", "MOST_TRIALS", "NOISE", "ROUNDING", "Point", "line_search"]

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.cuts import Cuts, Metric
-from .special.voters import Voters
+from ..kernels.optimization import Cuts, Metric
+from .voters import Voters
 
 __all__ = [
     "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountRanges", "CountedObjective", "Iteration",

@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors.problems import DcrfError, Diagnostic
-from ..kernels.optimization.descent import dot, plain_steps
+from ..errors import DcrfError, Diagnostic
+from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
 from .progress import norm_of
 

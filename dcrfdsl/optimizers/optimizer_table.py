@@ -13,8 +13,7 @@ from typing import Any
 from ..registry import Table
 from .auto import minimise_auto
 from .cg import minimise_cg
-from .dual.bcfw import minimise_bcfw
-from .dual.working_set import minimise_working_set
+from .dual import minimise_bcfw, minimise_working_set
 from .gpd import minimise_gpd
 from .lbfgs import minimise_lbfgs
 from .objective import Batches, BoostingRound, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
@@ -22,9 +21,8 @@ from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
 from .separable import minimise_apart
 from .sgd import minimise_sgd
-from .special.iis import minimise_iis
-from .special.temperature import best_temperature
-from .special.voters import Voters
+from .special import best_temperature, minimise_iis
+from .voters import Voters
 
 __all__ = [
     "OPTIMIZERS", "Batches", "BoostingRound", "Iteration", "Objective", "Outcome", "PartedObjective",

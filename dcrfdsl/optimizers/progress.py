@@ -20,8 +20,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import dot
-from ..semantics.settings.training_settings import StoppingSettings
+from ..kernels.optimization import dot
+from ..semantics import StoppingSettings
 from .objective import Iteration, Objective, Outcome, PartedObjective, SteepObjective, Watch
 
 __all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]

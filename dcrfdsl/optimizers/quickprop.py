@@ -16,13 +16,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.optimization.descent import secant_steps
-from ..semantics.settings.training_settings import QuickpropSettings
+from ..kernels.optimization import secant_steps
+from ..semantics import QuickpropSettings
 from .gpd import go_down
-from .line_search import DECREASE, MOST_TRIALS, NOISE, ROUNDING
+from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Iteration, Objective, Outcome, Watch
 from .online import Passes, comes_in_sequences
-from .progress import Progress, norm_of
+from .progress import ROUNDING, Progress, norm_of
 
 __all__ = ["minimise_quickprop"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..semantics.settings.training_settings import SgdSettings
+from ..semantics import SgdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 

@@ -3,6 +3,6 @@
 Importing this package is cheap: the parser is loaded by `resolve` and the printer by `unparse`, when they are imported.
 """
 
-from .schema.model_spec import ModelSpec
+import lazy_loader
 
-__all__ = ["ModelSpec"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,10 +3,6 @@
 Below it only `errors` and `registry`. Not here: the meaning of names and settings (`spec`).
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from .format import format_template
-from .parser import parse, parse_partial
-from .resources import resource_path
-
-__all__ = ["format_template", "parse", "parse_partial", "resource_path"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..errors.problems import Diagnostic, Label, Source, Span
+from ..errors import Diagnostic, Label, Source, Span
 from .split import Chunk
 
 __all__ = ["look_for_foreign_line"]

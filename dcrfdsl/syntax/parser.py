@@ -15,13 +15,11 @@ from lark import Token
 from lark.exceptions import UnexpectedInput, VisitError
 from lark.utils import TextSlice
 
-from ..errors.arguments import require_kind
-from ..errors.problems import DcrfError, Diagnostic, Label, Source, Span
+from ..errors import DcrfError, Diagnostic, Label, Source, Span, require_kind
 from . import ast, trivia
 from .blocks import unindented_lines
 from .build import Edition, StatementBuilder
-from .comments import SLUG as COMMENT
-from .comments import about, blanked, comment_lines, merged
+from .comments import SLUG as COMMENT, about, blanked, comment_lines, merged
 from .failure import Failure
 from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..errors.problems import Source
+from ..errors import Source
 
 __all__ = ["Chunk", "Line", "split"]
 

@@ -13,17 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from ..data.corpus import Corpus
-from ..data.labels import check_gold, encode_labels, learn_states, variable_states
-from ..data.readers import read_corpus
-from ..errors.arguments import CORPUS, require_callable, require_kind
-from ..errors.problems import DcrfError, Diagnostic
-from ..features.values.registered import RegisteredFeature
-from ..semantics.checks.checker import check as check_template
-from ..semantics.checks.checker import check_or_raise
-from ..semantics.resolve.resolution import Resolved, load_template
-from ..semantics.resolve.written import written
-from ..semantics.schema.model_spec import ModelSpec
+from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus, variable_states
+from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
+from ..features import RegisteredFeature
+from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, written
 
 __all__ = ["Template", "approved", "as_resolved", "check", "require_arguments", "require_registered"]
 

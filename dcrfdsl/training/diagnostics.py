@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..criteria.criteria_table import Criterion, Hmsvm
-from ..data.corpus import Corpus
-from ..optimizers.optimizer_table import Outcome
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.settings.settings_reading import inference_settings
-from ..semantics.settings.training_settings import AutoSettings, TrainSettings
+from ..criteria import Criterion, Hmsvm
+from ..data import Corpus
+from ..optimizers import Outcome
+from ..semantics import AutoSettings, ModelSpec, TrainSettings, inference_settings
 
 __all__ = ["exact_instead", "idle_patience", "notes_on"]
 

@@ -15,20 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria.criteria_table import Supervision
-from ..criteria.penalties import PRIORS
-from ..errors.problems import DcrfError, Diagnostic
-from ..features.alphabet.conjunctions import Conjunctions, conjoined
-from ..features.extract import FeatureExtractor
-from ..features.plan.expansion import expand_features
-from ..graph.known_labels import instances_of, known_assignments
-from ..graph.parameters import AddedWeights
-from ..inference import METHODS, Binder, BoundData, Expectations
-from ..inference.marginals import assignment_marginals
-from ..kernels.extraction.gains import cross_gains, crosses, distinct_rows, rows_of_features
-from ..model.record import InductionRound
-from ..semantics.schema.expressions import At, Here, Reference, Several, Window
-from ..semantics.settings.training_settings import InduceSettings, TrainSettings
+from ..criteria import PRIORS, Supervision
+from ..errors import DcrfError, Diagnostic
+from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
+from ..graph import AddedWeights, instances_of, known_assignments
+from ..inference import METHODS, Binder, BoundData, Expectations, assignment_marginals
+from ..kernels.extraction import cross_gains, crosses, distinct_rows, rows_of_features
+from ..model import InductionRound
+from ..semantics import At, Here, InduceSettings, Reference, Several, TrainSettings, Window
 
 __all__ = ["Marginals", "induce_round", "require_known_labels"]
 

@@ -14,22 +14,25 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..criteria.criteria_table import CRITERIA, Criterion, Supervision
-from ..criteria.pieces.piece_likelihood import settled_decoding
-from ..data.corpus import Corpus
-from ..data.labels import raise_if_any
-from ..errors.problems import DcrfError, Diagnostic, in_a_line, warn_of
-from ..features.values.registered import RegisteredFeature
+from ..criteria import CRITERIA, Criterion, Supervision, settled_decoding
+from ..data import Corpus, raise_if_any
+from ..errors import DcrfError, Diagnostic, in_a_line, warn_of
+from ..features import RegisteredFeature
 from ..inference import Workers
 from ..metrics import nothing_measured
-from ..model.record import InductionRound, TrainingRecord
-from ..model.supervised_data import no_labelling
-from ..model.trained_model import TrainedModel
-from ..optimizers.optimizer_table import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
-from ..semantics.resolve.resolution import Resolved
-from ..semantics.schema.model_spec import ModelSpec, plain
-from ..semantics.settings.settings_reading import stage_chain, stage_settings
-from ..semantics.settings.training_settings import AutoOptimizer, InduceSettings, MethodSettings, TrainSettings
+from ..model import InductionRound, TrainedModel, TrainingRecord, no_labelling
+from ..optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
+from ..semantics import (
+    AutoOptimizer,
+    InduceSettings,
+    MethodSettings,
+    ModelSpec,
+    Resolved,
+    TrainSettings,
+    plain,
+    stage_chain,
+    stage_settings,
+)
 from .checking import Template, approved, as_resolved, require_arguments
 from .diagnostics import exact_instead, idle_patience, notes_on
 from .induction import induce_round, require_known_labels

@@ -14,22 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.corpus import Corpus
-from ..data.labels import check_gold, encode_labels, learn_states, raise_if_any, variable_states
-from ..data.partial import places
-from ..errors.problems import Diagnostic
-from ..features.extract import FeatureExtractor
-from ..features.feature_rows import FeatureRows
-from ..features.relation_instances import Pairs
-from ..features.values.lexicons import Lexicons, load_lexicons
-from ..features.values.registered import RegisteredFeature
-from ..graph import ModelGraph, Parameters, learn_parameters
-from ..graph.known_labels import Gold, instances_of
-from ..graph.parameters import broken_instances
-from ..graph.templates import constraint_templates
-from ..model.supervised_data import gold_of
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.schema.unparse import statement_text
+from ..data import Corpus, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
+from ..errors import Diagnostic
+from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
+from ..graph import Gold, ModelGraph, Parameters, broken_instances, constraint_templates, instances_of, learn_parameters
+from ..model import gold_of
+from ..semantics import ModelSpec, statement_text
 
 __all__ = ["Assembly", "assemble"]
 

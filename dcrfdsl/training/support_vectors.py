@@ -11,14 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..criteria.criteria_table import Supervision
-from ..errors.problems import DcrfError, Diagnostic
-from ..features.feature_rows import FeatureRows
-from ..features.observation_kernels import Likeness
-from ..graph import ModelGraph, Parameters
-from ..graph.parameters import CliqueWeights
-from ..model.trained_model import TrainedModel
-from ..semantics.settings.training_settings import TrainSettings
+from ..criteria import Supervision
+from ..errors import DcrfError, Diagnostic
+from ..features import FeatureRows, Likeness
+from ..graph import CliqueWeights, ModelGraph, Parameters
+from ..model import TrainedModel
+from ..semantics import TrainSettings
 
 __all__ = ["supporting", "with_supports"]
 

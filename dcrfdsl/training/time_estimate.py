@@ -15,21 +15,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..data.corpus import Corpus
-from ..errors.problems import DcrfError
-from ..features.values.registered import RegisteredFeature
-from ..optimizers.optimizer_table import Iteration
-from ..semantics.resolve.resolution import Resolved
-from ..semantics.settings.margin_settings import HmsvmSettings
-from ..semantics.settings.risk_settings import AdaboostSettings
-from ..semantics.settings.settings_reading import stage_chain, stage_settings
-from ..semantics.settings.training_settings import (
+from ..data import Corpus
+from ..errors import DcrfError
+from ..features import RegisteredFeature
+from ..optimizers import Iteration
+from ..semantics import (
+    AdaboostSettings,
     HmmSettings,
+    HmsvmSettings,
     InduceSettings,
     OnlineSettings,
     PerceptronSettings,
+    Resolved,
     StoppingSettings,
     TrainSettings,
+    stage_chain,
+    stage_settings,
 )
 from .pipeline import fit
 

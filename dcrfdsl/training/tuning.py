@@ -18,20 +18,26 @@ from typing import Any
 
 import numpy as np
 
-from ..data.corpus import Corpus
-from ..errors.arguments import CORPUS, require_kind, require_whole
-from ..errors.problems import DcrfError, Diagnostic, warn_of
-from ..features.values.registered import RegisteredFeature
+from ..data import Corpus
+from ..errors import CORPUS, DcrfError, Diagnostic, require_kind, require_whole, warn_of
+from ..features import RegisteredFeature
 from ..metrics import goodness
-from ..model.trained_model import TrainedModel
-from ..optimizers.optimizer_table import Iteration
+from ..model import TrainedModel
+from ..optimizers import Iteration
 from ..registry import Table
-from ..semantics.resolve.tuned_constants import tuned_ranges, with_constants
-from ..semantics.schema.expressions import Number, Value
-from ..semantics.schema.model_spec import ModelSpec
-from ..semantics.schema.search_ranges import Candidates, Interval, SearchRange
-from ..semantics.schema.unparse import value_text
-from ..semantics.settings.settings_reading import stage_chain, stage_settings
+from ..semantics import (
+    Candidates,
+    Interval,
+    ModelSpec,
+    Number,
+    SearchRange,
+    Value,
+    stage_chain,
+    stage_settings,
+    tuned_ranges,
+    value_text,
+    with_constants,
+)
 from .checking import Template, approved, as_resolved, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
 

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from dcrfdsl.registry import Table
-from dcrfdsl.semantics.settings import loss_settings as losses
-from dcrfdsl.semantics.settings import margin_settings as margins
-from dcrfdsl.semantics.settings import training_settings as settings
+from dcrfdsl.semantics.settings import (
+    loss_settings as losses,
+    margin_settings as margins,
+    training_settings as settings,
+)
 from dcrfdsl.semantics.settings.method_settings import MethodSettings
 
 from .material import NUMBERS, PATHS, WORDS

@@ -15,7 +15,8 @@ import numpy as np
 
 from dcrfdsl.cli.cost_table import declared_costs
 from dcrfdsl.errors.problems import DcrfError, Diagnostic, render_all
-from dcrfdsl.semantics.checks.checker import EXPLANATIONS, check
+from dcrfdsl.semantics.checks.checker import check
+from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text, resolve
 from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.syntax.format import format_template

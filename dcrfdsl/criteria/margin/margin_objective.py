@@ -18,16 +18,25 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
+from ...errors import DcrfError, Diagnostic
 from ...inference import Expectations, RunStatus
-from ...kernels.optimization.cuts import Cuts, Metric, combine_cuts, join_cuts, margins_of, measure_cuts, no_cuts
-from ...kernels.optimization.dual_ascent import gaps_of, violated_most
-from ...kernels.optimization.feature_differences import bias_of_cells, list_differences
-from ...semantics.settings.margin_settings import HammingLoss, HmsvmSettings
-from ...semantics.settings.training_settings import AutoSettings, ExactSettings, TrainSettings
+from ...kernels.optimization import (
+    Cuts,
+    Metric,
+    bias_of_cells,
+    combine_cuts,
+    gaps_of,
+    join_cuts,
+    list_differences,
+    margins_of,
+    measure_cuts,
+    no_cuts,
+    violated_most,
+)
+from ...semantics import AutoSettings, ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
+from ..competing_labellings import OrderedRivals, steering_of, wrong_data
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
-from ..mce.competing_labellings import OrderedRivals, steering_of, wrong_data
 from ..supervision import Inference, Supervision
 from .violated_labellings import (
     ChainSearch,

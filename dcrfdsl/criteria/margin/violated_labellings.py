@@ -22,14 +22,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.variants.cost_augmented import costed_graph
-from ...graph.variants.excluding_gold import differing_rows
-from ...inference import METHODS, BoundData, Expectations, RunStatus
-from ...inference.bound.chain_graphs import LONGEST, ChainRuns, chain_of
-from ...inference.decoding.labellings import arenas
-from ...kernels.sequences.nbest import exact_nbest
-from ...semantics.settings.training_settings import ExactSettings
-from ..mce.competing_labellings import OrderedRivals, differing_data
+from ...graph import costed_graph, differing_rows
+from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
+from ...kernels.sequences import exact_nbest
+from ...semantics import ExactSettings
+from ..competing_labellings import OrderedRivals, differing_data
 from ..supervision import Inference, Supervision
 
 __all__ = [

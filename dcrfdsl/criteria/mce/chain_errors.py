@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...inference import BoundData, Expectations, Potentials, RunStatus, Workers
-from ...inference.bound.chain_graphs import ChainRuns, RivalSums, chain_of
-from ...kernels.chain.competitors import SegmentMarks, Smoothing, Stretches
+from ...inference import BoundData, ChainRuns, Expectations, Potentials, RivalSums, RunStatus, Workers, chain_of
+from ...kernels.chain import SegmentMarks, Smoothing, Stretches
 from ..batches import SentenceBatches
 from ..run_sums import FeatureSums
 from .error_counts import Counted

@@ -13,31 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.segment_types import mark_table, segments_of
-from ...graph.variants.constrained_graph import ANY, but, of_set, only
-from ...inference import RunStatus, Workers
-from ...inference.decoding.constrained_decoding import Orders, Steered, Steering
-from ...kernels.chain.competitors import Smoothing
-from ...kernels.optimization.labelling_counts import count_labellings
+from ...data import mark_table, segments_of
+from ...graph import ANY, but, of_set, only
+from ...inference import Orders, RunStatus, Steered, Steering, Workers
+from ...kernels.chain import Smoothing
+from ...kernels.optimization import count_labellings
+from ..competing_labellings import Rivals
+from ..judged_spans import GOES_ON, Judged, goes_on, stretches_of
 from ..run_sums import FeatureSums
-from .error_counts import Counted, Rivals
-from .judged_spans import GOES_ON, Judged, stretches_of
+from .error_counts import Counted
 from .smoothing import smoothed
 
-__all__ = ["OrderedCounter", "goes_on"]
+__all__ = ["OrderedCounter"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
-
-
-def goes_on(states: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Whether the segment of a state goes on in the state after it, [K, K]."""
-    mark, kind, _ = mark_table(states)
-    mark, kind = mark[: len(states)], kind[: len(states)]
-    inside = np.isin(mark, GOES_ON)[:, None] & np.isin(mark, (2, 3))[None, :]
-    same: NDArray[np.bool_] = kind[:, None] == kind[None, :]
-    return inside & same
 
 
 @dataclass(frozen=True, eq=False)

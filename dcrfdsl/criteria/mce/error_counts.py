@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...inference import RunStatus
 
-__all__ = ["Counted", "Counter", "Rivals"]
+__all__ = ["Counted", "Counter"]
 
 Floats = NDArray[np.float64]
 
@@ -39,14 +39,3 @@ class Counter(Protocol):
 
     def count(self, weights: Floats) -> Counted:
         """The smooth counts at weights [W]."""
-
-
-class Rivals(Protocol):
-    """Finds the best labelling of each sentence other than the known one."""
-
-    @property
-    def status(self) -> RunStatus:
-        """How decoding ended, over all calls."""
-
-    def best_wrong(self, weights: Floats) -> NDArray[np.int32]:
-        """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""

@@ -15,19 +15,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
+from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus
-from ...semantics.settings.loss_settings import LabelLoss, MceSettings, MeasureLoss, SequenceLoss
-from ...semantics.settings.training_settings import NoPrior, TrainSettings
+from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
+from ..competing_labellings import differing_data, rivals_of, steering_of
 from ..free_and_clamped import Clamped
+from ..judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
 from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
 from .chain_errors import ChainBatches, ChainCounter, judging_chain
-from .competing_labellings import differing_data, rivals_of, steering_of
 from .constrained_errors import OrderedCounter
 from .error_counts import Counter
-from .judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
 from .measures import MEASURES, Counts, ErrorRate, Measure
 from .sequence_errors import SequenceCounter
 from .smoothing import smoothing_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ...registry import Table
-from ...semantics.settings.loss_settings import MceSettings
+from ...semantics import MceSettings
 
 __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "Precision", "Recall"]
 

@@ -19,16 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus
-from ...inference.methods.message_methods import ExactMethod
-from ...kernels.chain.competitors import LARGEST, Smoothing
-from ...kernels.optimization.labelling_counts import count_labellings
-from ...kernels.sequences.expectations import score_labellings
-from ...semantics.settings.loss_settings import MceSettings
-from ...semantics.settings.training_settings import ExactSettings
+from ...inference import METHODS, BoundData, ExactMethod, Expectations, ExpectingMethod, RunStatus
+from ...kernels.chain import LARGEST, Smoothing
+from ...kernels.optimization import count_labellings
+from ...kernels.sequences import score_labellings
+from ...semantics import ExactSettings, MceSettings
+from ..competing_labellings import Rivals
 from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
-from .error_counts import Counted, Rivals
+from .error_counts import Counted
 from .smoothing import smoothed, smoothing_of
 
 __all__ = ["SequenceCounter"]

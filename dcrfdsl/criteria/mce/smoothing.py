@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.chain.competitors import LARGEST, LOGISTIC, SIGMOID, Smoothing
-from ...semantics.settings.loss_settings import LogisticSmoothing, MceSettings, SmoothingSettings
+from ...kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
+from ...semantics import LogisticSmoothing, MceSettings, SmoothingSettings
 
 __all__ = ["smoothed", "smoothing_of"]
 

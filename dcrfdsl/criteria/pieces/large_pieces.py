@@ -16,18 +16,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...graph.pieces.piece_graphs import piece_graphs, roles_of, shared_out
-from ...graph.pieces.piece_instances import PieceTemplate, piece_arrays
-from ...graph.shapes import offsets
-from ...inference import Binder, Expectations, RunStatus
-from ...inference.decoding.labellings import largest_table
-from ...inference.methods.message_methods import ExpectingMethod
-from ...inference.pieces.piece_data import InstanceMethod, bind_instances
-from ...kernels.tables.log_tables import add_bias_gradient
-from ...semantics.settings.settings_reading import inference_settings
-from ...semantics.settings.training_settings import ExactSettings, TrainSettings
-from ..likelihood import Clamped, Likelihood
+from ...errors import DcrfError, Diagnostic
+from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, roles_of, shared_out
+from ...inference import Binder, Expectations, ExpectingMethod, InstanceMethod, RunStatus, bind_instances, largest_table
+from ...kernels.tables import add_bias_gradient
+from ...semantics import ExactSettings, TrainSettings, inference_settings
+from ..free_and_clamped import Clamped
+from ..likelihood import Likelihood
 from ..penalties import Penalty
 from ..supervision import Supervision
 

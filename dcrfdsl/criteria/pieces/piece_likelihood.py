@@ -18,29 +18,34 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...graph.known_labels import UNKNOWN
-from ...graph.pieces.piece_instances import PieceTemplate, piece_templates
-from ...graph.shapes import offsets
-from ...graph.unroll import ModelGraph
-from ...inference import METHODS, BoundData, Expectations, RunStatus
-from ...inference.decoding.local_decoding import local_cost
-from ...inference.pieces.local_normalisation import PieceMethod, most_cases, no_cases
-from ...inference.pieces.shared_pieces import SharedPieceMethod, are_shared
-from ...kernels.piecewise.piece_losses import ALL, LISTED, ONE, SAMPLED, Cases, likely_cases
-from ...kernels.piecewise.piece_scores import MOST_SITES, PieceInstances
-from ...semantics.schema.model_spec import ModelSpec
-from ...semantics.settings.decode_rules import decode_rule
-from ...semantics.settings.piece_shorthands import last_pieces
-from ...semantics.settings.training_settings import (
+from ...errors import DcrfError, Diagnostic
+from ...graph import UNKNOWN, ModelGraph, PieceTemplate, offsets, piece_templates
+from ...inference import (
+    METHODS,
+    BoundData,
+    Expectations,
+    PieceMethod,
+    RunStatus,
+    SharedPieceMethod,
+    are_shared,
+    local_cost,
+    most_cases,
+    no_cases,
+)
+from ...kernels.piecewise import ALL, LISTED, MOST_SITES, ONE, SAMPLED, Cases, PieceInstances, likely_cases
+from ...semantics import (
     AllCases,
     LikelyCases,
+    ModelSpec,
     PieceSettings,
     SampledCases,
     TrainSettings,
+    decode_rule,
+    last_pieces,
 )
 from ..batches import SentenceBatches
-from ..likelihood import Clamped, Likelihood
+from ..free_and_clamped import Clamped
+from ..likelihood import Likelihood
 from ..penalties import Penalty
 from ..supervision import Supervision
 from .large_pieces import LargePieces

@@ -15,11 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.parameters import Parameters
-from ...graph.pieces.piece_instances import independent_pieces, piece_templates
+from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
-from ...semantics.settings.piece_shorthands import pieces_of
-from ...semantics.settings.training_settings import LikelyCases, PieceSettings, TrainSettings
+from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
 from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
 

@@ -14,14 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...inference import BoundData
-from ...inference.methods.message_methods import ExactMethod
-from ...kernels.sequences.feature_counts import known_scores, sum_groups
-from ...semantics.settings.risk_settings import AdaboostSettings
-from ...semantics.settings.training_settings import TrainSettings
+from ...errors import DcrfError, Diagnostic
+from ...inference import BoundData, ExactMethod
+from ...kernels.sequences import known_scores, sum_groups
+from ...semantics import AdaboostSettings, TrainSettings
+from ..competing_labellings import wrong_data
 from ..gold_counts import firing_of
-from ..mce.competing_labellings import wrong_data
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
 from .count_ranges import PairExpectations, ranges_of

@@ -18,12 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...inference import BoundData, Expectations, Workers
-from ...inference.methods.message_methods import ExactMethod
-from ...kernels.chain.forward_backward import ChainSums, room_for
-from ...kernels.exact.contraction import UNDERFLOW
-from ...kernels.runtime.machine_vectors import aligned_zeros
-from ...kernels.sequences.feature_counts import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
+from ...inference import BoundData, ExactMethod, Expectations, Workers
+from ...kernels.chain import ChainSums, room_for
+from ...kernels.runtime import UNDERFLOW, aligned_zeros
+from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
 from ..gold_counts import Firing, SequenceCounts
 
 __all__ = ["PairExpectations", "Ranges", "ranges_of"]

@@ -16,15 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...inference import BoundData, Expectations, RunStatus
-from ...inference.methods.message_methods import ExactMethod
-from ...semantics.settings.risk_settings import ExponentialSettings
-from ...semantics.settings.training_settings import TrainSettings
+from ...errors import DcrfError, Diagnostic
+from ...inference import BoundData, ExactMethod, Expectations, RunStatus
+from ...semantics import ExponentialSettings, TrainSettings
+from ..competing_labellings import differing_data
 from ..free_and_clamped import stretches
 from ..gold_counts import gold_counts
 from ..likelihood import clamped_part
-from ..mce.competing_labellings import differing_data
 from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
 from .risk import Risk

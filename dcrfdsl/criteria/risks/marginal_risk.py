@@ -12,11 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.variants.raised_labels import raised_graph, raised_parameters, raised_rows
-from ...inference import METHODS, Binder, Expectations
-from ...inference.methods.label_log_marginals import ExactTangents
-from ...inference.methods.message_methods import ExactMethod
-from ...semantics.settings.training_settings import TrainSettings
+from ...graph import raised_graph, raised_parameters, raised_rows
+from ...inference import METHODS, Binder, ExactMethod, ExactTangents, Expectations
+from ...semantics import TrainSettings
 from ..likelihood import clamped_part
 from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision

@@ -1,1 +1,5 @@
 """Alphabets: which keys have a feature, its id, and how both are stored."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...files.stored_arrays import Unfit, array
-from ...kernels.extraction.joins import conjoin
+from ...files import Unfit, array
+from ...kernels.extraction import conjoin
 from ..feature_rows import FeatureRows
 
 __all__ = ["Conjunctions", "conjoined", "conjunction_arrays", "restored_conjunctions"]

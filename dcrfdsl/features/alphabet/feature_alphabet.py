@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.extraction.joins import count_keys, find, find_direct, insert, intern
+from ...kernels.extraction import count_keys, find, find_direct, insert, intern
 
 __all__ = ["Alphabet", "KeyTable", "TemplateCounter", "TemplateTables", "breaks", "lock"]
 

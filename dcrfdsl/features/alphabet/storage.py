@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ...files.stored_arrays import Count, Unfit, array, check_strings, check_within
-from ...semantics.schema.model_spec import ModelSpec
+from ...files import Count, Unfit, array, check_strings, check_within
+from ...semantics import ModelSpec
 from ..atoms import Vocabulary, atom_name, reach
 from ..observation_kernels import LikenessRecord
-from ..plan.condition_kinds import kind_of
-from ..plan.expansion import Factor, FeatureSetPlan
+from ..plan import Factor, FeatureSetPlan
+from ..string_tables import pack_strings, unpack_strings
+from ..values import kind_of
 from .feature_alphabet import DIRECT, INTERNED, LARGEST, Alphabet, KeyTable, TemplateTables, breaks
-from .string_tables import pack_strings, unpack_strings
 
 __all__ = ["FeaturesRecord", "SetRecord", "Vocabularies", "alphabet_arrays", "alphabet_metadata", "restored_alphabets"]
 

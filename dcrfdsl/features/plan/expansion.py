@@ -13,23 +13,28 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...semantics.conditions.feature_groups import DEEPEST, MOST_FEATURES
-from ...semantics.schema.expressions import (
+from ...errors import DcrfError, Diagnostic
+from ...semantics import (
+    DEEPEST,
+    FUNCTIONS,
+    MOST_FEATURES,
     And,
     Apply,
     Argument,
     At,
+    CliqueSpec,
     Condition,
     Cross,
     Equals,
     Feature,
+    FeatureGroup,
     Has,
     Here,
     InLexicon,
     InSet,
     Is,
     Matches,
+    ModelSpec,
     Named,
     Not,
     Number,
@@ -38,9 +43,8 @@ from ...semantics.schema.expressions import (
     Reference,
     Several,
     Window,
+    plain,
 )
-from ...semantics.schema.function_signatures import FUNCTIONS
-from ...semantics.schema.model_spec import CliqueSpec, FeatureGroup, ModelSpec, plain
 from .named_positions import with_offsets
 from .notation import condition_text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...semantics.schema.expressions import At, Frozen, Named
+from ...semantics import At, Frozen, Named
 
 __all__ = ["named_offset", "place_name", "split_offset", "with_offsets"]
 

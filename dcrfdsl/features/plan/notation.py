@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...semantics.schema.expressions import (
+from ...semantics import (
     And,
     Apply,
     Argument,

@@ -14,9 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.corpus import Corpus, InternedColumn, NumericColumn
-from ...errors.problems import DcrfError, Diagnostic, data_error
-from ...semantics.schema.expressions import (
+from ...data import Corpus, InternedColumn, NumericColumn
+from ...errors import DcrfError, Diagnostic, data_error
+from ...semantics import (
+    FUNCTIONS,
+    NUMERIC,
     And,
     Apply,
     Condition,
@@ -26,17 +28,16 @@ from ...semantics.schema.expressions import (
     InSet,
     Is,
     Matches,
+    ModelSpec,
     Not,
     Number,
     Or,
     Reference,
     Regex,
     Text,
+    bind,
 )
-from ...semantics.schema.function_signatures import FUNCTIONS, bind
-from ...semantics.schema.model_spec import NUMERIC, ModelSpec
-from ..plan.expansion import leaves
-from ..plan.notation import condition_text, term_text
+from ..plan import condition_text, leaves, term_text
 from .lexicon_spans import span_codes
 from .lexicons import Lexicons
 from .registered import RegisteredFeature

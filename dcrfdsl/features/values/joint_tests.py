@@ -13,10 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...semantics.schema.expressions import And, Apply, Condition, Equals, Not, Or, Reference
-from ..plan.expansion import leaves, moved
-from ..plan.notation import condition_text
+from ...errors import DcrfError, Diagnostic
+from ...semantics import And, Apply, Condition, Equals, Not, Or, Reference
+from ..plan import condition_text, leaves, moved
 from ..sentence_runs import Block, PairBlock
 from .distinct_values import CorpusValues, Truths
 

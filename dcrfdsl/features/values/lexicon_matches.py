@@ -9,10 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...data.corpus import Corpus, InternedColumn
-from ...semantics.checks.walk import every_feature, nodes
-from ...semantics.schema.expressions import Apply, Condition, InLexicon
-from ...semantics.schema.model_spec import ModelSpec
+from ...data import Corpus, InternedColumn
+from ...semantics import Apply, Condition, InLexicon, ModelSpec, every_feature, nodes
 from .distinct_values import CorpusValues, Texts
 from .lexicons import Lexicons
 from .registered import RegisteredFeature

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.extraction.joins import insert, mark_spans
+from ...kernels.extraction import insert, mark_spans
 
 __all__ = ["span_codes"]
 

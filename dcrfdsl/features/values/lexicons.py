@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from ...errors.printing import shortened
-from ...errors.problems import data_error
-from ...files.stored_arrays import Count, Unfit, array, check_strings, typed
-from ...files.whole_files import read_at_most
-from ...semantics.schema.model_spec import ModelSpec
-from ..alphabet.string_tables import pack_strings, unpack_strings
+from ...errors import data_error, shortened
+from ...files import Count, Unfit, array, check_strings, read_at_most, typed
+from ...semantics import ModelSpec
+from ..string_tables import pack_strings, unpack_strings
 
 __all__ = ["MAX_BYTES", "Lexicon", "LexiconRecord", "Lexicons", "load_lexicons", "read_lexicon"]
 

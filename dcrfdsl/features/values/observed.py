@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...semantics.conditions.constraint_tables import Observed
-from ...semantics.schema.expressions import And, Apply, Condition, Not, Or, Reference
-from ..plan.expansion import fixed_condition, leaves, moved
+from ...semantics import And, Apply, Condition, Not, Observed, Or, Reference
+from ..plan import fixed_condition, leaves, moved
 from ..sentence_runs import Block
 from .distinct_values import CorpusValues
 from .joint_tests import TRUE, joint_test

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from ...errors.arguments import require_callable
-from ...errors.problems import data_error
-from ...semantics.schema.function_signatures import FUNCTIONS
+from ...errors import data_error, require_callable
+from ...semantics import FUNCTIONS
 
 __all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "registered_features"]
 

@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.corpus import Corpus, InternedColumn
-from ...errors.problems import DcrfError, Diagnostic
-from ...semantics.schema.expressions import Apply, Condition, Reference
-from ...semantics.schema.model_spec import ModelSpec, View, plain
-from ..plan.expansion import fixed_condition, leaves
-from ..plan.notation import condition_text
+from ...data import Corpus, InternedColumn
+from ...errors import DcrfError, Diagnostic
+from ...semantics import Apply, Condition, ModelSpec, Reference, View, plain
+from ..plan import condition_text, fixed_condition, leaves
 from .distinct_values import CorpusValues, Texts, Truths
 from .lexicons import Lexicons
 

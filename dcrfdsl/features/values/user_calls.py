@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.corpus import Corpus
-from ...errors.problems import DcrfError, Diagnostic
+from ...data import Corpus
+from ...errors import DcrfError, Diagnostic
 from .registered import place_of
 
 __all__ = ["FunctionCalls", "kind_of"]

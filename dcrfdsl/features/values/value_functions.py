@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from ...registry import Table
-from ...semantics.schema.expressions import Number, Range, Reference, Value
+from ...semantics import Number, Range, Reference, Value
 
 __all__ = ["FEATURES", "TextFunction"]
 

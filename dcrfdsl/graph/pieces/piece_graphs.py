@@ -16,16 +16,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import data_error
-from ...kernels.piecewise.piece_scores import PieceInstances
-from ...kernels.tables.wiring import Kinds
+from ...errors import data_error
+from ...kernels.piecewise import PieceInstances
+from ...kernels.tables import Kinds
 from ..known_labels import Gold
 from ..parameters import Parameters
-from ..programs.elimination import best_order, least_table, order_cost
+from ..programs import best_order, least_table, order_cost
 from ..shape_bank import ShapeBank
 from ..shapes import GraphShape, Run, in_order
 from ..unroll import ModelGraph
-from ..variants.clamping import clamped_graph
+from ..variants import clamped_graph
 
 __all__ = ["PieceGraphs", "Role", "SharedOut", "piece_graphs", "roles_of", "shared_out"]
 

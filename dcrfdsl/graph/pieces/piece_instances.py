@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.piecewise.piece_scores import PieceInstances
-from ...semantics.schema.expressions import At, Named
-from ...semantics.schema.model_spec import ModelSpec, Piece
+from ...kernels.piecewise import PieceInstances
+from ...semantics import At, ModelSpec, Named, Piece
 from ..shapes import GraphShape, offsets
 from ..unroll import ModelGraph
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.tables.wiring import Patterns
+from ...kernels.tables import Patterns
 
 __all__ = ["ContractionProgram", "PatternBank", "build_program"]
 

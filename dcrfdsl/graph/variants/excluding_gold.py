@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...features.feature_rows import FeatureRows
+from ...features import FeatureRows
 from ..known_labels import Gold
 from ..templates import LAST, CliqueTemplate
 from ..unroll import ModelGraph

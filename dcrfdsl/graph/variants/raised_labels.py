@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...features.feature_rows import FeatureRows
+from ...features import FeatureRows
 from ..known_labels import Gold
 from ..parameters import CliqueWeights, Parameters
 from ..templates import CliqueTemplate

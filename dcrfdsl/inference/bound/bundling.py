@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.extraction.bundles import cover_rows, implied_features
+from ...kernels.extraction import cover_rows, implied_features
 
 __all__ = ["Bundles", "find_bundles", "no_bundles"]
 

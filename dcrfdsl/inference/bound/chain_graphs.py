@@ -17,17 +17,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.templates import LAST, CliqueTemplate, Pattern
-from ...graph.unroll import ModelGraph
-from ...kernels.chain.chain_scores import ChainTables
-from ...kernels.chain.competitors import SegmentMarks, Smoothing, Stretches, chain_rivals, rival_room
-from ...kernels.chain.forward_backward import FLOOR, ChainSums, chain_expectations, room_for
-from ...kernels.chain.label_tangents import chain_tangents, tangent_room
-from ...kernels.chain.two_best import OTHER_ROWS, chain_decode_other
-from ...kernels.chain.viterbi import chain_decode
-from ...kernels.exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
-from ...kernels.runtime.machine_vectors import aligned_zeros, block_registers, padded
-from ...kernels.tables.wiring import Kinds
+from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
+from ...kernels.chain import (
+    FLOOR,
+    OTHER_ROWS,
+    ChainSums,
+    ChainTables,
+    SegmentMarks,
+    Smoothing,
+    Stretches,
+    chain_decode,
+    chain_decode_other,
+    chain_expectations,
+    chain_rivals,
+    chain_tangents,
+    rival_room,
+    room_for,
+    tangent_room,
+)
+from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
+from ...kernels.tables import Kinds
 from .potentials import BoundData, Potentials
 
 __all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]

@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...features.feature_rows import FeatureRows
-from ...features.relation_instances import Pairs
-from ...graph.known_labels import Gold
-from ...graph.parameters import Parameters
-from ...graph.unroll import ModelGraph
-from ...graph.variants.clamping import clamp_rows, clamped_graph
+from ...features import FeatureRows, Pairs
+from ...graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph
 from .potentials import Binder, BoundData
 
 __all__ = ["bind_clamped"]

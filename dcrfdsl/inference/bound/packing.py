@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.runtime.machine_vectors import LANES, aligned_zeros, padded
-from ...kernels.tables.packed import Packed, count_fires, list_rows, pack_weights, sum_bundles
-from ...kernels.tables.wiring import Bindings, Kinds, Rows
+from ...kernels.runtime import LANES, aligned_zeros, padded
+from ...kernels.tables import Bindings, Kinds, Packed, Rows, count_fires, list_rows, pack_weights, sum_bundles
 from .bundling import Bundles, find_bundles, no_bundles
 
 __all__ = ["Packing", "pack", "unpacked"]

@@ -13,15 +13,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...features.feature_rows import FeatureRows
-from ...features.relation_instances import Pairs
-from ...graph.parameters import Parameters, fixed_weights
-from ...graph.shape_bank import ShapeBank
-from ...graph.unroll import ModelGraph
-from ...kernels.runtime.machine_vectors import aligned_zeros
-from ...kernels.tables.log_tables import base_tables, exponentiate_base
-from ...kernels.tables.packed import Packed, open_bundles, sum_bundles
-from ...kernels.tables.wiring import Bindings, Kinds, Rows, Shapes
+from ...features import FeatureRows, Pairs
+from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
+from ...kernels.runtime import aligned_zeros
+from ...kernels.tables import (
+    Bindings,
+    Kinds,
+    Packed,
+    Rows,
+    Shapes,
+    base_tables,
+    exponentiate_base,
+    open_bundles,
+    sum_bundles,
+)
 from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]

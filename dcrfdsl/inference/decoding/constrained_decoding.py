@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...features.feature_rows import FeatureRows
-from ...features.relation_instances import Pairs
-from ...graph.parameters import Parameters
-from ...graph.shapes import offsets
-from ...graph.unroll import ModelGraph
-from ...graph.variants.constrained_graph import ANY, steered_graph
-from ...kernels.sequences.expectations import score_labellings
-from ...semantics.settings.training_settings import MethodSettings
-from ..bound.potentials import Binder, BoundData
-from ..methods.message_methods import METHODS, Expectations, Workers
+from ...features import FeatureRows, Pairs
+from ...graph import ANY, ModelGraph, Parameters, offsets, steered_graph
+from ...kernels.sequences import score_labellings
+from ...semantics import MethodSettings
+from ..base import Expectations
+from ..bound import Binder, BoundData
+from ..methods import METHODS
 from ..run_status import RunStatus
+from ..workers import Workers
 
 __all__ = ["Orders", "Steered", "Steering"]
 

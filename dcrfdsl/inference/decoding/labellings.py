@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import data_error
-from ...graph.model_cost import exact_cost
-from ...graph.unroll import ModelGraph
-from ...kernels.exact.forward_sampling import exact_samples
-from ...kernels.sequences.nbest import exact_nbest, message_nbest
-from ...semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
-from ..bound.potentials import BoundData, Potentials
-from ..methods.message_methods import METHODS, Expectations, MessageMethod, Workers
-from ..methods.mixed import Part, parts_by_cost
+from ...errors import data_error
+from ...graph import ModelGraph, exact_cost
+from ...kernels.exact import exact_samples
+from ...kernels.sequences import exact_nbest, message_nbest
+from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from ..base import Expectations
+from ..bound import BoundData, Potentials
+from ..methods import METHODS, MessageMethod, Part, parts_by_cost
 from ..run_status import RunStatus
+from ..workers import Workers
 
 __all__ = [
     "Labellings", "NBest", "Samples", "arenas", "best_labellings", "check_samples_fit",

@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.programs.elimination import order_cost
-from ...graph.unroll import ModelGraph
-from ...kernels.sequences.latent_search import summed_nbest
-from ...semantics.settings.training_settings import MethodSettings
-from ..bound.potentials import BoundData, Potentials
-from ..methods.message_methods import Expectations, Workers
+from ...graph import ModelGraph, order_cost
+from ...kernels.sequences import summed_nbest
+from ...semantics import MethodSettings
+from ..base import Expectations
+from ..bound import BoundData, Potentials
 from ..run_status import RunStatus
+from ..workers import Workers
 from .labellings import RUNS, Labellings, NBest, arenas, largest_table, ordered_labellings
 
 __all__ = ["best_candidates", "latents_first_fits", "summed_best"]

@@ -14,20 +14,26 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.pieces.piece_instances import PieceTemplate, PieceUnrolling, piece_arrays
-from ...graph.programs.elimination import OrderCost, best_order, order_cost
-from ...graph.shape_bank import ShapeBank
-from ...graph.shapes import GraphShape, Run, offsets
-from ...graph.unroll import ModelGraph
-from ...kernels.exact.contraction import IMPOSSIBLE
-from ...kernels.piecewise.piece_losses import piece_tables
-from ...kernels.sequences.expectations import exact_decode
-from ...kernels.tables.packed import Packed
-from ...kernels.tables.wiring import Bindings, Kinds, Rows
-from ..bound.packing import unpacked
-from ..bound.potentials import BoundData, Potentials
-from ..methods.message_methods import Expectations
-from ..pieces.local_normalisation import largest_piece
+from ...graph import (
+    GraphShape,
+    ModelGraph,
+    OrderCost,
+    PieceTemplate,
+    PieceUnrolling,
+    Run,
+    ShapeBank,
+    best_order,
+    offsets,
+    order_cost,
+    piece_arrays,
+)
+from ...kernels.piecewise import piece_tables
+from ...kernels.runtime import IMPOSSIBLE
+from ...kernels.sequences import exact_decode
+from ...kernels.tables import Bindings, Kinds, Packed, Rows
+from ..base import Expectations
+from ..bound import BoundData, Potentials, unpacked
+from ..pieces import largest_piece
 
 __all__ = ["LocalDecoder", "local_cost"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.exact.tangent_sweep import exact_tangents
-from ..bound.potentials import BoundData, Potentials
-from .message_methods import ExactMethod, Expectations
+from ...kernels.exact import exact_tangents
+from ..base import Expectations
+from ..bound import BoundData, Potentials
+from .exact_method import ExactMethod
 
 __all__ = ["ExactTangents"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.factor_graph import FactorGraph
+from ...graph import FactorGraph
 from ..run_status import GraphResult, RunStatus
 
 __all__ = ["impossible", "split_states", "split_tables", "table_arena"]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.optimization.labelling_counts import count_labellings
-from ...kernels.sequences.expectations import score_labellings
-from ..bound.potentials import BoundData, Potentials
-from .message_methods import Expectations, SequenceMethod
+from ...kernels.optimization import count_labellings
+from ...kernels.sequences import score_labellings
+from ..base import Expectations, SequenceMethod
+from ..bound import BoundData, Potentials
 
 __all__ = ["MaximumMethod"]
 

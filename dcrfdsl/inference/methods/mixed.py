@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.programs.elimination import OrderCost, best_order, least_table, order_cost
-from ...graph.shape_bank import GraphShape, ShapeBank
-from ..bound.potentials import BoundData, Potentials
-
-if TYPE_CHECKING:  # `methods` lists the class of this file
-    from .message_methods import Expectations, SequenceMethod
+from ...graph import GraphShape, OrderCost, ShapeBank, best_order, least_table, order_cost
+from ..base import Expectations, SequenceMethod
+from ..bound import BoundData, Potentials
 
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 

@@ -11,29 +11,33 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import data_error
-from ...graph.factor_graph import FactorGraph
-from ...graph.model_cost import CHEAP, exact_pays
-from ...graph.programs.elimination import best_order, order_cost
-from ...graph.shape_bank import GraphShape, ShapeBank
-from ...graph.spanning_forests import draw_pool, pool_arrays
-from ...kernels.exact.contraction import (
-    OK,
-    UNDERFLOW,
-    backward_linear,
-    backward_log,
-    forward_linear,
-    forward_log,
-    forward_max,
-    trace_back,
+from ...errors import data_error
+from ...graph import (
+    CHEAP,
+    FactorGraph,
+    GraphShape,
+    ShapeBank,
+    best_order,
+    draw_pool,
+    exact_pays,
+    order_cost,
+    pool_arrays,
 )
-from ...kernels.messages.beliefs import read_beliefs
-from ...kernels.messages.feasible_search import GAVE_UP, message_labelling
-from ...kernels.messages.propagation import FLOOD, ORDERED, RANDOM, RESIDUAL, propagate
-from ...kernels.messages.sum_product import node_potentials
-from ...kernels.tables.log_tables import exponentiate
+from ...kernels.exact import backward_linear, backward_log, forward_linear, forward_log, forward_max, trace_back
+from ...kernels.messages import (
+    FLOOD,
+    ORDERED,
+    RANDOM,
+    RESIDUAL,
+    message_labelling,
+    node_potentials,
+    propagate,
+    read_beliefs,
+)
+from ...kernels.runtime import GAVE_UP, OK, UNDERFLOW
+from ...kernels.tables import exponentiate
 from ...registry import Table
-from ...semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..run_status import GraphResult, RunStatus
 from .layout import impossible, split_states, split_tables, table_arena
 from .variational import single_gibbs, single_mean_field, single_trw

@@ -11,30 +11,37 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...graph.edge_appearance import bank_forests
-from ...graph.factor_graph import FactorGraph
-from ...graph.shape_bank import ShapeBank
-from ...kernels.exact.contraction import IMPOSSIBLE, OK
-from ...kernels.messages.feasible_search import feasible_labelling, find_hard, round_marginals
-from ...kernels.messages.gibbs_sampling import CHAINS, gibbs, gibbs_sequences
-from ...kernels.messages.mean_field_ascent import mean_field, mean_field_beliefs, mean_field_expectations
-from ...kernels.messages.sum_product import node_potentials
-from ...kernels.messages.trw import reweighted_messages, stretch_tables
-from ...kernels.messages.trw_beliefs import reweighted_beliefs, reweighted_bound, reweighted_expectations
-from ...kernels.tables.wiring import Edges, Shapes
-from ...semantics.settings.training_settings import GibbsSettings, MeanFieldSettings, MethodSettings, TrwSettings
-from ..bound.potentials import BoundData, Potentials
+from ...errors import DcrfError, Diagnostic
+from ...graph import FactorGraph, ShapeBank, bank_forests
+from ...kernels.messages import (
+    CHAINS,
+    feasible_labelling,
+    find_hard,
+    gibbs,
+    gibbs_sequences,
+    mean_field,
+    mean_field_beliefs,
+    mean_field_expectations,
+    node_potentials,
+    reweighted_beliefs,
+    reweighted_bound,
+    reweighted_expectations,
+    reweighted_messages,
+    round_marginals,
+    stretch_tables,
+)
+from ...kernels.runtime import IMPOSSIBLE, OK
+from ...kernels.tables import Edges, Shapes
+from ...semantics import GibbsSettings, MeanFieldSettings, MethodSettings, TrwSettings
+from ..base import Expectations
+from ..bound import BoundData, Potentials
 from ..run_status import GraphResult, RunStatus
 from .layout import impossible, split_states, split_tables, table_arena
-
-if TYPE_CHECKING:  # `methods` lists the classes of this file
-    from .message_methods import Expectations
 
 __all__ = ["GibbsMethod", "MeanFieldMethod", "TrwMethod", "single_gibbs", "single_mean_field", "single_trw"]
 

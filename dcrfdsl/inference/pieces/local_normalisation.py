@@ -12,14 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.known_labels import Gold
-from ...graph.pieces.piece_instances import PieceTemplate, piece_arrays
-from ...kernels.exact.contraction import IMPOSSIBLE
-from ...kernels.piecewise.piece_losses import NONE, Cases, piece_expectations
-from ...kernels.piecewise.piece_scores import PieceInstances
-from ...kernels.tables.wiring import Shapes
-from ..bound.potentials import BoundData, Potentials
-from ..methods.message_methods import Expectations
+from ...graph import Gold, PieceTemplate, piece_arrays
+from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
+from ...kernels.runtime import IMPOSSIBLE
+from ...kernels.tables import Shapes
+from ..base import Expectations
+from ..bound import BoundData, Potentials
 
 __all__ = ["PieceMethod", "largest_piece", "no_cases"]
 

@@ -12,14 +12,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...features.feature_rows import FeatureRows
-from ...features.relation_instances import Pairs
-from ...graph.known_labels import Gold
-from ...graph.pieces.piece_graphs import PieceGraphs, SharedOut
-from ...graph.shape_bank import ShapeBank
-from ...graph.variants.clamping import clamp_rows
-from ..bound.potentials import Binder, BoundData
-from ..methods.message_methods import ExactMethod
+from ...features import FeatureRows, Pairs
+from ...graph import Gold, PieceGraphs, ShapeBank, SharedOut, clamp_rows
+from ..bound import Binder, BoundData
+from ..methods import ExactMethod
 
 __all__ = ["InstanceMethod", "bind_instances"]
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.exact.contraction import IMPOSSIBLE
-from ..bound.potentials import Potentials
-from ..methods.message_methods import Expectations
+from ...kernels.runtime import IMPOSSIBLE
+from ..base import Expectations
+from ..bound import Potentials
 from .local_normalisation import PieceMethod
 
 __all__ = ["SharedPieceMethod", "are_shared"]

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import inlined
-from ..runtime.machine_vectors import LANES, add, fma, load, repeat, store
+from ..runtime import LANES, add, fma, inlined, load, repeat, store
 
 __all__ = ["ChainTables", "score_positions"]
 

@@ -22,9 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
-from ..runtime.compilation import inlined, inner
-from ..runtime.machine_vectors import LANES, add, broadcast, load, maximum, repeat, store
+from ..runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, add, broadcast, inlined, inner, load, maximum, repeat, store
 from .chain_scores import score_positions
 from .forward_backward import scatter_rows, sum_states
 

@@ -23,14 +23,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
-from ..runtime.compilation import inlined, inner
-from ..runtime.machine_vectors import (
+from ..runtime import (
+    IMPOSSIBLE,
     LANES,
+    OK,
+    UNDERFLOW,
     add,
     broadcast,
     exp,
     fma,
+    inlined,
+    inner,
     largest,
     least_finite,
     least_positive,
@@ -43,7 +46,7 @@ from ..runtime.machine_vectors import (
     subtract,
     total,
 )
-from ..tables.packed import scatter_single
+from ..tables import scatter_single
 from .chain_scores import score_positions
 
 __all__ = [

@@ -19,9 +19,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import OK, UNDERFLOW
-from ..runtime.compilation import inlined, inner
-from ..runtime.machine_vectors import LANES, add, broadcast, fma, load, multiply, repeat, store, subtract, total
+from ..runtime import (
+    LANES,
+    OK,
+    UNDERFLOW,
+    add,
+    broadcast,
+    fma,
+    inlined,
+    inner,
+    load,
+    multiply,
+    repeat,
+    store,
+    subtract,
+    total,
+)
 from .chain_scores import score_positions
 from .forward_backward import exponentiate_rows, forward_backward, scatter_rows, sum_pairs, sum_states
 

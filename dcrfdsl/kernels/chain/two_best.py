@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import kernel
+from ..runtime import kernel
 from .chain_scores import score_positions
 from .competitors import best_both_ways, best_other
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import inlined, inner
-from ..runtime.machine_vectors import LANES, add, broadcast, largest, load, maximum, repeat, store, subtract
+from ..runtime import LANES, add, broadcast, inlined, inner, largest, load, maximum, repeat, store, subtract
 from .chain_scores import score_positions
 
 __all__ = ["chain_decode"]

@@ -12,21 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import kernel
-from ..tables.dense import add_run, copy_run
-from ..tables.log_tables import exponentiate, fill_tables, scatter_gradient, shared_peaks
-from ..tables.wiring import Programs, Shapes
-from .contraction import (
-    IMPOSSIBLE,
-    OK,
-    UNDERFLOW,
-    backward_linear,
-    backward_log,
-    forward_linear,
-    forward_log,
-    forward_max,
-    trace_back,
-)
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, kernel
+from ..tables import Programs, Shapes, add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
+from .contraction import backward_linear, backward_log, forward_linear, forward_log, forward_max, trace_back
 
 __all__ = ["blocked_decode", "blocked_expectations"]
 

@@ -21,15 +21,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import fast_inner, inner
-from ..runtime.machine_vectors import LANES
-from ..tables.dense import NARROW, WIDE, scale_run
+from ..runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, fast_inner, inner
+from ..tables import NARROW, TINY, WIDE, scale_run
 from .contraction_steps import contract_rows, highest, pull_rows, scale_positive
 
 __all__ = [
-    "IMPOSSIBLE",
-    "OK",
-    "UNDERFLOW",
     "backward_linear",
     "backward_log",
     "contract",
@@ -39,9 +35,6 @@ __all__ = [
     "pull",
     "trace_back",
 ]  # fmt: skip
-
-TINY = 1e-150  # TINY² is still a normal double; see the module docstring
-OK, UNDERFLOW, IMPOSSIBLE = 0, 1, 2
 
 
 @fast_inner

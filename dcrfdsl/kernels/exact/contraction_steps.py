@@ -8,11 +8,11 @@ Entries of A lie anywhere, rows of B too, but each of these is contiguous. Not h
 
 from __future__ import annotations
 
-from ..runtime.compilation import inlined
-from ..runtime.machine_vectors import (
+from ..runtime import (
     LANES,
     broadcast,
     fma,
+    inlined,
     largest,
     least_positive,
     load,
@@ -23,7 +23,7 @@ from ..runtime.machine_vectors import (
     repeat,
     total,
 )
-from ..tables.dense import NARROW, load_some, store_some
+from ..tables import NARROW, load_some, store_some
 
 __all__ = ["contract_rows", "highest", "pull_rows", "scale_positive"]
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import inner, kernel
-from ..runtime.random_orders import next_random
-from ..tables.log_tables import exponentiate, fill_tables
-from .contraction import IMPOSSIBLE, OK, UNDERFLOW, forward_linear, forward_log
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, inner, kernel, next_random
+from ..tables import exponentiate, fill_tables
+from .contraction import forward_linear, forward_log
 
 __all__ = ["decision_order", "draw_labelling", "exact_samples", "operand_places", "sum_forward"]
 

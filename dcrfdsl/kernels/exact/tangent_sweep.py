@@ -18,20 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import fast_inner, inner, kernel
-from ..tables.dense import copy_run, scale_run
-from ..tables.log_tables import exponentiate, fill_tables, scatter_gradient
-from .contraction import (
-    IMPOSSIBLE,
-    OK,
-    UNDERFLOW,
-    backward_linear,
-    backward_log,
-    contract,
-    forward_linear,
-    forward_log,
-    pull,
-)
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, fast_inner, inner, kernel
+from ..tables import copy_run, exponentiate, fill_tables, scale_run, scatter_gradient
+from .contraction import backward_linear, backward_log, contract, forward_linear, forward_log, pull
 
 __all__ = ["exact_tangents"]
 

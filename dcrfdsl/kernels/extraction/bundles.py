@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import inner, kernel
+from ..runtime import inner, kernel
 
 __all__ = ["cover_rows", "implied_features"]
 

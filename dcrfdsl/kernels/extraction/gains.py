@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import inner, kernel
+from ..runtime import inner, kernel
 
 __all__ = ["cross_gains", "crosses", "distinct_rows", "rows_of_features"]
 

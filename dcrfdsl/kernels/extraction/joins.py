@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import inlined, kernel
+from ..runtime import inlined, kernel
 
 __all__ = [
     "conjoin", "count_keys", "count_rows", "count_rows_ragged", "cross", "cross_ragged", "find", "find_direct",

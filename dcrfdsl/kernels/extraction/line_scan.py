@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import kernel
+from ..runtime import kernel
 
 __all__ = ["ANY_SPACE", "BLANK", "COMMENT", "Cells", "append_to_lines", "intern_cells", "lines_and_cells"]
 

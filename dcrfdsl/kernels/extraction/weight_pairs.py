@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import kernel
+from ..runtime import kernel
 
 __all__ = ["count_pairs"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import fast_inner, inner, kernel
-from ..tables.dense import matrix_times
+from ..runtime import fast_inner, inner, kernel
+from ..tables import matrix_times
 from .sum_product import incoming, outgoing
 
 __all__ = ["read_beliefs", "read_labelling", "score_labelling"]

@@ -13,21 +13,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK
-from ..runtime.compilation import fast_inner, inner, kernel
-from ..tables.dense import copy_run
-from ..tables.log_tables import fill_tables
-from ..tables.wiring import Schedules
+from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel
+from ..tables import Schedules, copy_run, fill_tables
 from .beliefs import read_labelling, score_labelling
 from .propagation import ORDERED, propagate
 from .sum_product import node_potentials
 
 __all__ = [
-    "GAVE_UP", "conditional", "feasible_labelling", "find_hard", "message_labelling", "round_marginals",
+    "conditional", "feasible_labelling", "find_hard", "message_labelling", "round_marginals",
     "start_labelling",
 ]  # fmt: skip
 
-GAVE_UP = 3  # the search ended by its budget: whether there is a labelling is not known
 BUDGET = 20_000  # states that the search tries, and as many again …
 BUDGET_OF_VARIABLE = 50  # … as this times the number of variables
 ROUGH, ROUNDS = 1e-3, 50  # tolerance and iterations of the messages that make a start

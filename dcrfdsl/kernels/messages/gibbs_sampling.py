@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK
-from ..runtime.compilation import fast_inner, inner, kernel
-from ..runtime.random_orders import next_random
-from ..tables.log_tables import fill_tables
+from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
+from ..tables import fill_tables
 from .beliefs import score_labelling
 from .feasible_search import conditional, feasible_labelling, find_hard, start_labelling
 from .sum_product import node_potentials

@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK
-from ..runtime.compilation import fast_inner, inner, kernel
-from ..runtime.random_orders import next_random
-from ..tables.dense import add_run, matrix_times, times_matrix
-from ..tables.log_tables import fill_tables, scatter_gradient
-from .feasible_search import GAVE_UP, find_hard, start_labelling
+from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
+from ..tables import add_run, fill_tables, matrix_times, scatter_gradient, times_matrix
+from .feasible_search import find_hard, start_labelling
 from .sum_product import node_potentials
 
 __all__ = ["mean_field", "mean_field_beliefs", "mean_field_expectations"]

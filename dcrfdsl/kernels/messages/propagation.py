@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK
-from ..runtime.compilation import inner, kernel
-from ..runtime.random_orders import direct_edges, shuffle
-from ..tables.dense import copy_run
+from ..runtime import IMPOSSIBLE, OK, direct_edges, inner, kernel, shuffle
+from ..tables import copy_run
 from .sum_product import send, send_pair
 
 __all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]

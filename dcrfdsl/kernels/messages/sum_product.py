@@ -18,12 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK, UNDERFLOW
-from ..runtime.compilation import fast_inner, inlined, inner
-from ..runtime.machine_vectors import (
+from ..runtime import (
+    IMPOSSIBLE,
     LANES,
+    OK,
+    UNDERFLOW,
     add,
     broadcast,
+    fast_inner,
+    inlined,
+    inner,
     largest,
     least_positive,
     lowest,
@@ -32,7 +36,7 @@ from ..runtime.machine_vectors import (
     subtract,
     total,
 )
-from ..tables.dense import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
+from ..tables import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
 
 __all__ = ["incoming", "node_potentials", "outgoing", "recall", "remember", "send", "send_pair"]
 

@@ -20,9 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK
-from ..runtime.compilation import fast_inner, inner, kernel
-from ..tables.dense import matrix_times, times_matrix
+from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
+from ..tables import matrix_times, times_matrix
 
 __all__ = [
     "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages", "stretch_tables",

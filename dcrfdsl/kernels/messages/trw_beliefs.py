@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK
-from ..runtime.compilation import inner, kernel
-from ..tables.log_tables import fill_tables, scatter_gradient
+from ..runtime import IMPOSSIBLE, OK, inner, kernel
+from ..tables import fill_tables, scatter_gradient
 from .sum_product import node_potentials
 from .trw import (
     exponentiate_told,

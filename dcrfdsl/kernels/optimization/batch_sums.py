@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import kernel
+from ..runtime import kernel
 
 __all__ = ["collect_touched", "firing_runs", "list_touched", "move_cells"]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import fast_inner, inlined, inner, kernel
+from ..runtime import fast_inner, inlined, inner, kernel
 
 __all__ = [
     "Cuts", "Metric", "combine_cuts", "is_repeated", "is_score", "join_cuts", "margin_of", "margins_of", "measure_cuts",

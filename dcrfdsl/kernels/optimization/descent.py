@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import fast_inner, fast_kernel, kernel
+from ..runtime import fast_inner, fast_kernel, kernel
 
 __all__ = ["adaptive_steps", "combine", "dot", "inner_products", "plain_steps", "secant_steps"]
 

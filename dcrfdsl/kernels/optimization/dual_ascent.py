@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import inner, kernel
+from ..runtime import inner, kernel
 from .cuts import is_score, margin_of, move, product
 
 __all__ = ["ascend", "bounded", "frank_wolfe", "free_part", "gaps_of", "violated_most"]

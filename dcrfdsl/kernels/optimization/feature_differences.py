@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.compilation import inner, kernel
+from ..runtime import inner, kernel
 
 __all__ = ["bias_of_cells", "list_differences"]
 

@@ -5,8 +5,8 @@ Not here: which labellings.
 
 from __future__ import annotations
 
-from ..runtime.compilation import kernel
-from ..tables.log_tables import scatter_gradient
+from ..runtime import kernel
+from ..tables import scatter_gradient
 
 __all__ = ["count_labellings"]
 

@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import inner, kernel
-from ..runtime.machine_vectors import LANES
-from ..tables.log_tables import fill_tables, scatter_gradient
+from ..runtime import LANES, inner, kernel
+from ..tables import fill_tables, scatter_gradient
 from .piece_scores import MOST_SITES, Room, joint_states, normalise, place, scores, set_given, spread
 
 __all__ = ["ALL", "LISTED", "NONE", "ONE", "SAMPLED", "Cases", "likely_cases", "piece_expectations", "piece_tables"]

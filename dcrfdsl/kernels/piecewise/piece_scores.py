@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import fast_inner, inlined, inner
-from ..runtime.machine_vectors import LANES, broadcast, exp, load, store, subtract
+from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, load, store, subtract
 
 __all__ = [
     "MOST_SITES",

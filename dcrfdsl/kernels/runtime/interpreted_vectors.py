@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cpu import LANES
+
 __all__ = [
     "add", "broadcast", "exp", "fma", "largest", "least_finite", "least_positive", "load", "load_part", "lowest",
     "maximum", "multiply", "repeat", "scale_add", "store", "store_part", "subtract", "total",
@@ -13,14 +15,8 @@ add, subtract, multiply, maximum = np.add, np.subtract, np.multiply, np.maximum
 total, largest, lowest = np.sum, np.max, np.min
 
 
-def _lanes() -> int:
-    from .machine_vectors import LANES  # which imports this file
-
-    return LANES
-
-
 def load(registers, array, at):
-    return array[at : at + len(registers) * _lanes()].copy()
+    return array[at : at + len(registers) * LANES].copy()
 
 
 def store(array, at, value):
@@ -28,7 +24,7 @@ def store(array, at, value):
 
 
 def load_part(registers, array, at, count):
-    out = np.zeros(len(registers) * _lanes())
+    out = np.zeros(len(registers) * LANES)
     out[:count] = array[at : at + min(count, len(out))]
     return out
 
@@ -38,7 +34,7 @@ def store_part(array, at, count, value):
 
 
 def broadcast(registers, scalar):
-    return np.full(len(registers) * _lanes(), scalar)
+    return np.full(len(registers) * LANES, scalar)
 
 
 def repeat(registers, array, at):

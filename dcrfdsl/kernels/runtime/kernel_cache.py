@@ -37,7 +37,7 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-from ...files.cache_places import is_writable, keeping_places
+from ...files import is_writable, keeping_places
 
 __all__ = ["KernelCache", "Shelves", "fingerprint", "shelves"]
 

@@ -23,12 +23,13 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
-from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
+from .cpu import LANES
+
 __all__ = [
-    "LANES", "Vectors", "add", "aligned_zeros", "block_registers", "broadcast", "exp", "fma", "largest", "least_finite",
+    "Vectors", "add", "aligned_zeros", "block_registers", "broadcast", "exp", "fma", "largest", "least_finite",
     "least_positive", "load", "load_part", "lowest", "maximum", "multiply", "padded", "repeat", "scale_add", "store",
     "store_part", "subtract", "total",
 ]  # fmt: skip
@@ -39,15 +40,6 @@ ROUNDING = 1.5 * 2.0**52  # added to a number below 2^51 it leaves the nearest i
 LOG2_HIGH, LOG2_LOW = 0.693145751953125, 1.42860682030941723212e-6  # 16 bits, so that k · high is exact; the rest
 TAYLOR = [1.0 / math.factorial(k) for k in range(13, 1, -1)]
 REORDER = ("reassoc", "nsz")
-
-
-def _lanes(features: str) -> int:
-    """Doubles that a register holds on a CPU with these features."""
-    present = set(features.split(","))
-    return 8 if "+avx512f" in present else 4 if "+avx" in present else 2
-
-
-LANES = _lanes(config.CPU_FEATURES or get_host_cpu_features())
 
 
 def block_registers(size: int) -> int:

@@ -12,24 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import (
-    IMPOSSIBLE,
-    OK,
-    UNDERFLOW,
-    backward_linear,
-    backward_log,
-    forward_linear,
-    forward_log,
-    forward_max,
-    trace_back,
+from ..exact import backward_linear, backward_log, forward_linear, forward_log, forward_max, trace_back
+from ..messages import (
+    message_labelling,
+    node_potentials,
+    propagate,
+    read_beliefs,
+    read_labelling,
+    recall,
+    remember,
+    score_labelling,
 )
-from ..messages.beliefs import read_beliefs, read_labelling, score_labelling
-from ..messages.feasible_search import GAVE_UP, message_labelling
-from ..messages.propagation import propagate
-from ..messages.sum_product import node_potentials, recall, remember
-from ..runtime.compilation import inner, kernel
-from ..tables.dense import add_run, copy_run
-from ..tables.log_tables import exponentiate, fill_tables, scatter_gradient, shared_peaks
+from ..runtime import GAVE_UP, IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
+from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
 
 __all__ = ["BROKEN", "exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
 

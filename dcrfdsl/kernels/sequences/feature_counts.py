@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chain.forward_backward import chain_expectations
-from ..exact.contraction import OK
-from ..runtime.compilation import inner, kernel
+from ..chain import chain_expectations
+from ..runtime import OK, inner, kernel
 from .expectations import exact_expectations
 
 __all__ = ["ChainCells", "PairTable", "chain_pairs", "collect_pairs", "exact_pairs", "known_scores", "sum_groups"]

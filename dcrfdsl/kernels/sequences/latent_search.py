@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, forward_max
-from ..exact.forward_sampling import decision_order, sum_forward
-from ..runtime.compilation import inner, kernel
-from ..tables.log_tables import fill_tables
+from ..exact import decision_order, forward_max, sum_forward
+from ..runtime import IMPOSSIBLE, inner, kernel
+from ..tables import fill_tables
 from .nbest import search_labellings
 
 __all__ = ["summed_nbest"]

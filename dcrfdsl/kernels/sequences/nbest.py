@@ -19,14 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import IMPOSSIBLE, OK, forward_max
-from ..exact.forward_sampling import decision_order, operand_places, sum_forward
-from ..messages.beliefs import read_labelling, score_labelling
-from ..messages.feasible_search import GAVE_UP, message_labelling
-from ..messages.propagation import propagate
-from ..messages.sum_product import node_potentials
-from ..runtime.compilation import inner, kernel
-from ..tables.log_tables import fill_tables
+from ..exact import decision_order, forward_max, operand_places, sum_forward
+from ..messages import message_labelling, node_potentials, propagate, read_labelling, score_labelling
+from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
+from ..tables import fill_tables
 
 __all__ = ["exact_nbest", "message_nbest", "search_labellings"]
 

@@ -6,8 +6,7 @@ stay in registers until they are done. Here a block is three registers, or one w
 
 from __future__ import annotations
 
-from ..runtime.compilation import inlined, inner
-from ..runtime.machine_vectors import LANES, add, broadcast, fma, load, load_part, repeat, store, store_part, total
+from ..runtime import LANES, add, broadcast, fma, inlined, inner, load, load_part, repeat, store, store_part, total
 
 __all__ = [
     "NARROW", "WIDE", "add_run", "copy_run", "load_some", "matrix_times", "scale_run", "store_some", "times_matrix",

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..exact.contraction import TINY
-from ..runtime.compilation import fast_inner, inlined, inner, kernel
-from ..runtime.machine_vectors import (
+from ..runtime import (
     LANES,
     broadcast,
     exp,
+    fast_inner,
+    inlined,
+    inner,
+    kernel,
     largest,
     least_finite,
     load,
@@ -29,10 +31,11 @@ from .dense import NARROW
 from .packed import add_packed, scatter_packed
 
 __all__ = [
-    "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient",
+    "TINY", "add_bias_gradient", "base_tables", "exponentiate", "exponentiate_base", "fill_tables", "scatter_gradient",
     "shared_peaks",
 ]  # fmt: skip
 
+TINY = 1e-150  # TINY² is still a normal double: products of two such entries are representable
 LOG_TINY = np.log(TINY)
 
 

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..runtime.compilation import fast_kernel, inlined, kernel
-from ..runtime.machine_vectors import LANES, add, load, load_part, store, store_part
+from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, load_part, store, store_part
 
 __all__ = [
     "Packed", "add_packed", "add_runs", "add_single", "collect_gradient", "count_fires", "list_rows", "open_bundles",

@@ -11,9 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.optimization.cuts import margins_of, products_of
-from ...kernels.optimization.descent import dot
-from ...kernels.optimization.dual_ascent import bounded, free_part
+from ...kernels.optimization import bounded, dot, free_part, margins_of, products_of
 from .dual_problem import Dual
 
 __all__ = ["all_products", "climb_face"]

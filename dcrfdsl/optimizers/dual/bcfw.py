@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.optimization.cuts import Cuts, join_cuts, no_cuts
-from ...kernels.optimization.dual_ascent import frank_wolfe, violated_most
-from ...semantics.settings.optimizer_settings import BcfwSettings
+from ...kernels.optimization import Cuts, frank_wolfe, join_cuts, no_cuts, violated_most
+from ...semantics import BcfwSettings
 from ..objective import MarginObjective, Objective, Outcome, Watch
 from .dual_problem import Dual, Measured, run_passes
 

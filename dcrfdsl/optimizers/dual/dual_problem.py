@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.optimization.cuts import Cuts, combine_cuts, is_repeated, join_cuts, no_cuts
-from ...kernels.optimization.dual_ascent import gaps_of
+from ...kernels.optimization import Cuts, combine_cuts, gaps_of, is_repeated, join_cuts, no_cuts
 from ..objective import Iteration, MarginObjective, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]

@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.optimization.cuts import Cuts, join_cuts, no_cuts
-from ...kernels.optimization.dual_ascent import ascend
-from ...semantics.settings.optimizer_settings import WorkingSetSettings
+from ...kernels.optimization import Cuts, ascend, join_cuts, no_cuts
+from ...semantics import WorkingSetSettings
 from ..objective import MarginObjective, Objective, Outcome, Watch
 from .active_set import all_products, climb_face
 from .dual_problem import Dual, Measured, run_passes

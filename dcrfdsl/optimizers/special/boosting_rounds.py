@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.optimization.boosting_bounds import least_bound, least_bounds
+from ...kernels.optimization import least_bound, least_bounds
 from ..objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
 from ..progress import norm_of
 

@@ -17,11 +17,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ...semantics.settings.training_settings import IisSettings
-from ..line_search import ROUNDING
+from ...errors import DcrfError, Diagnostic
+from ...semantics import IisSettings
 from ..objective import Objective, Outcome, Scaling, ScalingObjective, Watch
-from ..progress import Progress
+from ..progress import ROUNDING, Progress
 
 __all__ = ["minimise_iis", "roots"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..objective import Iteration, MistakeObjective, Outcome, Watch
 from ..online import NOT_FINITE, one_by_one
 from ..progress import norm_of
-from .voters import Voters
+from ..voters import Voters
 
 __all__ = ["minimise_perceptron"]
 

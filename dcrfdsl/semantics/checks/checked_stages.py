@@ -5,7 +5,7 @@ Not here: what is wrong with a stage.
 
 from __future__ import annotations
 
-from ..schema.model_spec import ModelSpec
+from ..schema import ModelSpec
 from .context import Context
 
 __all__ = ["running_stages", "unchained"]

@@ -3,45 +3,44 @@
     check(load_template("chunker.dcrf"))    -> diagnostics in the order of the text
 
 A rule is a function from a `Context` to diagnostics; one file a family. A later room adds rules of its own, such as
-what exact inference would cost, by `rules`. `EXPLANATIONS` has a page for every slug. Not here: reading the text.
+what exact inference would cost, by `rules`. Not here: reading the text, the
+pages that explain each slug (`explanations`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from ...errors.problems import DcrfError, Diagnostic, Label
-from ..explanations.pages import EXPLANATIONS, Explanation, explain
-from . import clique_rules as graph
-from . import constraint_rules as constraints
-from . import data_rules as data
-from . import group_rules as groups
-from . import hidden_rules as hidden
-from . import hmm_rules as counting
-from . import idle_rules as idle
-from . import lexicon_rules as lexicons
-from . import loss_rules as losses
-from . import margin_rules as margins
-from . import name_rules as names
-from . import not_yet
-from . import occurrence_rules as occurrences
-from . import optimizer_rules as optimizers
-from . import piece_rules as pieces
-from . import position_rules as places
-from . import regex_rules as regexes
-from . import relation_rules as relations
-from . import risk_rules as risks
-from . import setting_rules as settings
-from . import training_rules as training
-from . import view_rules as views
-from . import voting_rules as voting
+from ...errors import DcrfError, Diagnostic, Label
+from ..schema import LocatedSpec
+from . import (
+    clique_rules,
+    constraint_rules,
+    data_rules,
+    group_rules,
+    hidden_rules,
+    hmm_rules,
+    idle_rules,
+    lexicon_rules,
+    loss_rules,
+    margin_rules,
+    name_rules,
+    not_yet,
+    occurrence_rules,
+    optimizer_rules,
+    piece_rules,
+    position_rules,
+    regex_rules,
+    relation_rules,
+    risk_rules,
+    setting_rules,
+    training_rules,
+    view_rules,
+    voting_rules,
+)
 from .context import Context, Data, Rule
 
-if TYPE_CHECKING:  # it brings the parser along, and whoever has a `Resolved` has loaded it
-    from ..resolve.resolution import Resolved
-
-__all__ = ["EXPLANATIONS", "RULES", "Context", "Data", "Explanation", "Rule", "check", "check_or_raise", "explain"]
+__all__ = ["RULES", "Context", "Data", "Rule", "check", "check_or_raise"]
 
 NO_MODEL = ("no-template", "file-too-large")  # of a file in which there is nothing to check
 WITH_BLOCK = ("unindented-line",)  # complaints whose further places could not be read either
@@ -49,33 +48,33 @@ DROPPED = ("declared-twice",)  # complaints about statements that were read, and
 
 # In this order: of two complaints about the same place the first one stays.
 RULES: tuple[Rule, ...] = (
-    *data.RULES,
-    *names.RULES,
-    *lexicons.RULES,
-    *regexes.RULES,
-    *settings.RULES,
-    *graph.RULES,
-    *hidden.RULES,
-    *places.RULES,
-    *groups.RULES,
-    *relations.RULES,
-    *views.RULES,
-    *constraints.RULES,
-    *training.RULES,
-    *pieces.RULES,
+    *data_rules.RULES,
+    *name_rules.RULES,
+    *lexicon_rules.RULES,
+    *regex_rules.RULES,
+    *setting_rules.RULES,
+    *clique_rules.RULES,
+    *hidden_rules.RULES,
+    *position_rules.RULES,
+    *group_rules.RULES,
+    *relation_rules.RULES,
+    *view_rules.RULES,
+    *constraint_rules.RULES,
+    *training_rules.RULES,
+    *piece_rules.RULES,
     *not_yet.RULES,
-    *optimizers.RULES,
-    *losses.RULES,
-    *margins.RULES,
-    *counting.RULES,
-    *voting.RULES,
-    *risks.RULES,
-    *occurrences.RULES,
+    *optimizer_rules.RULES,
+    *loss_rules.RULES,
+    *margin_rules.RULES,
+    *hmm_rules.RULES,
+    *voting_rules.RULES,
+    *risk_rules.RULES,
+    *occurrence_rules.RULES,
 )
 
 
 def check(
-    resolved: Resolved,
+    resolved: LocatedSpec,
     *,
     stage: str | None = None,
     corpus: Data | None = None,
@@ -104,13 +103,13 @@ def check(
     for rule in (*RULES, *rules):
         found.extend(rule(context))
     if not any(diagnostic.severity == "error" for diagnostic in found):
-        for rule in idle.RULES:  # of a model with mistakes nobody knows what is meant to be used
+        for rule in idle_rules.RULES:  # of a model with mistakes nobody knows what is meant to be used
             found.extend(rule(context))
     return tuple(_in_order(_once(found)))
 
 
 def check_or_raise(
-    resolved: Resolved,
+    resolved: LocatedSpec,
     *,
     stage: str | None = None,
     corpus: Data | None = None,

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import At, Here, Named, Place, Reference, Several, Window
-from ..schema.model_spec import CliqueSpec, Site
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import At, CliqueSpec, Here, Named, Path, Place, Reference, Several, Site, Window
 from .context import Context, Rule, listed
 from .position_rules import place_text
 from .walk import value_if_nodes

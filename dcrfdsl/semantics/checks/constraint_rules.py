@@ -13,14 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..conditions.condition_tables import HardTable, Sites
-from ..conditions.constraint_tables import constraint_sites, constraint_table
-from ..conditions.memories import memory_sites, memory_tables
-from ..schema.expressions import Frozen, Reference
-from ..schema.model_spec import Label, Memory, Scheme
-from ..schema.segment_schemes import legal_moves
-from ..schema.source_spans import Path
+from ...errors import DcrfError, Diagnostic
+from ..conditions import HardTable, Sites, constraint_sites, constraint_table, memory_sites, memory_tables
+from ..schema import Frozen, Label, Memory, Path, Reference, Scheme, legal_moves
 from .context import LABEL_KINDS, Context, Rule
 from .evaluable_conditions import constraint_can_be_tried, constraint_nodes, memory_can_be_tried
 from .joint_constraints import Before, Truth, placements, spread

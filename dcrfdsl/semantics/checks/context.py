@@ -17,26 +17,27 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import Diagnostic, Label, Span
+from ...errors import Diagnostic, Label, Span
 from ...registry import Guesses, did_you_mean, shortened
-from ...syntax.vocabulary import KEYWORDS
-from ...syntax.vocabulary import SYNONYMS as WORDS_FOR
-from ..conditions.condition_tables import BOOLEAN
-from ..schema.expressions import Frozen
-from ..schema.model_spec import (
+from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
+from ..conditions import BOOLEAN
+from ..schema import (
+    SCHEMES,
     Cardinality,
     Domain,
     Enumerated,
+    Frozen,
+    Label as LabelSpec,
     Latent,
     Memory,
     ModelSpec,
+    Path,
     Scheme,
+    SpanTable,
     StateFile,
     StatesOf,
+    scheme_states,
 )
-from ..schema.model_spec import Label as LabelSpec
-from ..schema.segment_schemes import SCHEMES, scheme_states
-from ..schema.source_spans import Path, SpanTable
 
 __all__ = [
     "COLUMN", "KINDS", "LABEL_KINDS", "OBSERVED_KINDS", "Context", "Data", "Declared", "Rule", "Severity", "a",

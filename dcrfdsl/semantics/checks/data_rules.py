@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...errors.problems import Diagnostic
+from ...errors import Diagnostic
 from ...registry import Table, did_you_mean
-from ..schema.model_spec import NUMERIC, Column, ModelSpec, plain
-from ..schema.source_spans import Path
+from ..schema import NUMERIC, Column, ModelSpec, Path, plain
 from .context import Context, Rule, listed
 
 __all__ = ["FORMATS", "RULES", "Format"]

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..conditions.condition_tables import term_offset
-from ..schema.expressions import Apply, Reference, Regex
-from ..schema.model_spec import Constraint, Memory
-from ..schema.source_spans import Path
+from ..conditions import term_offset
+from ..schema import Apply, Constraint, Memory, Path, Reference, Regex
 from .context import Context
 from .regex_rules import compile_error
 from .term_rules import TermReader

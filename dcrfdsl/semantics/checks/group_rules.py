@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors.problems import Diagnostic
+from ...errors import Diagnostic
 from ...registry import shortened
-from ..conditions.feature_groups import COUNTED, DEEPEST, MOST_FEATURES, GroupTree, held_names
+from ..conditions import COUNTED, DEEPEST, MOST_FEATURES, GroupTree, held_names
 from .context import Context, Rule
 from .walk import every_feature
 

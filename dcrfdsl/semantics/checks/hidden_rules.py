@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..conditions.condition_tables import BOOLEAN, is_word, view_label
-from ..conditions.constraint_tables import constraint_sites
-from ..conditions.memories import initial_state, memory_sites, stray_state
-from ..schema.expressions import And, Condition, Or, Reference
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.model_spec import Label, Memory, Scheme, StatesOf
-from ..schema.source_spans import Path
+from ...errors import DcrfError, Diagnostic
+from ..conditions import BOOLEAN, constraint_sites, initial_state, is_word, memory_sites, stray_state, view_label
+from ..schema import FUNCTIONS, And, Condition, Label, Memory, Or, Path, Reference, Scheme, StatesOf
 from .clique_rules import reached, site_offset
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
 from .evaluable_conditions import memory_can_be_tried

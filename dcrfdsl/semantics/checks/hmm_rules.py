@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..conditions.markov_structure import obstacles
-from ..settings.training_settings import HmmSettings
+from ...errors import Diagnostic
+from ..conditions import obstacles
+from ..settings import HmmSettings
 from .context import LABEL_KINDS, Context, Rule
 from .optimizer_rules import stage_views
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import Frozen
-from ..schema.model_spec import CliqueSpec, ModelSpec
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import CliqueSpec, Frozen, ModelSpec, Path
 from .context import Context, Rule
 
 __all__ = ["RULES"]

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..conditions.condition_tables import Sites
-from ..schema.source_spans import Path
+from ..conditions import Sites
+from ..schema import Path
 
 __all__ = ["Before", "Truth", "placements", "spread"]
 

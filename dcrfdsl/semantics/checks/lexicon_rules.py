@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import Apply, InLexicon, Reference
-from ..schema.model_spec import Lexicon, StateFile
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import Apply, InLexicon, Lexicon, Path, Reference, StateFile
 from .context import Context, Rule
 from .walk import every_node, nodes
 

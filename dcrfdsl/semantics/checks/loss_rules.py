@@ -9,12 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import Apply, At, Reference
-from ..schema.model_spec import ModelSpec
-from ..schema.source_spans import Path
-from ..settings.loss_settings import LOSSES, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
-from ..settings.trainable import SMOOTH
+from ...errors import Diagnostic
+from ..schema import Apply, At, ModelSpec, Path, Reference
+from ..settings import LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
 from .risk_rules import takes_exact

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..resolve.conversion import as_call
-from ..schema.expressions import Apply, Here, Reference
-from ..schema.model_spec import CliqueSpec
-from ..settings.margin_settings import MARGIN_LOSSES, HmsvmSettings
-from ..settings.training_settings import INFERENCE
+from ...errors import Diagnostic
+from ..schema import Apply, CliqueSpec, Here, Reference, as_call
+from ..settings import INFERENCE, MARGIN_LOSSES, HmsvmSettings
 from .checked_stages import running_stages
 from .context import Context, Rule
 from .optimizer_rules import EXACT, StageView, stage_views

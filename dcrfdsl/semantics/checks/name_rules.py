@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...errors.problems import Diagnostic
+from ...errors import Diagnostic
 from ...registry import shortened
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.model_spec import NUMERIC, Column, Member, StatesOf
-from ..schema.source_spans import Path
+from ..schema import FUNCTIONS, NUMERIC, Column, Member, Path, StatesOf
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a
 from .term_messages import unknown_state
 from .term_rules import TermReader, UnknownName

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import Apply, ValueIf
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import FUNCTIONS, Apply, Path, ValueIf
 from .context import Context, Rule
 from .data_rules import FORMATS
 from .walk import nodes, value_if_nodes

@@ -10,13 +10,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from ...errors.problems import Diagnostic
+from ...errors import Diagnostic
 from ...registry import did_you_mean, shortened
-from ..schema.expressions import InSet, Is, Reference
-from ..schema.label_cells import read_cell
-from ..schema.model_spec import Label, Learned, Scheme, StatesOf
-from ..schema.segment_schemes import learn_types, scheme_states
-from ..schema.source_spans import Path
+from ..schema import InSet, Is, Label, Learned, Path, Reference, Scheme, StatesOf, learn_types, read_cell, scheme_states
 from .context import Context, Rule, listed
 from .evaluable_conditions import constraint_nodes
 

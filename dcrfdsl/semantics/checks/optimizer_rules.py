@@ -9,13 +9,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..schema.expressions import Value
-from ..schema.source_spans import Path
-from ..settings.prior_settings import Prior, Shape
-from ..settings.settings_reading import DEFAULT_STAGE, inference_settings, stage_settings
-from ..settings.trainable import SMOOTH, STEPWISE, TRAINED_BY, TREATS, WITHOUT_PENALTY
-from ..settings.training_settings import IisSettings, LikelyCases, MethodSettings, PieceSettings, TrainSettings
+from ...errors import DcrfError, Diagnostic
+from ..schema import Path, Value
+from ..settings import (
+    DEFAULT_STAGE,
+    SMOOTH,
+    STEPWISE,
+    TRAINED_BY,
+    TREATS,
+    WITHOUT_PENALTY,
+    IisSettings,
+    LikelyCases,
+    MethodSettings,
+    PieceSettings,
+    Prior,
+    Shape,
+    TrainSettings,
+    inference_settings,
+    stage_settings,
+)
 from .checked_stages import running_stages, unchained
 from .context import Context, Rule, listed
 

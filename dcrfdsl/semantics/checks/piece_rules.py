@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ...errors.problems import Diagnostic
-from ..conditions.condition_tables import view_label
-from ..resolve.conversion import as_call
-from ..schema.expressions import At, Named, Reference
-from ..schema.model_spec import CallSpec, CliqueSpec, Piece, Site
+from ...errors import Diagnostic
+from ..conditions import view_label
+from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call
 from .checked_stages import running_stages
 from .clique_rules import site_offset
 from .context import Context, Rule, listed

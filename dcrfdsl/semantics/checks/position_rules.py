@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...errors.problems import Diagnostic
+from ...errors import Diagnostic
 from ...registry import did_you_mean
-from ..schema.expressions import Apply, At, Here, Named, Place, Reference, Several, Window
-from ..schema.source_spans import Path
+from ..schema import Apply, At, Here, Named, Path, Place, Reference, Several, Window
 from .context import Context, Rule, listed
 from .walk import Node, every_node, nodes, value_if_nodes
 

@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from ...errors.problems import Diagnostic, Span
-from ..conditions.constraint_tables import compile_regex
-from ..schema.expressions import Apply, Has, Matches, Reference, Regex
-from ..schema.source_spans import Path
+from ...errors import Diagnostic, Span
+from ..conditions import compile_regex
+from ..schema import Apply, Has, Matches, Path, Reference, Regex
 from .context import Context, Rule
 from .walk import every_node, nodes
 

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import And, Apply, Equals, Named, Reference
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.model_spec import CliqueSpec, plain
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import FUNCTIONS, And, Apply, CliqueSpec, Equals, Named, Path, Reference, plain
 from .context import COLUMN, KINDS, Context, Rule, listed
 from .position_rules import place_text
 from .walk import Node, nodes

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..resolve.conversion import as_call
-from ..settings.risk_settings import AdaboostSettings, ExponentialSettings
-from ..settings.training_settings import INFERENCE
+from ...errors import Diagnostic
+from ..schema import as_call
+from ..settings import INFERENCE, AdaboostSettings, ExponentialSettings
 from .context import Context, Rule
 from .optimizer_rules import StageView, stage_views
 

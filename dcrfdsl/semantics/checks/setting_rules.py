@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..schema.model_spec import Cardinality, Enumerated, Learned, Scheme
-from ..schema.model_spec import Label as LabelSpec
-from ..schema.search_ranges import RANGES, read_range
-from ..schema.segment_schemes import SCHEMES
-from ..schema.statement_options import shown
-from ..settings.settings_reading import DEFAULT_STAGE, decode_statement, inference_settings, stage_settings
+from ...errors import DcrfError, Diagnostic
+from ..schema import RANGES, SCHEMES, Cardinality, Enumerated, Label as LabelSpec, Learned, Scheme, read_range, shown
+from ..settings import DEFAULT_STAGE, decode_statement, inference_settings, stage_settings
 from .checked_stages import running_stages, unchained
 from .context import Context, Rule, a, listed
 

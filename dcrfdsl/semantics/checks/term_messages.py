@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import Apply, Reference
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import FUNCTIONS, Apply, Path, Reference
 from .context import LABEL_KINDS, OBSERVED_KINDS, Context, a, listed
 from .walk import nodes
 

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ...errors.problems import Diagnostic
-from ..conditions.constraint_tables import TRUE_STATE
-from ..schema.expressions import (
+from ...errors import Diagnostic
+from ..conditions import TRUE_STATE
+from ..schema import (
+    FUNCTIONS,
     And,
     Apply,
     Argument,
+    Column,
     Condition,
     Cross,
     Equals,
@@ -27,19 +29,20 @@ from ..schema.expressions import (
     InLexicon,
     InSet,
     Is,
+    Lexicon,
     Matches,
     Not,
     Number,
     Or,
+    Path,
     Range,
     Reference,
     Text,
     Value,
     ValueIf,
+    bind,
+    plain,
 )
-from ..schema.function_signatures import FUNCTIONS, bind
-from ..schema.model_spec import Column, Lexicon, plain
-from ..schema.source_spans import Path
 from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
 from .lexicon_rules import is_map
 from .term_messages import label_as_argument, unknown_function, unknown_state

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import DcrfError, Diagnostic
+from ...errors import DcrfError, Diagnostic
 from ...registry import Table
-from ..resolve.conversion import as_call
-from ..schema.expressions import Argument, Here, Reference
-from ..schema.model_spec import NUMERIC, CallSpec, CliqueSpec, Column, Label
-from ..schema.segment_schemes import SCHEMES
-from ..schema.source_spans import Path
-from ..schema.statement_options import shown
-from ..settings.settings_reading import stage_chain
-from ..settings.training_settings import INFERENCE
+from ..schema import (
+    NUMERIC,
+    SCHEMES,
+    Argument,
+    CallSpec,
+    CliqueSpec,
+    Column,
+    Here,
+    Label,
+    Path,
+    Reference,
+    as_call,
+    shown,
+)
+from ..settings import INFERENCE, stage_chain
 from .checked_stages import running_stages
 from .context import COLUMN, Context, Rule, a, listed
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import Diagnostic
-from ..schema.expressions import Apply, Named, Reference
-from ..schema.model_spec import View
-from ..schema.source_spans import Path
+from ...errors import Diagnostic
+from ..schema import Apply, Named, Path, Reference, View
 from .clique_rules import site_offset
 from .context import Context, Rule, listed
 from .position_rules import place_text

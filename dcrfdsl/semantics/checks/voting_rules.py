@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..settings.decode_rules import decoding
-from ..settings.training_settings import PerceptronSettings
+from ...errors import DcrfError, Diagnostic
+from ..settings import PerceptronSettings, decoding
 from .context import Context, Rule
 from .optimizer_rules import StageView, stage_views
 

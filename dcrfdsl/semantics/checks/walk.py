@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from ..schema.expressions import (
+from ..schema import (
     And,
     Apply,
     Argument,
@@ -20,13 +20,13 @@ from ..schema.expressions import (
     InSet,
     Is,
     Matches,
+    ModelSpec,
     Not,
     Or,
+    Path,
     Value,
     ValueIf,
 )
-from ..schema.model_spec import ModelSpec
-from ..schema.source_spans import Path
 
 __all__ = ["Node", "every_feature", "every_node", "nodes", "value_if_nodes"]
 

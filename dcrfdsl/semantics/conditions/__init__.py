@@ -1,1 +1,5 @@
 """Conditions, constraints and memories as tables over states and data."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

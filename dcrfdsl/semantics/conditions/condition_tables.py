@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..schema.expressions import (
+from ...errors import DcrfError, Diagnostic
+from ..schema import (
+    FUNCTIONS,
     And,
     Apply,
     At,
@@ -28,13 +29,14 @@ from ..schema.expressions import (
     InSet,
     Is,
     Matches,
+    ModelSpec,
     Not,
     Or,
     Reference,
     Regex,
+    View,
+    plain,
 )
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.model_spec import ModelSpec, View, plain
 
 __all__ = [
     "BOOLEAN", "FALSE_STATE", "MOST_ENTRIES", "TRUE_STATE", "ConditionReader", "HardTable", "Observed", "Over", "Sites",

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..schema.model_spec import Constraint, ModelSpec
+from ...errors import DcrfError, Diagnostic
+from ..schema import Constraint, ModelSpec
 from .condition_tables import (
     TRUE_STATE,
     ConditionReader,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..schema.expressions import Apply, Condition, Cross, Feature, Place, Reference, Several, Window
-from ..schema.model_spec import FeatureGroup, ModelSpec
+from ..schema import Apply, Condition, Cross, Feature, FeatureGroup, ModelSpec, Place, Reference, Several, Window
 from .condition_tables import condition_terms
 
 __all__ = ["COUNTED", "DEEPEST", "MOST_FEATURES", "GroupTree", "held_names", "strong_components"]

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from ..schema.expressions import At, Cross, Feature, Named, Reference
-from ..schema.model_spec import NUMERIC, CliqueSpec, FeatureGroup, ModelSpec
-from ..schema.source_spans import Path
+from ..schema import NUMERIC, At, CliqueSpec, Cross, Feature, FeatureGroup, ModelSpec, Named, Path, Reference
 
 __all__ = ["Obstacle", "last_site", "obstacles", "scope"]
 

@@ -14,11 +14,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..schema.expressions import Apply, Condition, Reference
-from ..schema.function_signatures import FUNCTIONS
-from ..schema.model_spec import Cardinality, Domain, Enumerated, Memory, ModelSpec, Scheme, StatesOf
-from ..schema.segment_schemes import scheme_states
+from ...errors import DcrfError, Diagnostic
+from ..schema import (
+    FUNCTIONS,
+    Apply,
+    Cardinality,
+    Condition,
+    Domain,
+    Enumerated,
+    Memory,
+    ModelSpec,
+    Reference,
+    Scheme,
+    StatesOf,
+    scheme_states,
+)
 from .condition_tables import (
     BOOLEAN,
     FALSE_STATE,

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...errors.problems import Diagnostic, Label, Span
+from ...errors import Diagnostic, Label, Span
 from ...syntax import ast
-from ..schema import expressions as ex
-from ..schema import model_spec as model
-from ..schema.segment_schemes import SCHEMES
-from ..schema.source_spans import Path
+from ..schema import SCHEMES, Path, expressions as ex, model_spec as model
 
-__all__ = ["MAX_STATES", "Converter", "as_call"]
+__all__ = ["MAX_STATES", "Converter"]
 
 MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entries
 
@@ -234,14 +231,3 @@ class Converter:
             self.complain("unknown-name", f"`{name}` is not a segment scheme", call.name, "unknown scheme", remedy)
             return model.Learned()
         return model.Scheme(name=name, types=tuple(words))
-
-
-def as_call(value: ex.Value) -> model.CallSpec | None:
-    """A value that names a method, `exact` or `lbfgs(memory = 7)`, as a call; None for any other value."""
-    match value:
-        case ex.Reference(place=ex.Here()):
-            return model.CallSpec(name=value.name)
-        case ex.Apply(place=ex.Here()):
-            return model.CallSpec(name=value.function, arguments=value.arguments)
-        case _:
-            return None

@@ -10,18 +10,19 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
-from ...errors.problems import Span
+from ...errors import Span
 from ...registry import did_you_mean
 from ...syntax import ast
-from ..schema import model_spec as model
-from ..schema.expressions import Frozen
-from ..schema.source_spans import Path, SpanTable
-from ..schema.statement_options import (
+from ..schema import (
     CLIQUE_OPTIONS,
     GROUP_OPTIONS,
     LABEL_OPTIONS,
     NO_OPTIONS,
+    Frozen,
     OptionReader,
+    Path,
+    SpanTable,
+    model_spec as model,
     read_options,
 )
 from .conversion import Converter

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
-from ...errors.problems import Diagnostic, Label, Span
+from ...errors import Diagnostic, Label, Span
 from ...registry import MOST_SHOWN
-from ..schema import expressions as ex
-from ..schema import model_spec as model
-from ..schema.source_spans import Noted, Path
+from ..schema import Noted, Path, expressions as ex, model_spec as model
 
 __all__ = ["Draft", "Entry"]
 

@@ -12,14 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors.problems import Diagnostic, Label, Source, Span
+from ...errors import Diagnostic, Label, Source, Span
 from ...registry import did_you_mean
-from ...syntax import ast
-from ...syntax.parser import parse_partial
-from ..schema import expressions as ex
-from ..schema import model_spec as model
-from ..schema.source_spans import Path
-from .conversion import Converter, as_call
+from ...syntax import ast, parse_partial
+from ..schema import Path, as_call, expressions as ex, model_spec as model
+from .conversion import Converter
 from .draft import Draft
 
 __all__ = ["Override", "apply_override", "read_override"]

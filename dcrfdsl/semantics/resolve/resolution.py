@@ -7,18 +7,15 @@ Every problem is collected and resolving goes on after each. Not here: whether t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors.arguments import PATHS, require_kind, require_list
-from ...errors.problems import DcrfError, Diagnostic, Label, Span
-from ...files.whole_files import read_template
-from ...syntax import ast
-from ...syntax.parser import parse_partial
-from ..schema.model_spec import ModelSpec
-from ..schema.source_spans import SpanTable
-from ..schema.statement_options import check_constants
+from ...errors import PATHS, DcrfError, Diagnostic, Label, Span, require_kind, require_list
+from ...files import read_template
+from ...syntax import ast, parse_partial
+from ..checks import check
+from ..schema import LocatedSpec, ModelSpec, SpanTable, check_constants
 from .declarations import Declarer
 from .draft import Draft
 from .overrides import apply_override, read_override
@@ -29,19 +26,8 @@ DEEPEST_USE = 64  # files that use each other in turn; each is read inside the o
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """A specification with what is known about where it came from.
-
-    `spans` tells where each part was written; `directories` maps the name of a lexicon, or of a variable whose states
-    lie in a file, to the directory that its path is relative to. `diagnostics` are the problems found so far.
-    `complete` is False if a statement could not be read at all: names that it declares may then seem unknown.
-    """
-
-    spec: ModelSpec
-    spans: SpanTable = field(default_factory=SpanTable)
-    diagnostics: tuple[Diagnostic, ...] = ()
-    directories: Mapping[str, Path] = field(default_factory=dict)
-    complete: bool = True
+class Resolved(LocatedSpec):
+    """A specification as its files, or whoever built it, gave it. `require` asks the checker."""
 
     def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
         """The specification; `DcrfError` with every problem that the checker finds if there is an error.
@@ -49,16 +35,10 @@ class Resolved:
         `stage`: the training stage that is to run, as in `check`. A function that is not built in may be the user's:
         whoever is told of those asks again. `unchecked`: only what could not be read or resolved is an error.
         """
-        from ..checks.checker import check  # its rules stand on this file's neighbours
-
         found = self.diagnostics if unchecked else check(self, stage=stage, registered=None)
         if any(diagnostic.severity == "error" for diagnostic in found):
             raise DcrfError(found)
         return self.spec
-
-    def path_of(self, name: str, path: str) -> Path:
-        """Where the file of lexicon or variable `name`, written as `path`, lies."""
-        return self.directories.get(name, Path(".")) / path
 
 
 def load_template(path: str | Path, overrides: Sequence[str] = (), stage: str | None = None) -> Resolved:

@@ -10,12 +10,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..checks.checker import check
-from ..schema.expressions import Number, Value
-from ..schema.model_spec import Let
-from ..schema.search_ranges import Candidates, Interval, SearchRange, read_range
-from ..schema.statement_options import check_constants
+from ...errors import DcrfError, Diagnostic
+from ..checks import check
+from ..schema import Candidates, Interval, Let, Number, SearchRange, Value, check_constants, read_range
 from .resolution import Resolved
 
 __all__ = ["tuned_ranges", "with_constants"]

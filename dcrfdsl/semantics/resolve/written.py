@@ -15,10 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ...errors.problems import DcrfError, Diagnostic
-from ..checks.checker import check
-from ..schema.model_spec import ModelSpec
-from ..schema.unparse import to_text
+from ...errors import DcrfError, Diagnostic
+from ..checks import check
+from ..schema import ModelSpec, to_text
 from .resolution import Resolved, load_text
 
 __all__ = ["approve_stored", "require_spec", "written"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...errors.problems import Diagnostic, Label
+from ...errors import Diagnostic, Label
 from ...registry import did_you_mean, shortened
 from .model_spec import Stage
 from .source_spans import SpanTable

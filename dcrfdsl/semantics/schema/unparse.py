@@ -11,13 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...errors.arguments import require_kind
-from ...errors.problems import Source, Span
-from ...syntax import ast
-from ...syntax.build_expressions import RESERVED
-from ...syntax.format import format_statement, format_template, format_value
-from . import expressions as ex
-from . import model_spec as model
+from ...errors import Source, Span, require_kind
+from ...syntax import RESERVED, ast, format_statement, format_template, format_value
+from . import expressions as ex, model_spec as model
 
 __all__ = ["is_plain_name", "statement_text", "to_template", "to_text", "value_text"]
 

@@ -1,1 +1,5 @@
 """Settings of inference, criteria, optimizers and priors: types, defaults, limits."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,14 +13,13 @@ from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from ...errors.problems import DcrfError
-from ..conditions.condition_tables import view_label
-from ..schema.expressions import At, Here
-from ..schema.model_spec import ModelSpec, Piece, Site
-from ..schema.source_spans import SpanTable
+from ...errors import DcrfError
+from ..conditions import view_label
+from ..schema import At, Here, ModelSpec, Piece, Site, SpanTable
+from .method_settings import MethodSettings
 from .piece_shorthands import pieces_of
 from .settings_reading import decode_statement, stage_settings
-from .training_settings import BidirectionalSettings, MemmSettings, MethodSettings, PiecewiseSettings
+from .training_settings import BidirectionalSettings, MemmSettings, PiecewiseSettings
 
 __all__ = ["DecodeRule", "decode_rule", "decoding"]
 

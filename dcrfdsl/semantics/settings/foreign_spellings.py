@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from ...registry import Table, did_you_mean
-from ..resolve.conversion import as_call
-from ..schema import expressions as ex
-from ..schema.model_spec import CallSpec, ModelSpec
-from ..schema.unparse import value_text
+from ..schema import CallSpec, ModelSpec, as_call, expressions as ex, value_text
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer
 from .prior_settings import PRIORS

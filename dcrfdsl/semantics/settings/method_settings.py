@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...registry import Table
-from ..schema.expressions import Frozen
+from ..schema import Frozen
 
 __all__ = ["MethodSettings"]
 

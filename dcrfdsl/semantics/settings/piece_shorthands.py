@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from ..conditions.condition_tables import view_label
-from ..schema.expressions import Argument, At, Here, Named, Place, Reference
-from ..schema.model_spec import CallSpec, CliqueSpec, Member, ModelSpec, Piece, Site
+from ..conditions import view_label
+from ..schema import Argument, At, CallSpec, CliqueSpec, Here, Member, ModelSpec, Named, Piece, Place, Reference, Site
 from .settings_reading import stage_chain, stage_settings
 from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
 

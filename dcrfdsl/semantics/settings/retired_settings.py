@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..schema.model_spec import ModelSpec
+from ..schema import ModelSpec
 
 __all__ = ["RETIRED", "without_retired"]
 

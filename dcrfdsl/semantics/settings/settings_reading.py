@@ -13,20 +13,29 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ...errors.problems import DcrfError, Diagnostic
+from ...errors import DcrfError, Diagnostic
 from ...registry import Guesses, Table, did_you_mean
-from ..resolve.conversion import as_call
-from ..schema import expressions as ex
-from ..schema.expressions import Frozen
-from ..schema.model_spec import CallSpec, ModelSpec, Stage
-from ..schema.source_spans import Path, SpanTable
-from ..schema.stage_order import stage_cycle, unknown_stage
-from ..schema.statement_options import shown
+from ..schema import (
+    CallSpec,
+    Frozen,
+    ModelSpec,
+    Path,
+    SpanTable,
+    Stage,
+    as_call,
+    expressions as ex,
+    shown,
+    stage_cycle,
+    unknown_stage,
+)
 from .expected_values import expected_words
 from .foreign_spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .margin_settings import KERNELS, HmsvmSettings
+from .method_settings import MethodSettings
+from .optimizer_settings import OPTIMIZERS
+from .prior_settings import PRIORS
 from .retired_settings import RETIRED
-from .training_settings import CRITERIA, DECODINGS, INFERENCE, OPTIMIZERS, PRIORS, MethodSettings, TrainSettings
+from .training_settings import CRITERIA, DECODINGS, INFERENCE, TrainSettings
 
 __all__ = [
     "DEFAULT_STAGE", "decode_statement", "inference_settings", "optimizer_settings", "prior_settings", "stage_chain",

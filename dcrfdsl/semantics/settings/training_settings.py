@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from ...registry import Table
-from ..schema.expressions import Frozen
+from ..schema import Frozen
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings
 from .method_settings import MethodSettings

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.segment_types import ENDS, STARTS, mark_table, segments_of
-from ...errors.problems import DcrfError, Diagnostic
-from ...kernels.chain.competitors import SegmentMarks, Stretches
-from ...semantics.settings.loss_settings import BalancedLoss, LabelLoss, MeasureLoss
-from ...semantics.settings.method_settings import MethodSettings
+from ..data import ENDS, STARTS, mark_table, segments_of
+from ..errors import DcrfError, Diagnostic
+from ..kernels.chain import SegmentMarks, Stretches
+from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
-    "GOES_ON", "Judged", "judged_positions", "judged_segments", "judged_sequences", "segment_marks", "stretches_of",
+    "GOES_ON", "Judged", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
+    "stretches_of",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -102,3 +102,12 @@ def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
         np.concatenate([starts, STARTS[0, mark][None, :]]),
         inside[:, None] & inside[None, :] & ~(ENDS[mark[:, None], mark[None, :]] | changed),
     )
+
+
+def goes_on(states: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Whether the segment of a state goes on in the state after it, [K, K]."""
+    mark, kind, _ = mark_table(states)
+    mark, kind = mark[: len(states)], kind[: len(states)]
+    inside = np.isin(mark, GOES_ON)[:, None] & np.isin(mark, (2, 3))[None, :]
+    same: NDArray[np.bool_] = kind[:, None] == kind[None, :]
+    return inside & same

@@ -9,20 +9,18 @@ Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: what is made of th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.variants.constrained_graph import ANY, only
-from ...graph.variants.excluding_gold import differing_graph, differing_rows
-from ...inference import METHODS, Binder, BoundData, Expectations, RunStatus
-from ...inference.decoding.constrained_decoding import Orders, Steering
-from ...semantics.settings.training_settings import AutoSettings, ExactSettings
-from ..supervision import Inference, Supervision
-from .constrained_errors import goes_on
-from .error_counts import Rivals
+from ..graph import ANY, differing_graph, differing_rows, only
+from ..inference import METHODS, Binder, BoundData, Expectations, Orders, RunStatus, Steering
+from ..semantics import AutoSettings, ExactSettings
+from .judged_spans import goes_on
+from .supervision import Inference, Supervision
 
-__all__ = ["ExactRivals", "OrderedRivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
+__all__ = ["ExactRivals", "OrderedRivals", "Rivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -40,6 +38,17 @@ def wrong_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
     rows = (*given.rows, *differing_rows(given.graph, given.gold, looked_at))
     binder = Binder(graph, given.parameters, programs=True)
     return binder.bind(rows, given.sentence_off, given.relations)
+
+
+class Rivals(Protocol):
+    """Finds the best labelling of each sentence other than the known one."""
+
+    @property
+    def status(self) -> RunStatus:
+        """How decoding ended, over all calls."""
+
+    def best_wrong(self, weights: Floats) -> NDArray[np.int32]:
+        """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""
 
 
 class ExactRivals:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...files.stored_arrays import Unfit
-from ...semantics.schema.expressions import Apply, Condition, Reference
-from ...semantics.schema.function_signatures import FUNCTIONS
-from ...semantics.schema.model_spec import NUMERIC, ModelSpec
-from ..values.value_functions import FEATURES
-from .expansion import leaves
-from .notation import condition_text
+from ...files import Unfit
+from ...semantics import FUNCTIONS, NUMERIC, Apply, Condition, ModelSpec, Reference
+from ..plan import condition_text, leaves
+from .value_functions import FEATURES
 
 __all__ = ["kind_of"]
 

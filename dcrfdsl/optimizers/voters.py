@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...files.stored_arrays import Unfit, array, check_finite, check_offsets, check_within
+from ..files import Unfit, array, check_finite, check_offsets, check_within
 
 __all__ = ["Voters"]
 

@@ -1,0 +1,52 @@
+from .builder import (
+    Expression as Expression,
+    Model as Model,
+    Position as Position,
+    Term as Term,
+    accuracy as accuracy,
+    all_of as all_of,
+    any_of as any_of,
+    apply as apply,
+    bias as bias,
+    bio as bio,
+    bioes as bioes,
+    call as call,
+    chars as chars,
+    feats as feats,
+    first as first,
+    gaussian as gaussian,
+    if_else as if_else,
+    index as index,
+    last as last,
+    lbfgs as lbfgs,
+    length as length,
+    locked as locked,
+    lower as lower,
+    positions as positions,
+    prefix as prefix,
+    segments as segments,
+    shape as shape,
+    span as span,
+    state_file as state_file,
+    states_of as states_of,
+    suffix as suffix,
+)
+from .data import (
+    corpus_from_frame as corpus_from_frame,
+    corpus_from_rows as corpus_from_rows,
+    read_corpus as read_corpus,
+)
+from .errors import DcrfError as DcrfError, DcrfWarning as DcrfWarning
+from .features import RegisteredFeature as RegisteredFeature, feature as feature
+from .model import TrainedModel as TrainedModel, load as load
+from .semantics import (
+    ModelSpec as ModelSpec,
+    Resolved as Resolved,
+    load_template as load_template,
+    load_text as load_text,
+    to_text as to_text,
+)
+from .syntax import parse as parse
+from .training import check as check, fit as fit, tune as tune
+
+__version__: str

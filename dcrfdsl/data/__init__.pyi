@@ -1,0 +1,26 @@
+from .copies import repeated as repeated
+from .corpus import Corpus as Corpus, InternedColumn as InternedColumn, NumericColumn as NumericColumn
+from .frames import corpus_from_frame as corpus_from_frame, corpus_from_rows as corpus_from_rows
+from .labels import (
+    EncodedLabels as EncodedLabels,
+    check_gold as check_gold,
+    encode_labels as encode_labels,
+    given_labels as given_labels,
+    raise_if_any as raise_if_any,
+    stranger_tokens as stranger_tokens,
+)
+from .partial import places as places, read_cells as read_cells
+from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus
+from .segment_types import (
+    ENDS as ENDS,
+    STARTS as STARTS,
+    Codes as Codes,
+    Offsets as Offsets,
+    Segments as Segments,
+    has_segments as has_segments,
+    mark_table as mark_table,
+    segments_of as segments_of,
+    split_mark as split_mark,
+)
+from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
+from .writers import WRITERS as WRITERS, tagged as tagged

@@ -1,0 +1,29 @@
+from .arguments import (
+    CORPUS as CORPUS,
+    DATA as DATA,
+    PATHS as PATHS,
+    require_callable as require_callable,
+    require_kind as require_kind,
+    require_list as require_list,
+    require_whole as require_whole,
+)
+from .figures import figure as figure
+from .printing import (
+    json_text as json_text,
+    printable as printable,
+    printable_lines as printable_lines,
+    shortened as shortened,
+)
+from .problems import (
+    DcrfError as DcrfError,
+    DcrfWarning as DcrfWarning,
+    Diagnostic as Diagnostic,
+    Label as Label,
+    Source as Source,
+    Span as Span,
+    data_error as data_error,
+    in_a_line as in_a_line,
+    render as render,
+    render_all as render_all,
+    warn_of as warn_of,
+)

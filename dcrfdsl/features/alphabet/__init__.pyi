@@ -1,0 +1,14 @@
+from .conjunctions import (
+    Conjunctions as Conjunctions,
+    conjoined as conjoined,
+    conjunction_arrays as conjunction_arrays,
+    restored_conjunctions as restored_conjunctions,
+)
+from .feature_alphabet import Alphabet as Alphabet, TemplateCounter as TemplateCounter, lock as lock
+from .storage import (
+    FeaturesRecord as FeaturesRecord,
+    Vocabularies as Vocabularies,
+    alphabet_arrays as alphabet_arrays,
+    alphabet_metadata as alphabet_metadata,
+    restored_alphabets as restored_alphabets,
+)

@@ -1,0 +1,12 @@
+from .expansion import (
+    ExpandedFeature as ExpandedFeature,
+    Expansion as Expansion,
+    Factor as Factor,
+    FeatureSetPlan as FeatureSetPlan,
+    expand as expand,
+    fixed_condition as fixed_condition,
+    leaves as leaves,
+    moved as moved,
+)
+from .named_positions import named_offset as named_offset, split_offset as split_offset, with_offsets as with_offsets
+from .notation import boundary_text as boundary_text, condition_text as condition_text, term_text as term_text

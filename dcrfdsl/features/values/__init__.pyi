@@ -1,0 +1,11 @@
+from .condition_kinds import kind_of as kind_of
+from .distinct_values import CorpusValues as CorpusValues, Numbers as Numbers, Texts as Texts, Truths as Truths
+from .joint_tests import (
+    TRUE as TRUE,
+    JointTest as JointTest,
+    equality_codes as equality_codes,
+    joint_test as joint_test,
+)
+from .lexicons import Lexicons as Lexicons
+from .observed import observed_codes as observed_codes
+from .registered import RegisteredFeature as RegisteredFeature

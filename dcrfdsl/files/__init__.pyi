@@ -1,0 +1,23 @@
+from .cache_places import is_writable as is_writable, keeping_places as keeping_places
+from .stored_arrays import (
+    Count as Count,
+    StoredArrays as StoredArrays,
+    Unfit as Unfit,
+    array as array,
+    check_finite as check_finite,
+    check_offsets as check_offsets,
+    check_strings as check_strings,
+    check_within as check_within,
+    typed as typed,
+)
+from .whole_files import (
+    LONGEST_TEMPLATE as LONGEST_TEMPLATE,
+    READING as READING,
+    WRITING as WRITING,
+    clear_os_errors as clear_os_errors,
+    ensure_writable as ensure_writable,
+    read_at_most as read_at_most,
+    read_template as read_template,
+    template_text as template_text,
+    write_whole as write_whole,
+)

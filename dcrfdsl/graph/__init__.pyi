@@ -1,0 +1,75 @@
+from .edge_appearance import bank_forests as bank_forests
+from .factor_graph import FactorGraph as FactorGraph
+from .known_labels import (
+    UNKNOWN as UNKNOWN,
+    Gold as Gold,
+    fill_memories as fill_memories,
+    instances_of as instances_of,
+    known_assignments as known_assignments,
+)
+from .model_cost import (
+    CHEAP as CHEAP,
+    Joined as Joined,
+    exact_cost as exact_cost,
+    exact_pays as exact_pays,
+    sweep_cost as sweep_cost,
+    sweep_messages as sweep_messages,
+    training_cost as training_cost,
+)
+from .parameters import (
+    AddedWeights as AddedWeights,
+    CliqueWeights as CliqueWeights,
+    Parameters as Parameters,
+    broken_instances as broken_instances,
+    fixed_weights as fixed_weights,
+    learn_parameters as learn_parameters,
+)
+from .pieces.piece_graphs import (
+    PieceGraphs as PieceGraphs,
+    SharedOut as SharedOut,
+    piece_graphs as piece_graphs,
+    roles_of as roles_of,
+    shared_out as shared_out,
+)
+from .pieces.piece_instances import (
+    PieceTemplate as PieceTemplate,
+    PieceUnrolling as PieceUnrolling,
+    independent_pieces as independent_pieces,
+    piece_arrays as piece_arrays,
+    piece_templates as piece_templates,
+)
+from .programs.elimination import (
+    OrderCost as OrderCost,
+    best_order as best_order,
+    least_table as least_table,
+    order_cost as order_cost,
+)
+from .shape_bank import ShapeBank as ShapeBank
+from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
+from .spanning_forests import bank_pools as bank_pools, draw_pool as draw_pool, pool_arrays as pool_arrays
+from .templates import (
+    LAST as LAST,
+    CliqueTemplate as CliqueTemplate,
+    Pattern as Pattern,
+    assignment_states as assignment_states,
+    constraint_templates as constraint_templates,
+    hidden_tables as hidden_tables,
+    variable_names as variable_names,
+)
+from .uai import read_uai as read_uai, read_uai_evidence as read_uai_evidence
+from .unroll import ModelGraph as ModelGraph
+from .variants.clamping import clamp_rows as clamp_rows, clamped_graph as clamped_graph
+from .variants.constrained_graph import (
+    ANY as ANY,
+    but as but,
+    of_set as of_set,
+    only as only,
+    steered_graph as steered_graph,
+)
+from .variants.cost_augmented import costed_graph as costed_graph
+from .variants.excluding_gold import differing_graph as differing_graph, differing_rows as differing_rows
+from .variants.raised_labels import (
+    raised_graph as raised_graph,
+    raised_parameters as raised_parameters,
+    raised_rows as raised_rows,
+)

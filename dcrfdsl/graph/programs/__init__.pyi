@@ -1,0 +1,10 @@
+from .contraction_programs import PatternBank as PatternBank
+from .elimination import (
+    OrderCost as OrderCost,
+    best_order as best_order,
+    least_table as least_table,
+    order_cost as order_cost,
+    slice_order as slice_order,
+)
+from .periods import Program as Program, ProgramBuilder as ProgramBuilder
+from .sequence_blocks import Blocks as Blocks, cut_blocks as cut_blocks

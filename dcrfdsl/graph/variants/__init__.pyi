@@ -1,0 +1,1 @@
+from .clamping import clamped_graph as clamped_graph

@@ -1,0 +1,45 @@
+from .base import Expectations as Expectations, ExpectingMethod as ExpectingMethod, SequenceMethod as SequenceMethod
+from .bound.chain_graphs import LONGEST as LONGEST, ChainRuns as ChainRuns, RivalSums as RivalSums, chain_of as chain_of
+from .bound.clamped_data import bind_clamped as bind_clamped
+from .bound.potentials import Binder as Binder, BoundData as BoundData, Potentials as Potentials
+from .decoding.constrained_decoding import Orders as Orders, Steered as Steered, Steering as Steering
+from .decoding.labellings import (
+    Labellings as Labellings,
+    NBest as NBest,
+    Samples as Samples,
+    arenas as arenas,
+    best_labellings as best_labellings,
+    check_samples_fit as check_samples_fit,
+    draw_samples as draw_samples,
+    largest_table as largest_table,
+    parts_by_width as parts_by_width,
+)
+from .decoding.latent_decoding import (
+    best_candidates as best_candidates,
+    latents_first_fits as latents_first_fits,
+    summed_best as summed_best,
+)
+from .decoding.local_decoding import LocalDecoder as LocalDecoder, local_cost as local_cost
+from .decoding.voting import Ballots as Ballots
+from .marginals import (
+    CliqueMarginal as CliqueMarginal,
+    assignment_marginals as assignment_marginals,
+    clique_marginals as clique_marginals,
+)
+from .methods.exact_method import ExactMethod as ExactMethod
+from .methods.label_log_marginals import ExactTangents as ExactTangents
+from .methods.maximum import MaximumMethod as MaximumMethod
+from .methods.method_table import (
+    METHODS as METHODS,
+    MORE_MEMORY as MORE_MEMORY,
+    check_width as check_width,
+    choose_method as choose_method,
+    mixed_method as mixed_method,
+)
+from .methods.mixed import MixedMethod as MixedMethod
+from .methods.single_graph import SINGLE_METHODS as SINGLE_METHODS, infer_graph as infer_graph
+from .pieces.local_normalisation import PieceMethod as PieceMethod, most_cases as most_cases, no_cases as no_cases
+from .pieces.piece_data import InstanceMethod as InstanceMethod, bind_instances as bind_instances
+from .pieces.shared_pieces import SharedPieceMethod as SharedPieceMethod, are_shared as are_shared
+from .run_status import GraphResult as GraphResult, RunStatus as RunStatus, contradiction_words as contradiction_words
+from .workers import Workers as Workers

@@ -1,0 +1,110 @@
+"""Exact inference over a data set: contraction programs, and a kernel of its own for chains."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.exact import blocked_decode, blocked_expectations
+from ...kernels.runtime import IMPOSSIBLE
+from ...kernels.sequences import exact_decode, exact_expectations
+from ...kernels.tables import Patterns, Programs
+from ...semantics import AutoSettings, ExactSettings
+from ..base import Expectations
+from ..bound import BoundData, ChainRuns, Potentials, chain_of
+
+__all__ = ["ExactMethod"]
+
+Floats = NDArray[np.float64]
+Kernel = Callable[..., None]
+NOTHING = np.zeros(0)
+
+
+@dataclass(eq=False)
+class ExactMethod:
+    """Variable elimination by contraction programs; exact on any graph whose tables fit.
+
+    A chain with one table between neighbours has a kernel of its own, which leaves to the programs what it cannot do.
+    """
+
+    data: BoundData
+    settings: ExactSettings | AutoSettings
+    approximate: bool = False
+
+    def __post_init__(self) -> None:
+        chain = chain_of(self.data.graph, self.data.kinds)
+        self.chain = ChainRuns(self.data, chain) if chain is not None else None
+        self._own = threading.local()
+
+    # A chain needs none of these but where its kernel gives up.
+
+    @cached_property
+    def programs(self) -> Programs:
+        return self.data.bank.program_arrays()
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        return self.data.bank.patterns.arrays()
+
+    @cached_property
+    def in_blocks(self) -> NDArray[np.bool_]:
+        """Which sequences are so long that they are computed in blocks, [S]."""
+        return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
+
+    def _room(self) -> tuple[Floats, Floats]:
+        """Two arenas that belong to the calling thread."""
+        if not hasattr(self._own, "room"):
+            shapes = self.data.shapes
+            size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
+            self._own.room = np.empty(size), np.empty(size)
+        room: tuple[Floats, Floats] = self._own.room
+        return room
+
+    def _kernels(self, begin: int, end: int, whole: Kernel, in_blocks: Kernel) -> list[Kernel]:
+        """What a run of sequences needs of the two; a kernel that is never called need not be compiled."""
+        blocked = self.in_blocks[begin:end]
+        return [kernel for kernel, needed in ((whole, not blocked.all()), (in_blocks, blocked.any())) if needed]
+
+    def remember(self) -> None:
+        pass
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
+        share: Floats = NOTHING,
+    ) -> None:  # fmt: skip
+        """`share` [S]: what the expectations of each sequence are multiplied by; empty: 1."""
+        d, p, left = self.data, potentials, [(first, last)]
+        if self.chain is not None:
+            left = self.chain.expectations(
+                p, first, last, out.log_z, out.status, out.marginals, gradient, expected, share
+            )
+        for begin, end in left:
+            value, adjoint = self._room()
+            for run in self._kernels(begin, end, exact_expectations, blocked_expectations):
+                run(
+                    begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
+                    p.log_base, p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone,
+                    out.marginals, d.marginal_off, value, adjoint, share,
+                )  # fmt: skip
+
+    def decode(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
+    ) -> None:
+        d, p, left = self.data, potentials, [(first, last)]
+        if self.chain is not None:
+            left = self.chain.decode(p, first, last, out.log_z, out.status, labelling)
+        for begin, end in left:
+            for run in self._kernels(begin, end, exact_decode, blocked_decode):
+                run(
+                    begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
+                    p.log_base, out.log_z, labelling, d.labelling_off,
+                )  # fmt: skip
+            out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)

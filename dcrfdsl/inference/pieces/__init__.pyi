@@ -1,0 +1,1 @@
+from .local_normalisation import largest_piece as largest_piece

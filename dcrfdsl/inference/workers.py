@@ -1,0 +1,40 @@
+"""Threads that share the sequences of a data set. Not here: what they do with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from ..errors import DcrfError, Diagnostic, require_whole
+
+__all__ = ["Workers"]
+
+Result = TypeVar("Result")
+
+
+class Workers:
+    """A pool of threads for runs of sequences. The result does not depend on the number of threads."""
+
+    def __init__(self, threads: int | None = None):
+        if threads is not None:
+            require_whole(threads, "threads")
+        wanted = threads if threads is not None else _threads_asked_for()
+        self.threads = wanted or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def map(self, task: Callable[[int, int], Result], runs: Sequence[tuple[int, int]]) -> list[Result]:
+        """`task(first, last)` for each run, results in order."""
+        if self._pool is None or len(runs) < 2:
+            return [task(first, last) for first, last in runs]
+        return list(self._pool.map(lambda run: task(*run), runs))
+
+
+def _threads_asked_for() -> int:
+    """What `DCRFDSL_THREADS` says; 0 where it says nothing."""
+    said = os.environ.get("DCRFDSL_THREADS") or "0"
+    if not said.strip().isdecimal():
+        message = f"`DCRFDSL_THREADS` is `{said}`: expected a number of threads"
+        raise DcrfError(Diagnostic("bad-setting", message))
+    return int(said)

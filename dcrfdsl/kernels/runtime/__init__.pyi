@@ -1,0 +1,32 @@
+from .compilation import (
+    fast_inner as fast_inner,
+    fast_kernel as fast_kernel,
+    inlined as inlined,
+    inner as inner,
+    kernel as kernel,
+)
+from .cpu import LANES as LANES
+from .machine_vectors import (
+    add as add,
+    aligned_zeros as aligned_zeros,
+    block_registers as block_registers,
+    broadcast as broadcast,
+    exp as exp,
+    fma as fma,
+    largest as largest,
+    least_finite as least_finite,
+    least_positive as least_positive,
+    load as load,
+    load_part as load_part,
+    lowest as lowest,
+    maximum as maximum,
+    multiply as multiply,
+    padded as padded,
+    repeat as repeat,
+    store as store,
+    store_part as store_part,
+    subtract as subtract,
+    total as total,
+)
+from .random_orders import direct_edges as direct_edges, next_random as next_random, shuffle as shuffle
+from .status_codes import GAVE_UP as GAVE_UP, IMPOSSIBLE as IMPOSSIBLE, OK as OK, UNDERFLOW as UNDERFLOW

@@ -1,0 +1,19 @@
+from .expectations import (
+    BROKEN as BROKEN,
+    exact_decode as exact_decode,
+    exact_expectations as exact_expectations,
+    message_decode as message_decode,
+    message_expectations as message_expectations,
+    score_labellings as score_labellings,
+)
+from .feature_counts import (
+    ChainCells as ChainCells,
+    PairTable as PairTable,
+    chain_pairs as chain_pairs,
+    collect_pairs as collect_pairs,
+    exact_pairs as exact_pairs,
+    known_scores as known_scores,
+    sum_groups as sum_groups,
+)
+from .latent_search import summed_nbest as summed_nbest
+from .nbest import exact_nbest as exact_nbest, message_nbest as message_nbest

@@ -1,0 +1,157 @@
+from .checks.checker import check as check, check_or_raise as check_or_raise
+from .checks.walk import every_feature as every_feature, nodes as nodes
+from .conditions.condition_tables import BOOLEAN as BOOLEAN, HardTable as HardTable, Observed as Observed
+from .conditions.constraint_tables import constraint_table as constraint_table
+from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST_FEATURES
+from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
+from .conditions.memories import memory_tables as memory_tables
+from .explanations.pages import EXPLANATIONS as EXPLANATIONS, explain as explain
+from .resolve.draft import Draft as Draft, Entry as Entry
+from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
+from .resolve.tuned_constants import tuned_ranges as tuned_ranges, with_constants as with_constants
+from .resolve.written import approve_stored as approve_stored, written as written
+from .schema.expressions import (
+    And as And,
+    Apply as Apply,
+    Argument as Argument,
+    At as At,
+    Condition as Condition,
+    Cross as Cross,
+    Equals as Equals,
+    Feature as Feature,
+    Frozen as Frozen,
+    Has as Has,
+    Here as Here,
+    InLexicon as InLexicon,
+    InSet as InSet,
+    Is as Is,
+    Matches as Matches,
+    Named as Named,
+    Not as Not,
+    Number as Number,
+    Or as Or,
+    Place as Place,
+    Range as Range,
+    Reference as Reference,
+    Regex as Regex,
+    Several as Several,
+    Text as Text,
+    Value as Value,
+    Window as Window,
+)
+from .schema.function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
+from .schema.label_cells import Reading as Reading, read_cell as read_cell
+from .schema.model_spec import (
+    NUMERIC as NUMERIC,
+    CallSpec as CallSpec,
+    Cardinality as Cardinality,
+    CliqueSpec as CliqueSpec,
+    Column as Column,
+    ColumnType as ColumnType,
+    DataSpec as DataSpec,
+    Domain as Domain,
+    Enumerated as Enumerated,
+    FeatureGroup as FeatureGroup,
+    Label as Label,
+    Latent as Latent,
+    Learned as Learned,
+    Memory as Memory,
+    ModelSpec as ModelSpec,
+    Piece as Piece,
+    Scheme as Scheme,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
+    View as View,
+    plain as plain,
+)
+from .schema.search_ranges import Candidates as Candidates, Interval as Interval, SearchRange as SearchRange
+from .schema.segment_schemes import (
+    SCHEMES as SCHEMES,
+    learn_types as learn_types,
+    legal_moves as legal_moves,
+    scheme_states as scheme_states,
+    split_state as split_state,
+    violations as violations,
+)
+from .schema.unparse import (
+    is_plain_name as is_plain_name,
+    statement_text as statement_text,
+    to_text as to_text,
+    value_text as value_text,
+)
+from .settings.decode_rules import decode_rule as decode_rule, decoding as decoding
+from .settings.loss_settings import (
+    BalancedLoss as BalancedLoss,
+    LabelLoss as LabelLoss,
+    LogisticSmoothing as LogisticSmoothing,
+    MceSettings as MceSettings,
+    MeasureLoss as MeasureLoss,
+    SequenceLoss as SequenceLoss,
+    SmoothingSettings as SmoothingSettings,
+)
+from .settings.margin_settings import (
+    KERNELS as KERNELS,
+    HammingLoss as HammingLoss,
+    HmsvmSettings as HmsvmSettings,
+    LinearKernel as LinearKernel,
+    PolyKernel as PolyKernel,
+    RbfKernel as RbfKernel,
+)
+from .settings.method_settings import MethodSettings as MethodSettings
+from .settings.optimizer_settings import (
+    AutoOptimizer as AutoOptimizer,
+    BcfwSettings as BcfwSettings,
+    CgSettings as CgSettings,
+    DualSettings as DualSettings,
+    GpdSettings as GpdSettings,
+    IisSettings as IisSettings,
+    LbfgsSettings as LbfgsSettings,
+    OnlineSettings as OnlineSettings,
+    OwlqnSettings as OwlqnSettings,
+    QuickpropSettings as QuickpropSettings,
+    SgdSettings as SgdSettings,
+    StoppingSettings as StoppingSettings,
+    WorkingSetSettings as WorkingSetSettings,
+)
+from .settings.piece_shorthands import (
+    PIECES as PIECES,
+    expanded as expanded,
+    last_pieces as last_pieces,
+    pieces_of as pieces_of,
+    times_held as times_held,
+)
+from .settings.prior_settings import (
+    ElasticNetPrior as ElasticNetPrior,
+    GaussianPrior as GaussianPrior,
+    LaplacePrior as LaplacePrior,
+    LphiPrior as LphiPrior,
+    NoPrior as NoPrior,
+)
+from .settings.retired_settings import without_retired as without_retired
+from .settings.risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
+from .settings.settings_reading import (
+    DEFAULT_STAGE as DEFAULT_STAGE,
+    inference_settings as inference_settings,
+    stage_chain as stage_chain,
+    stage_settings as stage_settings,
+)
+from .settings.training_settings import (
+    DECODINGS as DECODINGS,
+    INFERENCE as INFERENCE,
+    AllCases as AllCases,
+    AutoSettings as AutoSettings,
+    BpSettings as BpSettings,
+    ExactSettings as ExactSettings,
+    GibbsSettings as GibbsSettings,
+    HmmSettings as HmmSettings,
+    InduceSettings as InduceSettings,
+    LikelyCases as LikelyCases,
+    MeanFieldSettings as MeanFieldSettings,
+    PerceptronSettings as PerceptronSettings,
+    PieceSettings as PieceSettings,
+    RescaleSettings as RescaleSettings,
+    SampledCases as SampledCases,
+    TrainSettings as TrainSettings,
+    TrpSettings as TrpSettings,
+    TrwSettings as TrwSettings,
+)

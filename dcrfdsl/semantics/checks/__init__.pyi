@@ -1,0 +1,1 @@
+from .checker import check as check

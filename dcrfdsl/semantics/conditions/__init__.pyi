@@ -1,0 +1,25 @@
+from .condition_tables import (
+    BOOLEAN as BOOLEAN,
+    TRUE_STATE as TRUE_STATE,
+    HardTable as HardTable,
+    Sites as Sites,
+    compile_regex as compile_regex,
+    is_word as is_word,
+    term_offset as term_offset,
+    view_label as view_label,
+)
+from .constraint_tables import constraint_sites as constraint_sites, constraint_table as constraint_table
+from .feature_groups import (
+    COUNTED as COUNTED,
+    DEEPEST as DEEPEST,
+    MOST_FEATURES as MOST_FEATURES,
+    GroupTree as GroupTree,
+    held_names as held_names,
+)
+from .markov_structure import obstacles as obstacles
+from .memories import (
+    initial_state as initial_state,
+    memory_sites as memory_sites,
+    memory_tables as memory_tables,
+    stray_state as stray_state,
+)

@@ -1,0 +1,87 @@
+from .expressions import (
+    And as And,
+    Apply as Apply,
+    Argument as Argument,
+    At as At,
+    Condition as Condition,
+    Cross as Cross,
+    Equals as Equals,
+    Feature as Feature,
+    Frozen as Frozen,
+    Has as Has,
+    Here as Here,
+    InLexicon as InLexicon,
+    InSet as InSet,
+    Is as Is,
+    Matches as Matches,
+    Named as Named,
+    Not as Not,
+    Number as Number,
+    Or as Or,
+    Place as Place,
+    Range as Range,
+    Reference as Reference,
+    Regex as Regex,
+    Several as Several,
+    Text as Text,
+    Value as Value,
+    ValueIf as ValueIf,
+    Window as Window,
+)
+from .function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
+from .label_cells import read_cell as read_cell
+from .located_spec import LocatedSpec as LocatedSpec
+from .method_calls import as_call as as_call
+from .model_spec import (
+    NUMERIC as NUMERIC,
+    CallSpec as CallSpec,
+    Cardinality as Cardinality,
+    CliqueSpec as CliqueSpec,
+    Column as Column,
+    Constraint as Constraint,
+    Domain as Domain,
+    Enumerated as Enumerated,
+    FeatureGroup as FeatureGroup,
+    Label as Label,
+    Latent as Latent,
+    Learned as Learned,
+    Let as Let,
+    Lexicon as Lexicon,
+    Member as Member,
+    Memory as Memory,
+    ModelSpec as ModelSpec,
+    Piece as Piece,
+    Scheme as Scheme,
+    Site as Site,
+    Stage as Stage,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
+    View as View,
+    plain as plain,
+)
+from .search_ranges import (
+    RANGES as RANGES,
+    Candidates as Candidates,
+    Interval as Interval,
+    SearchRange as SearchRange,
+    read_range as read_range,
+)
+from .segment_schemes import (
+    SCHEMES as SCHEMES,
+    learn_types as learn_types,
+    legal_moves as legal_moves,
+    scheme_states as scheme_states,
+)
+from .source_spans import Noted as Noted, Path as Path, SpanTable as SpanTable
+from .stage_order import stage_cycle as stage_cycle, unknown_stage as unknown_stage
+from .statement_options import (
+    CLIQUE_OPTIONS as CLIQUE_OPTIONS,
+    GROUP_OPTIONS as GROUP_OPTIONS,
+    LABEL_OPTIONS as LABEL_OPTIONS,
+    NO_OPTIONS as NO_OPTIONS,
+    OptionReader as OptionReader,
+    check_constants as check_constants,
+    read_options as read_options,
+    shown as shown,
+)
+from .unparse import to_text as to_text, value_text as value_text

@@ -1,0 +1,35 @@
+from .decode_rules import decoding as decoding
+from .loss_settings import (
+    LOSSES as LOSSES,
+    LabelLoss as LabelLoss,
+    MceSettings as MceSettings,
+    MeasureLoss as MeasureLoss,
+    SequenceLoss as SequenceLoss,
+)
+from .margin_settings import MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
+from .method_settings import MethodSettings as MethodSettings
+from .optimizer_settings import IisSettings as IisSettings
+from .prior_settings import Prior as Prior, Shape as Shape
+from .risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
+from .settings_reading import (
+    DEFAULT_STAGE as DEFAULT_STAGE,
+    decode_statement as decode_statement,
+    inference_settings as inference_settings,
+    stage_chain as stage_chain,
+    stage_settings as stage_settings,
+)
+from .trainable import (
+    SMOOTH as SMOOTH,
+    STEPWISE as STEPWISE,
+    TRAINED_BY as TRAINED_BY,
+    TREATS as TREATS,
+    WITHOUT_PENALTY as WITHOUT_PENALTY,
+)
+from .training_settings import (
+    INFERENCE as INFERENCE,
+    HmmSettings as HmmSettings,
+    LikelyCases as LikelyCases,
+    PerceptronSettings as PerceptronSettings,
+    PieceSettings as PieceSettings,
+    TrainSettings as TrainSettings,
+)
