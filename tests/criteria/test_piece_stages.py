@@ -1,0 +1,148 @@
+"""What is trained and decoded by pieces: local decoding, factors that calibrate, cases that a model chooses."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from model_cases import columns, trained, twin_of
+from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
+from template_cases import CASES, Case, sentences
+
+from dcrfdsl.criteria.likelihood import build_likelihood
+from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
+from dcrfdsl.criteria.rescale import build_rescaling
+from dcrfdsl.data import corpus_from_rows
+from dcrfdsl.graph.pieces.piece_instances import piece_templates
+from dcrfdsl.inference import Binder, Expectations
+from dcrfdsl.inference.decoding.local_decoding import LocalDecoder
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import (
+    ExactSettings,
+    LikelihoodSettings,
+    LikelyCases,
+    NoPrior,
+    RescaleSettings,
+    TrainSettings,
+)
+from dcrfdsl.training.pipeline import fit
+
+
+@pytest.mark.parametrize("shorthand", ["memm", "memm by slices", "reverse memm", "pseudolikelihood"])
+@pytest.mark.parametrize("name", ["chain", "second order", "factorial", "three chains", "padded chain"])
+def test_local_decoding_finds_the_best_product_of_local_distributions(name: str, shorthand: str) -> None:
+    case = CASES[name]
+    model, corpus = trained(case, scale=1.5)
+    pieces = SHORTHANDS[shorthand](model.spec)
+    rows = model.extractor.extract(corpus)
+    data = Binder(model.graph, model.parameters, programs=False).bind(rows, corpus.sentence_off)
+    decoder = LocalDecoder(data, piece_templates(model.spec, model.graph, pieces), model.graph)
+    out, labelling = Expectations.empty(data), np.empty(int(data.labelling_off[-1]), np.int32)
+    decoder.decode(data.potentials(model.weights), 0, data.num_sequences, out, labelling)
+    twin, labels = twin_of(model, case), list(model.states)
+    for number, sentence in enumerate(case.sentences):
+        table = columns(case, sentence)
+        best = (-np.inf, {})
+        for labelled in twin.possible(table):
+            own = PieceTwin(twin, table, labelled)
+            best = max(best, (-own.loss(pieces), labelled), key=lambda pair: pair[0])
+        found = labelling[data.labelling_off[number] : data.labelling_off[number + 1]].reshape(len(sentence), -1)
+        assert out.log_z[number] == pytest.approx(best[0], abs=1e-9)
+        assert [[model.states[label][state] for label, state in zip(labels, row, strict=True)] for row in found] == [
+            [best[1][label][t] for label in labels] for t in range(len(sentence))
+        ]
+
+
+# rescaling, cases that a model chooses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("per", ["clique", "label", "source"])
+@pytest.mark.parametrize("name", ["chain", "padded chain", "factorial", "a view that ties weights"])
+def test_rescaling_is_the_likelihood_of_scaled_weights(name: str, per: str) -> None:
+    given, weights = supervised(CASES[name])
+    settings = TrainSettings(criterion=RescaleSettings(per=per), infer=ExactSettings())
+    objective = build_rescaling(replace(given, weights=weights), settings)
+    likelihood = build_likelihood(given, TrainSettings(criterion=LikelihoodSettings(), prior=NoPrior()))
+    start = objective.start(weights)
+    assert np.array_equal(objective.weights_of(start), weights)
+    assert objective.value_and_gradient(start)[0] == pytest.approx(likelihood.value_and_gradient(weights)[0], rel=1e-12)
+    factors = np.random.default_rng(3).uniform(0.5, 1.5, len(start))
+    _, gradient = objective.value_and_gradient(factors)
+    numeric = reference.finite_difference(lambda a: objective.value_and_gradient(a)[0], factors)
+    np.testing.assert_allclose(gradient, numeric, atol=2e-6)
+
+
+def test_one_factor_belongs_to_each_source_state() -> None:
+    given, weights = supervised(CASES["chain"])
+    settings = TrainSettings(criterion=RescaleSettings(per="source"), infer=ExactSettings())
+    objective = build_rescaling(replace(given, weights=weights), settings)
+    (label,) = given.spec.labels
+    states = given.graph.cards[0]
+    assert label and objective.num_subsets == states
+    clique, _, assignment = given.parameters.origins()
+    for number, template in enumerate(given.graph.templates):
+        own = clique == number
+        first = np.unravel_index(assignment[own], template.full_cards)[0]
+        for state in range(states):
+            assert len(np.unique(objective.subset[own][first == state])) <= 1
+
+
+STAGES = """
+data conll(word, y)
+label y
+clique y as words: bias, word
+clique y[-1], y as chain
+piece next over y: chain, words
+train piecewise(next) as pt: {nota}
+train rescale as cal after pt: per = source
+"""
+
+
+def fitted(nota: str, stage: str) -> tuple[TrainedModel, Any]:
+    resolved = load_text(STAGES.format(nota=f"nota = {nota}, decode = local"))
+    corpus = corpus_from_rows(sentences("PQR", count=40, longest=6), resolved.require().data)
+    return fit(resolved, corpus, stage=stage, threads=1), corpus
+
+
+def test_rescaling_does_not_lower_the_likelihood() -> None:
+    before, corpus = fitted("all", "pt")
+    after, _ = fitted("all", "cal")
+    assert after.log_likelihood(corpus) > before.log_likelihood(corpus)
+    assert (after.record.stage, len(after.record.before)) == ("cal", 1)
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.3])
+def test_likely_cases_are_those_above_the_threshold(threshold: float) -> None:
+    """Training goes on with the cases that the model finds likely after so many iterations."""
+    paused, corpus = fitted("all", "pt")
+    given, _ = supervised(Case(STAGES.format(nota="seed = 0"), sentences("PQR", count=40, longest=6)))
+    nota = LikelyCases(threshold=threshold, after=3)
+    objective = build_pieces(given, settings_of(pieces=("next",), nota=nota))
+    assert objective.pause == 3
+    objective.advance(paused.weights)
+    cases = objective.parts[0].method.cases
+    marginals, _ = paused.marginals(corpus)
+    gold = given.gold.codes[0]
+    expected = []
+    for s in range(corpus.num_sentences):
+        for t in range(corpus.sentence_off[s] + 1, corpus.sentence_off[s + 1]):
+            own = marginals["y"][t - 1]
+            expected.append([k for k in range(len(own)) if own[k] > threshold and k != gold[t - 1]])
+    listed = [cases.case[a:b].tolist() for a, b in itertools.pairwise(cases.case_off.tolist())]
+    # the first instance of a sentence conditions on nothing, and so has no other case
+    starts = set(cases.instance[:-1].tolist())
+    assert [own for n, own in enumerate(listed) if n not in starts] == expected
+    assert sum(map(len, expected)) > 10
+
+
+def test_cases_are_chosen_in_the_midst_of_training() -> None:
+    model, corpus = fitted("above(threshold = 0.2, after = 5)", "pt")
+    plain, _ = fitted("above(threshold = 0.99, after = 5)", "pt")
+    assert model.record.iterations > 5 and model.record.converged
+    assert model.record.objective > plain.record.objective  # each case adds a loss
+    assert model.predict(corpus).codes["y"].tolist() != []

@@ -1,0 +1,142 @@
+"""The house keeps its own rules: who imports whom, how long a file is, what is documented, what stays light."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dcrfdsl.registry import Table
+from dcrfdsl.semantics.schema import function_signatures as functions
+from dcrfdsl.semantics.settings import training_settings as settings
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "dcrfdsl"
+FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+HEAVY = ("numba", "scipy", "networkx", "sklearn", "pandas")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_rooms_import_only_downwards(tmp_path: Path) -> None:
+    lint = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    command = [sys.executable, "-c", lint, "--cache-dir", str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+ROOMS = {module for module, path in MODULES.items() if path.name == "__init__.py"}
+# Their classes go by the module's name, `ast.Clique` beside `model.Clique`: the same word is a part of a text, of a
+# specification and of a template that is being built.
+NAMESPACES = {
+    "dcrfdsl.syntax.ast",
+    "dcrfdsl.semantics.schema.expressions",
+    "dcrfdsl.semantics.schema.model_spec",
+}
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """(module or room, name) of every import from the package, in functions as well."""
+    package = module_name(path.parent / "__init__.py").split(".")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            above = package[: len(package) - node.level + 1]
+            source = ".".join([*above, node.module] if node.module else above)
+            yield from ((source, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_a_room_is_entered_by_its_door(path: Path) -> None:
+    """By its `__init__`; a module is imported by its own room and by the rooms inside that one alone.
+
+    The wings of `kernels` are rooms of their own: what they have in common is that they are compiled.
+    """
+    own = module_name(path.parent / "__init__.py")
+    for source, imported in imports(path):
+        module = f"{source}.{imported}" if f"{source}.{imported}" in MODULES else source
+        room = module if module in ROOMS else module.rpartition(".")[0]
+        if module in NAMESPACES or f"{own}.".startswith(f"{room}."):
+            continue
+        assert module in ROOMS, f"{module} is not a door"
+        outer = module.rpartition(".")[0]
+        assert f"{own}.".startswith(f"{outer}.") or outer == "dcrfdsl.kernels", f"{module} lies inside {outer}"
+
+
+def test_no_name_of_a_module_occurs_twice() -> None:
+    """Wings may be called alike (`graph.pieces`, `criteria.pieces`): they are never named alone."""
+    names = Counter(module.rpartition(".")[2] for module in MODULES if module not in ROOMS)
+    names.update({room.rpartition(".")[2] for room in ROOMS})
+    assert [twice for twice, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("room", sorted(room for room in ROOMS if MODULES[room].with_suffix(".pyi").exists()))
+def test_what_a_door_offers_is_there(room: str) -> None:
+    offered = importlib.import_module(room)
+    assert not any(isinstance(getattr(offered, name), ModuleType) for name in offered.__all__)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_no_file_has_more_than_400_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_every_file_says_what_it_does(path: Path) -> None:
+    assert len(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "") > 40
+
+
+def methods() -> dict[str, type]:
+    """Every method of the tables."""
+    found = [table for table in vars(settings).values() if isinstance(table, Table)]
+    assert {table.kind for table in found} >= {"inference method", "prior", "optimizer", "training criterion"}
+    return {f"{table.kind} {key}": entry for table in found for key, entry in table.items()}
+
+
+@pytest.mark.parametrize("method", methods().values(), ids=methods())
+def test_every_method_has_a_docstring_of_its_own(method: type) -> None:
+    assert len(vars(method).get("__doc__") or "") > 10
+
+
+@pytest.mark.parametrize("function", functions.FUNCTIONS.values(), ids=functions.FUNCTIONS)
+def test_every_feature_function_has_a_summary(function: functions.FunctionSignature) -> None:
+    assert len(function.summary) > 10
+
+
+LIGHT = {
+    "import": "import dcrfdsl",
+    "--help": "from dcrfdsl.cli import run; run(['--help'])",
+    "check": "from dcrfdsl.cli import run; assert run(['check', 'a.dcrf']) == 0",
+    "fmt": "from dcrfdsl.cli import run; assert run(['fmt', 'a.dcrf']) == 0",
+}
+TEMPLATE = """data conll(word, pos, chunk)
+label chunk
+lexicon days = "days.txt"
+clique chunk: bias, lower(word)[-1..1], word in days, word has /[0-9]/
+clique chunk[-1], chunk
+infer trp
+"""
+
+
+@pytest.mark.parametrize("case", LIGHT)
+def test_templates_are_read_and_checked_without_the_engine(case: str, tmp_path: Path) -> None:
+    (tmp_path / "a.dcrf").write_text(TEMPLATE)
+    (tmp_path / "days.txt").write_text("Monday\nTuesday\n")
+    code = f"{LIGHT[case]}\nimport sys\nprint(*sorted(set(sys.modules) & {set(HEAVY)}), file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr.splitlines()[-1].split()

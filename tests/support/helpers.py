@@ -1,0 +1,60 @@
+"""What several test files need: places drawn into a text, and files of expected output."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LANGUAGE = ROOT / "tests" / "language"
+SHARED = ROOT.parent / "shared"
+
+
+def example_modules(folder: Path, *names: str) -> list[ModuleType]:
+    """Files of an example: scripts that lie beside each other and find each other there, and no package."""
+    for name in names:  # another example may have loaded its own
+        sys.modules.pop(name, None)
+    sys.path.insert(0, str(folder))
+    try:
+        return [importlib.import_module(name) for name in names]
+    finally:
+        sys.path.remove(str(folder))
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+def marked(text: str) -> tuple[str, tuple[int, int]]:
+    """The text without its one pair of `<` and `>`, and the start and end of what stood between them.
+
+    >>> marked("a <b> c")
+    ('a b c', (2, 3))
+    """
+    start, end = text.index("<"), text.index(">") - 1
+    return text[:start] + text[start + 1 : end + 1] + text[end + 2 :], (start, end)
+
+
+def items(path: Path) -> list[tuple[str, str]]:
+    """The `(title, text)` of each item of a `.dcrfs` file. A line `=== title` begins an item."""
+    parts = path.read_text(encoding="utf-8").split("\n=== ")[1:]
+    return [(title, text + "\n") for title, _, text in (part.partition("\n") for part in parts)]
+
+
+def check_golden(path: Path, actual: str, *, update: bool) -> None:
+    """The output is what `path` says. `pytest --update-golden` writes the file anew; read it before you commit it."""
+    if update:
+        path.write_text(actual, encoding="utf-8")
+        return
+    assert path.exists(), f"no expected output in {path.name}; run pytest --update-golden and read what it writes"
+    assert actual == path.read_text(encoding="utf-8")
+
+
+def shared(*parts: str) -> Path:
+    """A file or folder beside the repository that some tests use if it is there; skips the test otherwise."""
+    path = SHARED.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"needs {'/'.join(parts)}, which does not ship with the project")
+    return path

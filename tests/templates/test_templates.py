@@ -1,0 +1,98 @@
+"""Each ready-made template is clean, canonical, and goes the whole way on data of its shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dcrfdsl.cli import run
+from dcrfdsl.data import read_corpus
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.semantics.resolve.resolution import load_template
+from dcrfdsl.training.pipeline import fit
+
+TEMPLATES = Path(__file__).parents[2] / "templates"
+
+CHUNKS = "The DT B-NP\ndog NN I-NP\nsees VBZ O\nher PRP B-NP\n\nShe PRP B-NP\nsees VBZ O\nthe DT B-NP\ndog NN I-NP\n\n"
+ENTITIES = "Bonn NNP B-NP B-LOC\nlikes VBZ B-VP O\nAda NNP B-NP B-PER\n\nAda NNP B-NP B-PER\nlikes VBZ B-VP O\n\n"
+NAMES = "Bonn NP B-LOC\nlikes VB O\nBonn NP B-LOC\n\nAda NP B-PER\nmet VB O\nBob NP B-PER\nand CC O\nAda NP B-PER\n\n"
+MORPHOLOGY = """1	evi	ev	NOUN	NN	PersonNumber=A3sg|Possessive=P3sg|Case=Acc	2	dobj	_	_
+2	gör	gör	VERB	VB	_	0	root	_	_
+
+1	evde	ev	NOUN	NN	PersonNumber=A3sg|Possessive=Pnon|Case=Loc	2	obl	_	_
+2	kal	kal	VERB	VB	_	0	root	_	_
+
+"""
+RESIDUES = "M C\nK H\nL H\nA H\nG C\nV E\nT E\n\nL H\nA H\nK H\nP C\nV E\nI E\nT E\nG C\n\n"
+PHRASES = "The DT NP\ndog NN NP\nsees VBZ VP\nher PRP NP\n\nShe PRP NP\nsees VBZ VP\nthe DT NP\ndog NN NP\n\n"
+ROLES = "Ann NN B-AGENT\nsees VBZ O\nBob NN B-PATIENT\n\nhere RB B-PLACE\nAnn NN B-AGENT\nruns VBZ O\n\n"
+ACTS = "3 what ask\n1 yes answer\n2 why _\n\n4 who ask\n2 Ann answer\n1 ok _\n\n"
+TAGS = "The D DT\ndog N NN\nsees V VBZ\nher N PRP\n\nShe N PRP\nsees V VBZ\nthe D DT\ndog N NN\n\n"
+CASES = {  # template: data of its shape, its labels
+    "linear_chain": (CHUNKS, ["chunk"]),
+    "second_order": (CHUNKS, ["chunk"]),
+    "factorial": (CHUNKS, ["pos", "chunk"]),
+    "three_layer_factorial": (ENTITIES, ["pos", "chunk", "entity"]),
+    "morphology": (MORPHOLOGY, ["upos", "case", "number", "poss"]),
+    "skip_chain": (NAMES, ["ner"]),
+    "dependency_arcs": (MORPHOLOGY, ["deprel"]),
+    "third_order": (RESIDUES, ["structure"]),
+    "semi_markov": (RESIDUES, ["structure"]),
+    "hierarchical": (PHRASES, ["pos", "phrase"]),
+    "memory": (ROLES, ["role"]),
+    "latent": (ACTS, ["act"]),
+    "piecewise": (CHUNKS, ["chunk"]),
+    "feature_bagging": (TAGS, ["tag"]),
+    "criteria": (CHUNKS, ["chunk"]),
+}
+CRITERIA = [stage.label for stage in load_template(TEMPLATES / "criteria.dcrf").require().stages]
+
+
+def test_the_cases_are_all_templates() -> None:
+    assert {path.stem for path in TEMPLATES.glob("*.dcrf")} == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_is_clean_canonical_and_says_what_it_is(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(TEMPLATES / f"{name}.dcrf")
+    assert run(["fmt", "--check", path]) == 0
+    assert run(["check", path]) == 0
+    assert "warning" not in capsys.readouterr().err
+    doc = load_template(path).require().doc
+    assert "---" in "".join(doc) and "(20" in "".join(doc)  # a drawing of the graph, the year of a paper
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_trains_saves_loads_and_predicts_the_same(name: str, tmp_path: Path) -> None:
+    text, labels = CASES[name]
+    file = tmp_path / "data"
+    file.write_text(text * 3, encoding="utf-8")
+    resolved = load_template(TEMPLATES / f"{name}.dcrf")
+    assert resolved.spec.data is not None
+    corpus = read_corpus(file, resolved.spec.data)
+    trained = fit(resolved, corpus)
+    trained.save(tmp_path / "model")
+    loaded = TrainedModel.load(tmp_path / "model")
+
+    first, second = trained.predict(corpus), loaded.predict(corpus)
+    assert list(first.codes) == labels
+    for label in labels:
+        np.testing.assert_array_equal(first.codes[label], second.codes[label])
+        gold = [corpus.text_column(label).text(n) for n in range(corpus.num_tokens)]
+        known = [n for n, text in enumerate(gold) if text != "_"]  # the mark of a missing label
+        assert [first.texts(label)[n] for n in known] == [gold[n] for n in known]
+
+
+@pytest.mark.parametrize("stage", CRITERIA)
+def test_every_criterion_of_the_comparison_trains(stage: str, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text(CHUNKS * 3, encoding="utf-8")
+    path = str(TEMPLATES / "criteria.dcrf")
+    assert run(["check", path, "--stage", stage, "--quiet"]) == 0
+    resolved = load_template(path)
+    assert resolved.spec.data is not None
+    corpus = read_corpus(tmp_path / "data", resolved.spec.data)
+    model = fit(resolved, corpus, stage=stage)
+    assert model.record.stage == stage
+    assert model.evaluate(corpus)["accuracy(chunk)"] == 1.0

@@ -1,0 +1,175 @@
+"""From a template and data to a model file and back; every step a user sees, on small data and on the real corpus."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reference
+from template_cases import CASES, sentences
+
+from dcrfdsl.data import corpus_from_rows, read_corpus
+from dcrfdsl.errors.problems import DcrfError
+from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.semantics.resolve.resolution import load_template, load_text
+from dcrfdsl.semantics.settings.trainable import SMOOTH
+from dcrfdsl.semantics.settings.training_settings import LbfgsSettings
+from dcrfdsl.training.pipeline import fit
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+needs_data = pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the real corpora are not on this machine")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_file_predicts_what_the_model_predicts(name, tmp_path):
+    case = CASES[name]
+    corpus = case.corpus()
+    model = fit(case.resolved("train.optimizer=lbfgs(max_iterations=5)"), corpus)
+    model.save(tmp_path / "model")
+    loaded = TrainedModel.load(tmp_path / "model")
+    assert loaded.spec == model.spec
+    assert loaded.record == model.record
+    assert np.array_equal(loaded.weights, model.weights)
+    for label, codes in model.predict(corpus).codes.items():
+        assert np.array_equal(loaded.predict(corpus).codes[label], codes)
+        np.testing.assert_array_equal(loaded.marginals(corpus)[0][label], model.marginals(corpus)[0][label])
+
+
+def test_training_fits_a_rule_that_the_features_can_express():
+    rows = [[(w, "P" if w in "ab" else "Q") for w in word] for word in ("abc", "cab", "cc", "a", "bcbc")] * 3
+    resolved = load_text("data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\ntrain likelihood\n")
+    model = fit(resolved, corpus_from_rows(rows, resolved.require().data))
+    unlabelled = corpus_from_rows([[("c", "Q"), ("a", "P")]], resolved.require().data)
+    assert model.predict(unlabelled).texts("y") == ["Q", "P"]
+    assert model.record.converged
+
+
+def test_a_sentence_of_one_token_trains_and_tags():
+    resolved = load_text("data conll(word, y)\nlabel y\nclique y: word\nclique y[-2], y[-1], y\n")
+    corpus = corpus_from_rows([[("a", "P")]], resolved.require().data)
+    assert fit(resolved, corpus).predict(corpus).texts("y") == ["P"]
+
+
+def test_weights_do_not_depend_on_the_number_of_threads():
+    case = CASES["factorial"]
+    models = [fit(case.resolved(), case.corpus(), threads=threads) for threads in (1, 2, 4)]
+    assert all(np.array_equal(models[0].weights, other.weights) for other in models[1:])
+
+
+def test_a_request_to_stop_leaves_a_usable_model(tmp_path):
+    case = CASES["chain"]
+    seen = []
+    model = fit(case.resolved(), case.corpus(), on_iteration=seen.append, should_stop=lambda: len(seen) >= 2)
+    assert model.record.iterations == len(seen) == 2
+    assert not model.record.converged
+    model.save(tmp_path / "model")
+    assert len(TrainedModel.load(tmp_path / "model").predict(case.corpus()).texts("y")) == case.corpus().num_tokens
+
+
+def test_iterations_report_a_falling_objective_and_the_dev_score():
+    case = CASES["chain"]
+    seen = []
+    fit(case.resolved(), case.corpus(), dev=case.corpus(), on_iteration=seen.append)
+    assert [step.iteration for step in seen] == list(range(1, len(seen) + 1))
+    assert all(b.objective <= a.objective + 1e-9 for a, b in itertools.pairwise(seen))
+    assert all(0.0 <= step.dev <= 1.0 for step in seen)
+
+
+def test_patience_keeps_the_weights_of_the_best_dev_score():
+    case = CASES["chain"]
+    other = corpus_from_rows(sentences("PQR", count=6, seed=9), case.resolved().require().data)
+    model = fit(case.resolved("train.patience=2", "train.prior=none"), case.corpus(), dev=other)
+    assert model.record.converged or "dev score" in model.record.reason
+
+
+def test_a_prior_of_one_clique_replaces_the_general_one():
+    text = CASES["chain"].text.replace("clique y[-1], y", "clique y[-1], y as moves")
+    tight = load_text(
+        text + "train likelihood: prior = gaussian(variance = 10), prior.moves = gaussian(variance = 1e-8)\n"
+    )
+    model = fit(tight, CASES["chain"].corpus())
+    moves = [w for clique, _, _, w in model.show_weights() if clique == "moves"]
+    rest = [w for clique, _, _, w in model.show_weights() if clique != "moves"]
+    assert max(map(abs, moves)) < 1e-5 < max(map(abs, rest))
+
+
+def test_stages_run_one_after_the_other():
+    text = CASES["chain"].text + (
+        "train likelihood as first: prior = gaussian(variance = 1)\n"
+        "train likelihood as second after first: prior = none, optimizer = lbfgs(max_iterations = 1)\n"
+    )
+    model = fit(load_text(text), CASES["chain"].corpus())
+    assert model.record.stage == "second"
+    assert [record["stage"] for record in model.record.before] == ["first"]
+
+
+def test_inference_that_did_not_converge_is_noted_once_with_numbers():
+    case = CASES["three chains"]
+    model = fit(
+        case.resolved("infer=trp(max_iterations = 1)", "train.optimizer=lbfgs(max_iterations=2)"), case.corpus()
+    )
+    (note,) = model.record.notes
+    assert "`trp` did not converge on" in note
+    assert "damping" in note
+
+
+def test_an_unknown_label_value_at_evaluation_is_counted():
+    case = CASES["chain"]
+    model = fit(case.resolved(), case.corpus())
+    strange = corpus_from_rows([[("a", "NEW"), ("b", "P")]], case.resolved().require().data)
+    scores = model.evaluate(strange)
+    assert scores["unseen_labels"] == 1
+    assert scores["accuracy(y)"] <= 0.5
+
+
+def test_empty_data_is_an_error():
+    case = CASES["chain"]
+    with pytest.raises(DcrfError, match="no sentence with a token"):
+        fit(case.resolved(), corpus_from_rows([], case.resolved().require().data))
+
+
+class Quadratic:
+    """½ Σ s_k (w_k − k)², scales from 1 to 10⁴"""
+
+    scales = np.logspace(0, 4, 12)
+
+    def value_and_gradient(self, weights):
+        gap = weights - np.arange(len(weights))
+        return 0.5 * float(self.scales @ gap**2), self.scales * gap
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_optimizers_that_need_value_and_gradient_alone_find_a_known_minimum(name):
+    seen = []
+    outcome = OPTIMIZERS[name](
+        Quadratic(), np.zeros(12), LbfgsSettings(tolerance=1e-9), lambda step, weights: bool(seen.append(step))
+    )
+    assert outcome.converged
+    np.testing.assert_allclose(outcome.weights, np.arange(12), atol=1e-4)
+    assert len(seen) == outcome.iterations
+
+
+def test_the_gradient_at_the_optimum_vanishes():
+    case = CASES["second order"]
+    model = fit(case.resolved("train.optimizer=lbfgs(tolerance=1e-8)"), case.corpus())
+    from model_cases import objective_of
+
+    from dcrfdsl.semantics.settings.training_settings import ExactSettings
+
+    objective = objective_of(model, case.corpus(), ExactSettings(), precision=0.1)
+    _, gradient = objective.value_and_gradient(model.weights)
+    assert np.abs(gradient).max() < 1e-4
+    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], model.weights)
+    np.testing.assert_allclose(numeric, gradient, atol=1e-5)
+
+
+@needs_data
+def test_the_chunking_template_has_as_many_weights_as_crfsuite():
+    resolved = load_template(
+        SHARED / "design" / "examples" / "08_crfsuite_chunking.dcrf", ["train.optimizer=lbfgs(max_iterations=1)"]
+    )
+    corpus = read_corpus(SHARED / "data" / "conll2000" / "train.txt", resolved.require().data)
+    assert fit(resolved, corpus).num_weights == 456_468
