@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..inference import BoundData, Expectations, ExpectingMethod, Potentials, Workers
 from ..kernels.optimization import collect_touched, count_labellings, firing_runs, list_touched, move_cells
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
@@ -21,7 +22,6 @@ from .free_and_clamped import Clamped
 
 __all__ = ["SentenceBatches"]
 
-Floats = NDArray[np.float64]
 MOST_BATCHES = 64  # between 32 and 256 the number of passes that follow hardly changes
 SENTENCES = 8  # that a batch has at least; with fewer, what comes with each call of inference would take the time
 PARTS = 2  # of a batch, for threads

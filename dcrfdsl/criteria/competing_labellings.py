@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Codes, Floats
 from ..graph import ANY, differing_graph, differing_rows, only
 from ..inference import METHODS, Binder, BoundData, Expectations, Orders, RunStatus, Steering
 from ..semantics import AutoSettings, ExactSettings
@@ -22,8 +23,6 @@ from .supervision import Inference, Supervision
 
 __all__ = ["ExactRivals", "OrderedRivals", "Rivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 RUNS = 16
 
 

@@ -11,15 +11,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..graph import instances_of, known_assignments
 from .supervision import Supervision
 
 __all__ = ["Firing", "SequenceCounts", "firing_of", "gold_counts"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

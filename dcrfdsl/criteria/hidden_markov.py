@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..features import ExpandedFeature
 from ..graph import CliqueTemplate, instances_of, known_assignments
@@ -30,9 +31,6 @@ from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
 from .supervision import Supervision
 
 __all__ = ["Hmm", "build_hmm"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Hmm:

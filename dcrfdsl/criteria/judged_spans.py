@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..data import ENDS, STARTS, mark_table, segments_of
 from ..errors import DcrfError, Diagnostic
 from ..kernels.chain import SegmentMarks, Stretches
@@ -20,8 +21,6 @@ __all__ = [
     "stretches_of",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 GOES_ON = (1, 2)  # marks after which only what follows shows whether the segment has ended
 
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import DcrfError, Diagnostic
 from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
@@ -30,7 +31,6 @@ from .supervision import Inference, Supervision
 
 __all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 Build = Callable[[BoundData], ExpectingMethod]
 FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast

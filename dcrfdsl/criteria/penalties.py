@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..graph import Parameters
 from ..registry import Table
 from ..semantics import (
@@ -29,8 +30,6 @@ from ..semantics import (
 )
 
 __all__ = ["PRIORS", "Penalty", "Terms", "weight_penalty"]
-
-Floats = NDArray[np.float64]
 
 
 class Terms(NamedTuple):

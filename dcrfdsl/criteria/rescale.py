@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
@@ -20,8 +21,6 @@ from .likelihood import Likelihood, build_likelihood
 from .supervision import Supervision
 
 __all__ = ["Rescaling", "build_rescaling"]
-
-Floats = NDArray[np.float64]
 
 
 class Rescaling:

@@ -9,14 +9,13 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..inference import BoundData, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 
 __all__ = ["FeatureSums", "gradient_runs", "slices"]
 
-Floats = NDArray[np.float64]
 GRADIENT_BYTES = 2**28  # memory that the partial gradients of all runs may take together
 MOST_RUNS, FEWEST_RUNS = 16, 2
 SLICES = 8  # of the weights, for threads

@@ -13,16 +13,13 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..inference import BoundData, Expectations, SequenceMethod, Workers
 from ..kernels.tables import add_bias_gradient, collect_gradient
 
 __all__ = ["LikelihoodScaling"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class LikelihoodScaling:

@@ -14,8 +14,6 @@ from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_cor
 from .segment_types import (
     ENDS as ENDS,
     STARTS as STARTS,
-    Codes as Codes,
-    Offsets as Offsets,
     Segments as Segments,
     has_segments as has_segments,
     mark_table as mark_table,

@@ -12,8 +12,8 @@ from itertools import count
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints, Ints32
 from ..errors import data_error
 from ..semantics import Column, ColumnType
 from .corpus import Corpus, InternedColumn, NumericColumn
@@ -29,8 +29,8 @@ class Parsed(NamedTuple):
     """
 
     columns: Mapping[str, InternedColumn | NumericColumn]
-    sentence_len: NDArray[np.int64]  # [S]  tokens a sentence, each at least 1
-    token_line: NDArray[np.int64]  #   [N]  line in the file, from 1
+    sentence_len: Ints  # [S]  tokens a sentence, each at least 1
+    token_line: Ints  #   [N]  line in the file, from 1
 
 
 def interned(texts: Iterable[str], num_texts: int) -> InternedColumn:
@@ -47,8 +47,8 @@ class CorpusBuilder:
         self._file = file
         self._declared = {column.name: column for column in columns}
         self._parts: dict[str, _ColumnParts] = {}
-        self._lengths: list[NDArray[np.int64]] = []
-        self._lines: list[NDArray[np.int64]] = []
+        self._lengths: list[Ints] = []
+        self._lines: list[Ints] = []
 
     def add(self, parsed: Parsed) -> None:
         """Takes a block in. `DcrfError` names the line of a value that does not fit the type of its column."""
@@ -94,7 +94,7 @@ class _TextParts:
     def __init__(self, column_type: ColumnType):
         self._values: Sequence[str] = ()  # of the first block, which keeps its codes
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
-        self._parts: list[NDArray[np.int32]] = []
+        self._parts: list[Ints32] = []
 
     def add(self, block: InternedColumn | NumericColumn) -> None:
         assert isinstance(block, InternedColumn)
@@ -116,7 +116,7 @@ class _NumberParts:
     def __init__(self, column_type: ColumnType):
         self._type = column_type
         self._parse = _NUMBERS[column_type.name]
-        self._parts: list[NDArray[np.float64]] = []
+        self._parts: list[Floats] = []
 
     def add(self, block: InternedColumn | NumericColumn) -> None:
         if isinstance(block, NumericColumn):
@@ -156,12 +156,12 @@ def _int(text: str, column_type: ColumnType) -> float:
     return number
 
 
-def _vector(text: str, column_type: ColumnType) -> NDArray[np.float64]:
+def _vector(text: str, column_type: ColumnType) -> Floats:
     assert column_type.size is not None
     return vector_of_text(text, column_type.size)
 
 
-_NUMBERS: Mapping[str, Callable[[str, ColumnType], float | NDArray[np.float64]]] = {
+_NUMBERS: Mapping[str, Callable[[str, ColumnType], float | Floats]] = {
     "float": _float,
     "int": _int,
     "vector": _vector,

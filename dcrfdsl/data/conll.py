@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Ints
 from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import did_you_mean
 from ..semantics import Column, DataSpec, plain
@@ -52,14 +52,14 @@ class LineTable:
         mark = np.frombuffer((comment or "").encode(), np.uint8)
         line_start, self._line_cells, self._start, self._end = lines_and_cells(self._bytes, byte, mark)
         self._line_start = line_start
-        self.rows: NDArray[np.int64] = np.flatnonzero(self._line_cells > BLANK)
+        self.rows: Ints = np.flatnonzero(self._line_cells > BLANK)
         # Lines of one sentence have the same number of blank lines before them.
         self._blanks_before = np.cumsum(self._line_cells == BLANK)
 
     @property
-    def row_cells(self) -> NDArray[np.int64]:
+    def row_cells(self) -> Ints:
         """Number of cells of each line that has any, [R]."""
-        cells: NDArray[np.int64] = self._line_cells[self.rows]
+        cells: Ints = self._line_cells[self.rows]
         return cells
 
     def line_of(self, row: int) -> int:
@@ -71,7 +71,7 @@ class LineTable:
         end = self.block.text.find(b"\n", start)
         return self.block.text[start : end if end >= 0 else None].decode()
 
-    def column(self, number: int, width: int, kept: NDArray[np.int64] | None = None) -> InternedColumn:
+    def column(self, number: int, width: int, kept: Ints | None = None) -> InternedColumn:
         """Cells `number` of the rows `kept` (default all), given that every row has `width` cells."""
         start, end = self._start[number::width], self._end[number::width]
         if kept is not None:
@@ -86,7 +86,7 @@ class LineTable:
         empty = np.flatnonzero(self._start == self._end)
         return int(empty[0]) if len(empty) else None
 
-    def sentence_len(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sentence_len(self, rows: Ints) -> Ints:
         """Lengths of the runs of `rows` (line numbers of the block) that no blank line cuts, [S]."""
         if not len(rows):
             return np.empty(0, np.int64)
@@ -94,7 +94,7 @@ class LineTable:
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         return np.diff(starts, append=len(rows))
 
-    def parsed(self, columns: dict[str, InternedColumn], rows: NDArray[np.int64]) -> Parsed:
+    def parsed(self, columns: dict[str, InternedColumn], rows: Ints) -> Parsed:
         return Parsed(columns, self.sentence_len(rows), rows + self._first_line)
 
 

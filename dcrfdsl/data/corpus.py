@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Codes, Floats, Ints, Offsets
 
 __all__ = ["Corpus", "InternedColumn", "NumericColumn"]
 
@@ -19,8 +20,8 @@ __all__ = ["Corpus", "InternedColumn", "NumericColumn"]
 class InternedColumn:
     """A column of texts. `values[codes[n]]` is the text of token n."""
 
-    codes: NDArray[np.int32]  # [N]      index into `values`
-    values: Sequence[str]  #    [V]      distinct texts, in order of first appearance
+    codes: Codes  #          [N]      index into `values`
+    values: Sequence[str]  # [V]      distinct texts, in order of first appearance
 
     def text(self, token: int) -> str:
         return self.values[int(self.codes[token])]
@@ -41,7 +42,7 @@ class NumericColumn:
     Readers give double precision; who builds a corpus by hand may give single.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
 
     def slice(self, first: int, last: int) -> NumericColumn:
         """Tokens `first` to `last` (excluded)."""
@@ -57,9 +58,9 @@ class Corpus:
     """
 
     file: str
-    sentence_off: NDArray[np.int64]  # [S+1]
+    sentence_off: Offsets  # [S+1]
     columns: Mapping[str, InternedColumn | NumericColumn]
-    token_line: NDArray[np.int64]  #   [N]
+    token_line: Ints  #   [N]
     warnings: tuple[str, ...] = field(default=())
 
     @property
@@ -77,7 +78,7 @@ class Corpus:
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}
         return Corpus(self.file, off - start, columns, self.token_line[start:end], self.warnings)
 
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Tokens a sentence, [S]."""
         return np.diff(self.sentence_off)
 

@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes, Offsets
 from ..semantics import Label, ModelSpec, split_state, statement_text
 
 __all__ = ["conversion", "is_iob1"]
@@ -19,7 +19,7 @@ __all__ = ["conversion", "is_iob1"]
 SCHEME = "bio"
 
 
-def is_iob1(scheme: str, states: Sequence[str], codes: NDArray[np.int32], sentence_off: NDArray[np.int64]) -> bool:
+def is_iob1(scheme: str, states: Sequence[str], codes: Codes, sentence_off: Offsets) -> bool:
     """Whether each B-X stands right behind a segment of type X. For gold that breaks `bio`; `codes` [N] of `states`."""
     if scheme != SCHEME:
         return False

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes, Ints, Mask
 from ..errors import DcrfError, Diagnostic
 from ..registry import did_you_mean
 from ..semantics import Label, ModelSpec, Scheme, legal_moves, violations
@@ -41,14 +41,14 @@ class EncodedLabels:
     of the label's states; such a value allows nothing, and a token without any other value has the code -1.
     """
 
-    codes: NDArray[np.int32]  # [labels, N]
+    codes: Codes  # [labels, N]
     strangers: tuple[Mapping[str, int], ...]
     sets: tuple[tuple[tuple[int, ...], ...], ...]
 
     @property
-    def partial(self) -> NDArray[np.bool_]:
+    def partial(self) -> Mask:
         """[N] tokens where some label is not a single known state."""
-        mask: NDArray[np.bool_] = np.logical_or.reduce(self.codes < 0, axis=0)
+        mask: Mask = np.logical_or.reduce(self.codes < 0, axis=0)
         return mask
 
 
@@ -114,7 +114,7 @@ def _as_states(label: Label, index: Mapping[str, int], reading: Sequence[str]) -
     return tuple(sorted({index[text] for text in texts if text in index})), [t for t in texts if t not in index]
 
 
-def stranger_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> NDArray[np.bool_]:
+def stranger_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
     """[N] tokens where some label has a value, or a member of a set, that is none of its states."""
     mask = np.zeros(corpus.num_tokens, bool)
     for _, _, tokens in _strange(spec, states, corpus, ()):
@@ -124,7 +124,7 @@ def stranger_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus
 
 def _strange(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
-) -> Iterator[tuple[int, Label, NDArray[np.int64]]]:
+) -> Iterator[tuple[int, Label, Ints]]:
     """Number, label and tokens of the labels that have strangers."""
     for m, label in enumerate(spec.labels):
         column = corpus.columns.get(label.name)
@@ -161,7 +161,7 @@ def _stranger(
     label: Label,
     states: Sequence[str],
     corpus: Corpus,
-    tokens: NDArray[np.int64],
+    tokens: Ints,
     strangers: Mapping[str, int],
     *,
     given: bool,
@@ -192,8 +192,8 @@ def _broken_scheme(
     scheme: str,
     states: Sequence[str],
     corpus: Corpus,
-    codes: NDArray[np.int32],
-    bad: NDArray[np.int64],
+    codes: Codes,
+    bad: Ints,
 ) -> Diagnostic:
     token = int(bad[0])
     start = int(corpus.sentence_off[corpus.sentence_of(token)])

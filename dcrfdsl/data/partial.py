@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Ints
 from ..errors import data_error
 from ..semantics import Label, Reading, read_cell
 from .corpus import Corpus, InternedColumn
@@ -57,7 +57,7 @@ def read_cells(
     return readings
 
 
-def places(corpus: Corpus, tokens: NDArray[np.int64]) -> str:
+def places(corpus: Corpus, tokens: Ints) -> str:
     """`line 3`, `lines 3, 8, 9, 12, 40 and 7 more`"""
     lines = ", ".join(str(line) for line in corpus.token_line[tokens[:SHOWN_LINES]])
     more = f" and {len(tokens) - SHOWN_LINES} more" if len(tokens) > SHOWN_LINES else ""

@@ -13,8 +13,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import DcrfError, data_error
 from ..semantics import Column
 from .columns import Parsed, interned
@@ -37,7 +37,7 @@ class Records:
 
     def _clear(self) -> None:
         self._texts: dict[str, list[str]] = {}
-        self._vectors: dict[str, list[NDArray[np.float64]]] = {}
+        self._vectors: dict[str, list[Floats]] = {}
         self._lengths: list[int] = []
         self._numbers: list[int] = []
 
@@ -161,7 +161,7 @@ class Records:
             )
         return [text for text in texts if text is not None]
 
-    def _to_vectors(self, values: Sequence[Any], column: Column, number: int) -> NDArray[np.float64]:
+    def _to_vectors(self, values: Sequence[Any], column: Column, number: int) -> Floats:
         assert column.type.size is not None
         try:
             return vectors_of_values(values, column.type.size)

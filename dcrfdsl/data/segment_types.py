@@ -7,15 +7,14 @@ table, and so is output that breaks its scheme. Not here: counts of right ones (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["ENDS", "STARTS", "Codes", "Offsets", "Segments", "has_segments", "mark_table", "segments_of", "split_mark"]
+from ..arrays import Integers, Ints, Offsets
 
-Codes: TypeAlias = NDArray[np.integer]  # [N]
-Offsets: TypeAlias = NDArray[np.int64]  # [S+1]
+__all__ = ["ENDS", "STARTS", "Segments", "has_segments", "mark_table", "segments_of", "split_mark"]
+
 
 _OUTSIDE = 0
 _MARKS = "OBIES"  # outside; begin, inside, end of a segment; a segment of one token
@@ -37,9 +36,9 @@ ENDS = np.array([
 
 
 class Segments(NamedTuple):
-    start: NDArray[np.int64]  # [G]  first token
-    end: NDArray[np.int64]  #   [G]  last token
-    kind: NDArray[np.int64]  #  [G]  type
+    start: Ints  # [G]  first token
+    end: Ints  #   [G]  last token
+    kind: Ints  #  [G]  type
 
 
 def has_segments(states: Sequence[str]) -> bool:
@@ -55,7 +54,7 @@ def split_mark(state: str) -> tuple[str, str] | None:
     return (mark, kind) if kind and len(mark) == 1 and mark in "BIES" else None
 
 
-def mark_table(states: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+def mark_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
     """Mark and type of each state, [K+2], and the names of the types. States of no scheme are outside."""
     mark, kind = (np.zeros(len(states) + 2, np.int64) for _ in range(2))  # the last two: MISSING = -2, UNSEEN = -1
     number: dict[str, int] = {}
@@ -67,7 +66,7 @@ def mark_table(states: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int
     return mark, kind, list(number)
 
 
-def segments_of(codes: Codes, mark: NDArray[np.int64], kind: NDArray[np.int64], sentence_off: Offsets) -> Segments:
+def segments_of(codes: Integers, mark: Ints, kind: Ints, sentence_off: Offsets) -> Segments:
     """Where segments start and end by conlleval's rules: on the pair of marks, or on a change of type."""
     full = np.diff(sentence_off) > 0
     firsts, lasts = sentence_off[:-1][full], sentence_off[1:][full] - 1

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import shortened
 
 __all__ = ["number_of_text", "shown", "vector_of_text", "vectors_of_values"]
 
-Floats = NDArray[np.float64]
 
 _BITS = frozenset("01")
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..kernels.extraction import cross, cross_ragged, gather_lists
 from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
 from .sentence_runs import Block, PairBlock
@@ -43,8 +44,8 @@ def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
 class _One:
     """At most one text, or a test (whose only code is 0), a distinct value; `lut[v]` is its code or -1."""
 
-    codes: NDArray[np.int32]  # [N]
-    lut: NDArray[np.int32]  #   [V]
+    codes: Codes  # [N]
+    lut: Ints32  #  [V]
     size: int
     test: bool
 
@@ -53,15 +54,15 @@ class _One:
 class _Several:
     """Several texts a distinct value: the codes of value v are `list_codes[list_off[v] : list_off[v + 1]]`."""
 
-    codes: NDArray[np.int32]  #      [N]
-    list_off: NDArray[np.int64]  #   [V+1]
-    list_codes: NDArray[np.int32]
+    codes: Codes  #      [N]
+    list_off: Offsets  # [V+1]
+    list_codes: Codes
     size: int
 
 
 @dataclass(frozen=True)
 class _Number:
-    numbers: NDArray[np.float64]  # [N]
+    numbers: Floats  # [N]
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class CorpusAtoms:
             case Texts(of=texts):
                 return self._coded(name, source.codes, texts)
 
-    def _coded(self, name: str, codes: NDArray[np.int32], texts: list[tuple[str, ...]]) -> _Atom:
+    def _coded(self, name: str, codes: Codes, texts: list[tuple[str, ...]]) -> _Atom:
         vocabulary = self.vocabularies.setdefault(name, {})
         flat = list(chain.from_iterable(texts))
         if self.learning:
@@ -138,14 +139,14 @@ class CorpusAtoms:
 class RowKeys(NamedTuple):
     """The keys of a template on a block: one a row, or several (`off` not None). -1 fires nothing."""
 
-    keys: NDArray[np.int64]  # [R] or [M]
-    off: NDArray[np.int64] | None  # [R+1]
-    weight: NDArray[np.float64]  # [R], or [0] for ones
+    keys: Ints  # [R] or [M]
+    off: Offsets | None  # [R+1]
+    weight: Floats  # [R], or [0] for ones
 
 
 class _Coded(NamedTuple):
-    codes: NDArray[np.int32]
-    off: NDArray[np.int64] | None
+    codes: Codes
+    off: Offsets | None
 
 
 @dataclass
@@ -160,15 +161,15 @@ class BlockReader:
         self,
         feature: ExpandedFeature,
         sizes: tuple[int, ...],
-        compact: Callable[[int, NDArray[np.int64]], NDArray[np.int32] | None],
+        compact: Callable[[int, Ints], Ints32 | None],
     ) -> RowKeys:
         """The keys of a template: the codes of its factors as digits, `sizes[i]` the base of factor i (0: a number).
 
         `compact(i, keys)` may replace what has been joined before factor i by smaller numbers (None: no need).
         """
         weight = np.empty(0)
-        keys: NDArray[np.int64] | None = None
-        off: NDArray[np.int64] | None = None
+        keys: Ints | None = None
+        off: Offsets | None = None
         for i, factor in enumerate(feature.factors):
             if sizes[i] == 0:
                 numbers = self._numbers(factor)
@@ -192,12 +193,12 @@ class BlockReader:
     def _masked(
         self,
         feature: ExpandedFeature,
-        keys: NDArray[np.int64],
-        off: NDArray[np.int64] | None,
-        weight: NDArray[np.float64],
+        keys: Ints,
+        off: Offsets | None,
+        weight: Floats,
     ) -> RowKeys:
         """Drop rows of weight 0 and, where asked, those that read outside the sequence."""
-        keep: NDArray[np.bool_] | None = weight != 0 if len(weight) else None
+        keep: Mask | None = weight != 0 if len(weight) else None
         if feature.outside == "skip":
             spec = self.atoms.values.spec
             places = [f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition)]
@@ -207,7 +208,7 @@ class BlockReader:
             keys = np.where(keep if off is None else np.repeat(keep, np.diff(off)), keys, -1)
         return RowKeys(keys, off, weight)
 
-    def _numbers(self, factor: Factor) -> NDArray[np.float64]:
+    def _numbers(self, factor: Factor) -> Floats:
         atom = self.atoms.atom(factor)
         assert isinstance(atom, _Number)
         return self.block.numbers(atom.numbers, factor.offset, outside=0.0)
@@ -236,7 +237,7 @@ class BlockReader:
         raise AssertionError(atom)  # numbers have no codes
 
 
-def _ragged(items: NDArray[Any], off: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _ragged(items: NDArray[Any], off: Offsets | None) -> tuple[Ints, NDArray[Any]]:
     """At most one item a row as lists of items."""
     if off is not None:
         return off, items

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints, Ints32, Mask, Offsets
 from ..data import Corpus
 from ..errors import DcrfError, Diagnostic
 from ..files import Unfit, typed
@@ -145,7 +146,7 @@ class FeatureExtractor:
             likenesses=likenesses,
         )
 
-    def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> NDArray[np.bool_]:
+    def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
         """Which features of the alphabet are indicators, and not numbers, [F]; only those of `templates`, if given.
 
         Options of a template do not count: what its factors are does.
@@ -156,10 +157,10 @@ class FeatureExtractor:
             0 not in tables.sizes and (factors is None or feature.factors in factors)
             for feature, tables in zip(plan.features, alphabet.templates, strict=True)
         ]
-        chosen: NDArray[np.bool_] = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
+        chosen: Mask = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
         return chosen
 
-    def listed(self, feature_set: int) -> tuple[tuple[ExpandedFeature, ...], NDArray[np.int32]]:
+    def listed(self, feature_set: int) -> tuple[tuple[ExpandedFeature, ...], Ints32]:
         """The features of a set as they are listed, and which of them each feature of the alphabet is of, [F]."""
         return self._plans[feature_set].features, self._origins[feature_set][0]
 
@@ -169,7 +170,7 @@ class FeatureExtractor:
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         return {n: relate(clique, values) for n, clique in cliques}
 
-    def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[NDArray[np.int64]]:
+    def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[Ints]:
         """What each hard table reads of a corpus, as its code at every token, [N] each."""
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         return [observed_codes(observed, values) for observed in tables]
@@ -225,7 +226,7 @@ class FeatureExtractor:
         return f"{factor.name}={boundary_text(-beyond - 1 if beyond < left else beyond - left + 1)}"
 
     @cached_property
-    def _origins(self) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+    def _origins(self) -> list[tuple[Ints32, Ints]]:
         return [alphabet.origin() for alphabet in self._alphabets]
 
     @cached_property
@@ -302,9 +303,9 @@ class _Fired(NamedTuple):
     While learning, numbers that stand for ids.
     """
 
-    ids: NDArray[np.int32]
-    off: NDArray[np.int64] | None
-    weight: NDArray[np.float64]
+    ids: Ints32
+    off: Offsets | None
+    weight: Floats
 
 
 def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, FeatureRows]:
@@ -351,7 +352,7 @@ def _rows(
     plan: FeatureSetPlan,
     alphabet: Alphabet,
     blocks: Iterable[tuple[int, Sequence[_Fired]]],
-    pair_off: NDArray[np.int64] | None,
+    pair_off: Offsets | None,
 ) -> FeatureRows:
     """The rows of blocks, each with its number of rows and what each template gives."""
     numeric = any(0 in tables.sizes for tables in alphabet.templates)
@@ -369,7 +370,7 @@ def _rows(
     )
 
 
-def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], NDArray[np.int64] | None]:
+def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], Ints | None]:
     """The anchors of a feature set in blocks; for a relational clique with the pairs before each sentence."""
     corpus = atoms.values.corpus
     if plan.relation < 0:
@@ -378,9 +379,7 @@ def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | 
     return [pair_block(pairs.first, pairs.second, np.asarray(corpus.sentence_off, np.int64))], pairs.off
 
 
-def _assembled(
-    fired: Sequence[_Fired], num_rows: int, numeric: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+def _assembled(fired: Sequence[_Fired], num_rows: int, numeric: bool) -> tuple[Ints, Ints32, Floats]:
     """The templates of a block side by side: features a row [R], ids and values [nnz], templates in order."""
     counts = np.zeros(num_rows, np.int64)
     for ids, off, _ in fired:

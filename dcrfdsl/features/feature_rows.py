@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Floats, Ints, Ints32, Offsets
 
 __all__ = ["FeatureRows"]
 
@@ -21,14 +22,14 @@ class FeatureRows(NamedTuple):
     of a relational clique are its pairs; those of sentence s begin at `pair_off[s]`.
     """
 
-    row_off: NDArray[np.int64]  #  [R+1]  offsets into `feature`
-    feature: NDArray[np.int32]  #  [nnz]  feature id
-    value: NDArray[np.float64]  #  [nnz], or [0] if every value is 1
+    row_off: Offsets  # [R+1]  offsets into `feature`
+    feature: Ints32  #  [nnz]  feature id
+    value: Floats  #    [nnz], or [0] if every value is 1
     pad_left: int = 0
     pad_right: int = 0
-    pair_off: NDArray[np.int64] | None = None  # [S+1]
+    pair_off: Offsets | None = None  # [S+1]
 
-    def first_row(self, sentence_off: NDArray[np.int64]) -> NDArray[np.int64]:
+    def first_row(self, sentence_off: Offsets) -> Ints:
         """The row of anchor 0 of each sentence, [S]."""
         if self.pair_off is not None:
             return self.pair_off[:-1]

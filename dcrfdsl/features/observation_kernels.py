@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from ..arrays import Floats, Ints
 from ..files import Count, Unfit, array, check_finite, check_offsets, check_within, typed
 from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows
 
 __all__ = ["Likeness", "LikenessRecord", "likeness_arrays", "likeness_metadata", "restored_likenesses"]
 
-Floats = NDArray[np.float64]
 DENSE = 2048  # features up to which products of dense rows are faster
 
 
@@ -85,7 +85,7 @@ class Likeness:
             rows.pad_right,
         )
 
-    def only(self, kept: NDArray[np.int64]) -> Likeness:
+    def only(self, kept: Ints) -> Likeness:
         """With fewer positions that support."""
         matrix = self._matrix(self.support)[kept]
         valued = len(self.support.value) > 0

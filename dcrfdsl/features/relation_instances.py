@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Ints, Ints32, Mask
 from ..errors import data_error
-from ..semantics import And, Apply, CliqueSpec, Condition, Equals, Reference, plain
+from ..semantics import Apply, CliqueSpec, Condition, Equals, Reference, conjuncts, plain
 from .plan import fixed_condition, leaves, named_offset, split_offset, with_offsets
 from .sentence_runs import PairBlock
 from .values import TRUE, CorpusValues, equality_codes, joint_test
@@ -29,16 +29,15 @@ from .values import TRUE, CorpusValues, equality_codes, joint_test
 __all__ = ["Pairs", "pair_block", "relate"]
 
 MOST_PAIRS = 50_000_000  # more than memory holds comfortably; `link = all` on a constant column gets there
-Ints = NDArray[np.int64]
-_Accepted = Callable[[Ints, Ints], NDArray[np.bool_]]
+_Accepted = Callable[[Ints, Ints], Mask]
 
 
 class Pairs(NamedTuple):
     """Pairs of tokens, sorted by sentence, first and second token. Those of sentence s: `off[s]` to `off[s + 1]`."""
 
-    first: Ints  #   [P]  token (over the whole corpus) at the first named position
-    second: Ints  #  [P]
-    off: Ints  #     [S+1]
+    first: Ints  #  [P]  token (over the whole corpus) at the first named position
+    second: Ints  # [P]
+    off: Ints  #    [S+1]
 
     def local(self, sentence: int, sentence_off: Ints) -> tuple[tuple[int, int], ...]:
         """The pairs of one sentence, as positions in it."""
@@ -83,7 +82,7 @@ def relate(clique: CliqueSpec, values: CorpusValues) -> Pairs:
         len(tokens) if gaps[1] is None else gaps[1],
     )
 
-    def accepted(first: Ints, second: Ints) -> NDArray[np.bool_]:
+    def accepted(first: Ints, second: Ints) -> Mask:
         block = pair_block(first, second, sentence_off)
         return _fits(condition.rest, block, values) & _sites_apart(clique, block)
 
@@ -99,7 +98,7 @@ def _taken_apart(clique: CliqueSpec, values: CorpusValues) -> _Condition:
     where = fixed_condition(values.spec, with_offsets(clique.where, clique.positions))
     keys: list[Equals] = []
     parts: dict[frozenset[int], list[Condition]] = {}
-    for part in where.parts if isinstance(where, And) else (where,):
+    for part in conjuncts(where):
         if isinstance(part, Equals) and not part.negated:
             sides = [_reads(side, values) for side in (part.left, part.right)]
             if sides == [{1}, {2}]:
@@ -118,14 +117,14 @@ def _reads(condition: Condition | Reference | Apply, values: CorpusValues) -> se
     return {split_offset(offset)[0] for _, offset in leaves(values.spec, condition)}
 
 
-def _fits(conditions: Sequence[Condition], block: PairBlock, values: CorpusValues) -> NDArray[np.bool_]:
+def _fits(conditions: Sequence[Condition], block: PairBlock, values: CorpusValues) -> Mask:
     out = np.ones(block.num_rows, np.bool_)
     for condition in conditions:
         out &= joint_test(condition, values)(block) == TRUE
     return out
 
 
-def _sites_apart(clique: CliqueSpec, block: PairBlock) -> NDArray[np.bool_]:
+def _sites_apart(clique: CliqueSpec, block: PairBlock) -> Mask:
     """Whether all sites lie in the sentence, and no two are the same variable."""
     places = [
         (site.variable, named_offset(clique.positions.index(site.place.position), site.place.shift))
@@ -151,7 +150,7 @@ def _gap(clique: CliqueSpec, values: CorpusValues, name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _group(left: list[NDArray[np.int32]], right: list[NDArray[np.int32]], start: Ints) -> tuple[Ints, Ints]:
+def _group(left: list[Ints32], right: list[Ints32], start: Ints) -> tuple[Ints, Ints]:
     """One number for a sentence and a combination of key codes: of each token as the first, and as the second."""
     columns = [np.concatenate([start, start]), *(np.concatenate(pair) for pair in zip(left, right, strict=True))]
     _, number = np.unique(np.stack(columns), axis=1, return_inverse=True)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes, Floats, Ints, Ints32, Mask, Offsets
 from ..data import Corpus
 from ..kernels.extraction import rows_inside, shift_codes, shift_numbers
 from .plan import split_offset
@@ -23,7 +23,7 @@ class Block:
 
     first: int
     end: int
-    sentence_off: NDArray[np.int64]  # [S+1], from 0
+    sentence_off: Offsets  # [S+1], from 0
     pad_left: int
     pad_right: int
 
@@ -31,19 +31,17 @@ class Block:
     def num_rows(self) -> int:
         return self.end - self.first + (len(self.sentence_off) - 1) * (self.pad_left + self.pad_right)
 
-    def codes(
-        self, codes: NDArray[np.int32], lut: NDArray[np.int32], offset: int, *, left: int, right: int, step: int
-    ) -> NDArray[np.int32]:
+    def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
         """`lut[codes]` at t + offset, [R]; outside `left` or `right` plus `step` a position further out."""
         part = codes[self.first : self.end]
         return shift_codes(part, lut, self.sentence_off, offset, self.pad_left, self.pad_right, left, right, step)
 
-    def numbers(self, numbers: NDArray[np.float64], offset: int, *, outside: float) -> NDArray[np.float64]:
+    def numbers(self, numbers: Floats, offset: int, *, outside: float) -> Floats:
         """`numbers` at t + offset, [R]."""
         part = numbers[self.first : self.end]
         return shift_numbers(part, self.sentence_off, offset, self.pad_left, self.pad_right, outside)
 
-    def inside(self, offsets: Collection[int]) -> NDArray[np.bool_]:
+    def inside(self, offsets: Collection[int]) -> Mask:
         """Whether t plus each offset lies in the sentence, [R]."""
         return rows_inside(self.sentence_off, min(offsets), max(offsets), self.pad_left, self.pad_right)
 
@@ -55,10 +53,10 @@ class PairBlock:
     first, second: tokens [R].   start, end: where their sentence begins and ends, [R].
     """
 
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    first: Ints
+    second: Ints
+    start: Ints
+    end: Ints
     pad_left: int = 0
     pad_right: int = 0
 
@@ -66,13 +64,11 @@ class PairBlock:
     def num_rows(self) -> int:
         return len(self.first)
 
-    def _tokens(self, offset: int) -> NDArray[np.int64]:
+    def _tokens(self, offset: int) -> Ints:
         which, shift = split_offset(offset)
         return (self.second if which == 2 else self.first) + shift
 
-    def codes(
-        self, codes: NDArray[np.int32], lut: NDArray[np.int32], offset: int, *, left: int, right: int, step: int
-    ) -> NDArray[np.int32]:
+    def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
         """As `Block.codes`, at the named position and shift that `offset` stands for."""
         token = self._tokens(offset)
         inside = (token >= self.start) & (token < self.end)
@@ -81,13 +77,13 @@ class PairBlock:
         before, after = left + (self.start - token - 1) * step, right + (token - self.end) * step
         return np.where(inside, known, np.where(token < self.start, before, after)).astype(np.int32)
 
-    def numbers(self, numbers: NDArray[np.float64], offset: int, *, outside: float) -> NDArray[np.float64]:
+    def numbers(self, numbers: Floats, offset: int, *, outside: float) -> Floats:
         """As `Block.numbers`."""
         token = self._tokens(offset)
         inside = (token >= self.start) & (token < self.end)
         return np.where(inside, np.append(numbers, outside)[np.where(inside, token, -1)], outside)
 
-    def inside(self, offsets: Collection[int]) -> NDArray[np.bool_]:
+    def inside(self, offsets: Collection[int]) -> Mask:
         """As `Block.inside`."""
         tokens = [self._tokens(offset) for offset in offsets]
         out = np.ones(self.num_rows, np.bool_)

@@ -8,10 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints, Offsets
+
 __all__ = ["pack_strings", "unpack_strings"]
 
 
-def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], Ints]:
     """UTF-8 bytes of all strings in a row, and where each begins: string i is bytes `off[i]` to `off[i + 1]`."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     off = np.zeros(len(encoded) + 1, np.int64)
@@ -19,7 +21,7 @@ def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.
     return np.frombuffer(b"".join(encoded), np.uint8), off
 
 
-def unpack_strings(data: NDArray[np.uint8], off: NDArray[np.int64]) -> list[str]:
+def unpack_strings(data: NDArray[np.uint8], off: Offsets) -> list[str]:
     """The strings that `pack_strings` packed. `off` may be a slice of a longer table's offsets."""
     first = int(off[0])
     raw = data[first : int(off[-1])].tobytes()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
+from ..arrays import Floats, Offsets
 from ..errors import DcrfError, Diagnostic
 
 __all__ = [
@@ -71,7 +72,7 @@ def array(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic]
     return found
 
 
-def check_offsets(off: NDArray[np.int64], end: int, name: str) -> None:
+def check_offsets(off: Offsets, end: int, name: str) -> None:
     """`Unfit` unless `off` [n+1] begins with 0, never falls, and ends with `end`."""
     if len(off) == 0 or off[0] != 0 or off[-1] != end or (off[1:] < off[:-1]).any():
         raise Unfit(f"the offsets `{name}` do not rise from 0 to {end:,}")
@@ -87,13 +88,13 @@ def _outside(numbers: NDArray[Any], low: int, high: int) -> int:
     return int(numbers[(numbers < low) | (numbers >= high)].ravel()[0])
 
 
-def check_finite(numbers: NDArray[np.float64], name: str) -> None:
+def check_finite(numbers: Floats, name: str) -> None:
     """`Unfit` where a number is infinite or none."""
     if not np.isfinite(numbers).all():
         raise Unfit(f"`{name}` has the number {numbers[~np.isfinite(numbers)].ravel()[0]}, expected finite ones")
 
 
-def check_strings(data: NDArray[np.uint8], off: NDArray[np.int64], name: str) -> None:
+def check_strings(data: NDArray[np.uint8], off: Offsets, name: str) -> None:
     """`Unfit` unless the bytes are UTF-8 and each offset begins a character, as texts are packed
     (`features.string_tables`)."""
     check_offsets(off, len(data), name)

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.tables import Schedules
 from .shape_bank import ShapeBank
 from .shapes import GraphShape
@@ -36,7 +36,7 @@ class ForestPool:
     """
 
     passes: Schedules
-    appearance: NDArray[np.float64]
+    appearance: Floats
 
 
 def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
@@ -77,7 +77,7 @@ def _first_edges(shape: GraphShape) -> dict[int, int]:
     return first_edge
 
 
-def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> Floats:
     """The share of the pool's forests that each factor is in."""
     first_edge = _first_edges(shape)
     starts, share = np.fromiter(first_edge.values(), np.int64), np.ones(len(shape.scopes))

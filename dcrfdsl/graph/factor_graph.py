@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Integers
 from .shapes import GraphShape
 
 __all__ = ["FactorGraph"]
@@ -27,7 +27,7 @@ class FactorGraph:
 
     cards: tuple[int, ...]
     scopes: tuple[tuple[int, ...], ...]
-    log_tables: tuple[NDArray[np.float64], ...]
+    log_tables: tuple[Floats, ...]
     constant: float = 0.0
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class FactorGraph:
             at += math.prod(self.cards[v] for v in scope)
         return GraphShape.of(self.cards, self.scopes, places)
 
-    def score(self, assignment: NDArray[np.integer]) -> float:
+    def score(self, assignment: Integers) -> float:
         """log of the unnormalised probability of a labelling [V]."""
         total = self.constant
         for scope, table in zip(self.scopes, self.log_tables, strict=True):
@@ -69,8 +69,8 @@ class FactorGraph:
 
 
 def _slice_observed(
-    scope: tuple[int, ...], table: NDArray[np.float64], evidence: Mapping[int, int]
-) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    scope: tuple[int, ...], table: Floats, evidence: Mapping[int, int]
+) -> tuple[tuple[int, ...], Floats]:
     """A factor of several variables cut down to its unobserved ones; the observation's own factor stays."""
     if len(scope) == 1:
         return scope, table

@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes, Ints, Ints32, Mask
 from ..features import Pairs
 from ..semantics import HardTable
 from .templates import CliqueTemplate
 
 __all__ = ["Gold", "fill_memories", "instances_of", "known_assignments", "possible_assignments"]
 
-Ints = NDArray[np.int64]
 UNKNOWN = -1
 
 
@@ -29,29 +28,29 @@ class Gold:
     All variables of a position have a row: labels, latents, memories.
     """
 
-    codes: NDArray[np.int32]  # [variables, N]
+    codes: Codes  # [variables, N]
     sets: tuple[tuple[tuple[int, ...], ...], ...]  # of each variable
 
-    def complete_sentences(self, sentence_off: Ints) -> NDArray[np.bool_]:
+    def complete_sentences(self, sentence_off: Ints) -> Mask:
         """Whether every variable of a sentence is known, [S]."""
         unknown = np.concatenate([[0], np.cumsum((self.codes < 0).any(axis=0))])
-        complete: NDArray[np.bool_] = unknown[sentence_off[1:]] == unknown[sentence_off[:-1]]
+        complete: Mask = unknown[sentence_off[1:]] == unknown[sentence_off[:-1]]
         return complete
 
-    def allowed(self, variable: int, card: int) -> NDArray[np.bool_]:
+    def allowed(self, variable: int, card: int) -> Mask:
         """Which states agree with what each code says, [runs of `choices`, card]."""
         off, states = self.choices(variable, card)
         found = np.zeros((len(off) - 1, card), np.bool_)
         found[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
         return found
 
-    def runs(self, variable: int, card: int) -> NDArray[np.int32]:
+    def runs(self, variable: int, card: int) -> Ints32:
         """The run of `choices` that says what is known of a variable at each token, [N]."""
         codes = self.codes[variable]
-        found: NDArray[np.int32] = np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
+        found: Ints32 = np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
         return found
 
-    def contradicts(self, found: NDArray[np.int32], cards: Sequence[int]) -> NDArray[np.bool_]:
+    def contradicts(self, found: Ints32, cards: Sequence[int]) -> Mask:
         """Where states of the first variables, `found` [len(cards), N], are none that may be; not where one is < 0."""
         out = np.zeros(found.shape, np.bool_)
         for variable, card in enumerate(cards):
@@ -167,7 +166,7 @@ def possible_assignments(
 
 
 def fill_memories(
-    codes: NDArray[np.int32],
+    codes: Codes,
     tables: Sequence[Sequence[HardTable]],
     observed: Sequence[Sequence[Ints]],
     number: Mapping[str, int],

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Offsets
 from ..features import FeatureRows, Pairs
 from .parameters import Parameters
 from .programs import OrderCost, order_cost
@@ -126,7 +126,7 @@ def training_cost(
     graph: ModelGraph,
     parameters: Parameters,
     rows: Sequence[FeatureRows],
-    sentence_off: NDArray[np.int64],
+    sentence_off: Offsets,
     *,
     runs: int,
     history: int,
@@ -171,7 +171,7 @@ def _message_bytes(graph: ModelGraph, relations: Mapping[int, Pairs], tokens: in
     return found if found <= REMEMBERED_BYTES else 0.0
 
 
-def _wiring_bytes(graph: ModelGraph, sentence_off: NDArray[np.int64]) -> float:
+def _wiring_bytes(graph: ModelGraph, sentence_off: Offsets) -> float:
     """Sequences of one length share their wiring; every factor of the longest has a table in the arena."""
     lengths = np.unique(np.diff(sentence_off))
     sites = sum(len(template.cards) for template in graph.templates)

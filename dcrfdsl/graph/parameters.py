@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints, Ints32, Offsets
 from ..features import FeatureRows, Pairs
 from ..files import Unfit, array, check_offsets, check_within
 from ..kernels.extraction import count_pairs
@@ -25,16 +26,14 @@ from .unroll import ModelGraph
 
 __all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "fixed_weights", "learn_parameters"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class CliqueWeights:
     """The weights of one clique: assignments of its bias, and for each feature a run of assignments."""
 
-    bias: NDArray[np.int32]  #     [biases]        assignment of bias weight i
-    run_off: NDArray[np.int64]  #  [features + 1]  feature → its entries
-    entry: NDArray[np.int32]  #    [entries]       assignment of entry e
+    bias: Ints32  #     [biases]        assignment of bias weight i
+    run_off: Offsets  # [features + 1]  feature → its entries
+    entry: Ints32  #    [entries]       assignment of entry e
 
     def without_weights(self) -> CliqueWeights:
         """The same clique and features, none with a weight."""
@@ -47,15 +46,15 @@ class AddedWeights(NamedTuple):
     then.
     """
 
-    feature: NDArray[np.int64]
-    assignment: NDArray[np.int64]
+    feature: Ints
+    assignment: Ints
     num_features: int
 
 
 _KEY = 1 << 32  # more than any clique has assignments
 
 
-def _keys(own: CliqueWeights) -> NDArray[np.int64]:
+def _keys(own: CliqueWeights) -> Ints:
     """A number for each (feature, assignment), ascending as the entries are."""
     return np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off)) * _KEY + own.entry
 
@@ -82,7 +81,7 @@ class Parameters:
         """Number of the clique's first feature weight."""
         return self.num_bias + sum(len(c.entry) for c in self.cliques[:clique])
 
-    def of_clique(self, clique: int) -> NDArray[np.int64]:
+    def of_clique(self, clique: int) -> Ints:
         """The numbers of all weights of a clique."""
         own, bias, entry = self.cliques[clique], self.bias_start(clique), self.entry_start(clique)
         return np.concatenate([np.arange(bias, bias + len(own.bias)), np.arange(entry, entry + len(own.entry))])
@@ -115,7 +114,7 @@ class Parameters:
             bias_cell=np.concatenate(cell),
         )
 
-    def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, NDArray[np.int64], NDArray[np.int64]]:
+    def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, Ints, Ints]:
         """With more features and weights of some cliques.
 
         Returns where each weight of before is now [W], and where each added one is, clique by clique in their order.
@@ -165,7 +164,7 @@ class Parameters:
         for weight, (clique, feature, assignment) in enumerate(parts):
             yield weight, clique, feature, assignment
 
-    def origins(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def origins(self) -> tuple[Ints, Ints, Ints]:
         """Clique, feature (-1 for the bias) and assignment of every weight, each [weights]."""
         sizes = [len(own.bias) for own in self.cliques] + [len(own.entry) for own in self.cliques]
         clique = np.repeat(np.tile(np.arange(len(self.cliques)), 2), sizes)
@@ -221,7 +220,7 @@ def learn_parameters(
     rows: Sequence[FeatureRows],
     num_features: Sequence[int],
     gold: Gold,
-    sentence_off: NDArray[np.int64],
+    sentence_off: Offsets,
     relations: Mapping[int, Pairs] | None = None,
 ) -> tuple[Parameters, Floats]:
     """The weights that the training data calls for, and the counts [weights] of the sentences whose labels are all
@@ -262,13 +261,13 @@ def learn_parameters(
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
 
 
-Counted = tuple[NDArray[np.int64], NDArray[np.int32], Floats]  # offsets of each feature's run, entries, counts
+Counted = tuple[Ints, Ints32, Floats]  # offsets of each feature's run, entries, counts
 
 
-def _spread(part: Counted, run_off: NDArray[np.int64], entry: NDArray[np.int32], size: int) -> Floats:
+def _spread(part: Counted, run_off: Offsets, entry: Ints32, size: int) -> Floats:
     """The counts of some pairs laid out among more of them; 0 for the others."""
 
-    def keys(off: NDArray[np.int64], own: NDArray[np.int32]) -> NDArray[np.int64]:
+    def keys(off: Offsets, own: Ints32) -> Ints:
         return np.repeat(np.arange(len(off) - 1), np.diff(off)) * size + own
 
     out = np.zeros(len(entry))
@@ -276,9 +275,7 @@ def _spread(part: Counted, run_off: NDArray[np.int64], entry: NDArray[np.int32],
     return out
 
 
-def broken_instances(
-    template: CliqueTemplate, gold: Gold, sentence_off: NDArray[np.int64], rows: Sequence[FeatureRows]
-) -> NDArray[np.int64]:
+def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets, rows: Sequence[FeatureRows]) -> Ints:
     """Tokens at the anchors of instances whose gold assignment is known and has potential zero."""
     if template.allowed is None and template.coded is None:
         return np.zeros(0, np.int64)
@@ -297,7 +294,7 @@ def broken_instances(
     return (sentence_off[sentence] + np.maximum(anchor, 0))[broken]
 
 
-def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> NDArray[np.int64]:
+def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> Ints:
     """Every assignment that an instance can have and that no hard constraint on these sites forbids."""
     hard = graph.hard_cells()
     parts = [assignments[np.isfinite(hard[cells])] for assignments, cells in graph.bias_cells(clique)]
@@ -305,12 +302,12 @@ def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: i
 
 
 def _every_pair(
-    run_off: NDArray[np.int64],
-    entry: NDArray[np.int32],
-    counts: NDArray[np.float64],
-    possible: NDArray[np.int64],
+    run_off: Offsets,
+    entry: Ints32,
+    counts: Floats,
+    possible: Ints,
     size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[Ints, Ints32, Floats]:
     """Every feature with every possible assignment, with the counts of the pairs that were seen."""
     features = len(run_off) - 1
     table = np.zeros((features, size))

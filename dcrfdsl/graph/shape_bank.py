@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints, Ints32
 from ..kernels.tables import Edges, Programs, Shapes
 from .programs import Blocks, PatternBank, Program, ProgramBuilder, cut_blocks
 from .shapes import FactorArrays, GraphShape, offsets
@@ -130,16 +131,16 @@ class ShapeBank:
 class _ShapeEdges:
     """The edges of one shape; see `kernels.tables.wiring.Edges`."""
 
-    factor: NDArray[np.int32]
-    variable: NDArray[np.int32]
-    axis: NDArray[np.int32]
-    message: NDArray[np.int64]  # [E + 1]
-    first: NDArray[np.int64]
-    degree: NDArray[np.int64]  # [V]
-    at_variable: NDArray[np.int32]
+    factor: Ints32
+    variable: Ints32
+    axis: Ints32
+    message: Ints  # [E + 1]
+    first: Ints
+    degree: Ints  # [V]
+    at_variable: Ints32
 
 
-def _shape_edges(cards: NDArray[np.int32], factors: FactorArrays) -> _ShapeEdges:
+def _shape_edges(cards: Ints32, factors: FactorArrays) -> _ShapeEdges:
     several = factors.arity > 1
     counts = np.where(several, factors.arity, 0)
     variable = factors.scope[np.repeat(several, factors.arity)]
@@ -156,13 +157,13 @@ def _shape_edges(cards: NDArray[np.int32], factors: FactorArrays) -> _ShapeEdges
     )
 
 
-def _log_states_of_isolated(cards: NDArray[np.int32], factors: FactorArrays) -> float:
+def _log_states_of_isolated(cards: Ints32, factors: FactorArrays) -> float:
     isolated = np.ones(len(cards), np.bool_)
     isolated[factors.scope] = False
     return sum(math.log(card) for card in cards[isolated].tolist())
 
 
-def _counted(parts: Sequence[NDArray]) -> NDArray[np.int64]:
+def _counted(parts: Sequence[NDArray]) -> Ints:
     """Where each part starts when they are laid end to end, and where the last one ends."""
     return offsets(np.array([len(part) for part in parts], np.int64))
 

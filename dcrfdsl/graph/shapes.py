@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FactorArrays", "GraphShape", "Run", "by_position", "in_order", "offsets"]
+from ..arrays import Integers, Ints, Ints32
 
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+__all__ = ["FactorArrays", "GraphShape", "Run", "by_position", "in_order", "offsets"]
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,12 @@ class Run:
 class FactorArrays(NamedTuple):
     """All factors of a graph, in order; see `kernels.tables.wiring.Shapes`."""
 
-    kind: Small  #   [F]
-    anchor: Small  # [F]
-    table: Ints  #   [F]
-    size: Ints  #    [F]
-    arity: Ints  #   [F]
-    scope: Small  #  [sum of arity]
+    kind: Ints32  #   [F]
+    anchor: Ints32  # [F]
+    table: Ints  #    [F]
+    size: Ints  #     [F]
+    arity: Ints  #    [F]
+    scope: Ints32  #  [sum of arity]
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class GraphShape:
         return tuple(run.anchor + turn for run in self.runs for turn in range(run.count))
 
 
-def offsets(counts: NDArray[np.integer]) -> Ints:
+def offsets(counts: Integers) -> Ints:
     """Where runs of these lengths start, and where the last one ends, [n + 1]."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 

@@ -12,21 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Mask
 from ..features import ViewMap, view_label, view_map
 from ..semantics import (
-    At,
     CliqueSpec,
     HardTable,
     ModelSpec,
-    Named,
     Observed,
-    Place,
     Scheme,
     constraint_table,
     legal_moves,
     memory_tables,
+    shift_of_site,
 )
 
 __all__ = [
@@ -63,11 +61,11 @@ class CliqueTemplate:
     pad: bool = False
     feature_set: int = -1
     has_bias: bool = False
-    allowed: NDArray[np.bool_] | None = None
+    allowed: Mask | None = None
     position: int | None = None
     ends: tuple[int, ...] = ()
     views: tuple[ViewMap | None, ...] = ()
-    coded: NDArray[np.bool_] | NDArray[np.float64] | None = None
+    coded: Mask | Floats | None = None
     observed: tuple[Observed, ...] = ()
 
     @property
@@ -178,7 +176,7 @@ def _clique_template(
         name=clique.label,
         clique=number,
         variables=tuple(numbers[label] for label in labels),
-        offsets=tuple(_offset(site.place) for site in clique.sites),
+        offsets=tuple(shift_of_site(site.place) for site in clique.sites),
         cards=tuple(len(states[label]) for label in labels),
         pad=clique.edges == "pad",
         feature_set=feature_set,
@@ -186,16 +184,6 @@ def _clique_template(
         ends=tuple(clique.positions.index(s.place.position) for s in clique.sites if s.place.kind == "named"),
         views=seen_as if any(seen_as) else (),
     )
-
-
-def _offset(place: Place) -> int:
-    """Of a site from its anchor, or from the named position that it stands at."""
-    match place:
-        case At(offset=offset):
-            return offset
-        case Named(shift=shift):
-            return shift
-    return 0
 
 
 def _hard_tables(

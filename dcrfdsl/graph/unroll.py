@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints, Ints32
 from ..errors import data_error
 from ..kernels.tables import Kinds
 from ..semantics import ModelSpec
@@ -43,7 +43,7 @@ class _Kind:
     def cards(self) -> tuple[int, ...]:
         return tuple(c for c, outside in zip(self.template.cards, self.pattern, strict=True) if not outside)
 
-    def full_assignments(self) -> NDArray[np.int64]:
+    def full_assignments(self) -> Ints:
         """The assignment, as weights tell them apart, that each entry of the table stands for, [size]."""
         template = self.template
         full, counts = template.full_cards, template.weight_cards
@@ -58,7 +58,7 @@ class _Kind:
             places = (places[:, None] + stride * states[None, :]).ravel()
         return places
 
-    def hard(self) -> NDArray[np.float64]:
+    def hard(self) -> Floats:
         """0 where an entry is allowed, -inf where it is not, [size]."""
         size = math.prod(self.cards)
         if self.template.allowed is None or any(self.pattern):
@@ -245,7 +245,7 @@ class ModelGraph:
         coded = self.coded
         code_base = run_base[-1] + np.cumsum([0, *(len(t.coded) for t in coded if t.coded is not None)])
         base_of = {id(template): int(base) for template, base in zip(coded, code_base, strict=False)}
-        inverse: list[NDArray[np.int32]] = []
+        inverse: list[Ints32] = []
         inverse_off, at = [], 0
         for kind in self.kinds:
             if kind.template.views:
@@ -282,11 +282,11 @@ class ModelGraph:
             inverse=np.concatenate([np.zeros(0, np.int32), *inverse]),
         )
 
-    def hard_cells(self) -> NDArray[np.float64]:
+    def hard_cells(self) -> Floats:
         """Hard zeros of all base tables in the layout of the shared cells, [num_shared]; 0 or -inf."""
         return np.concatenate([np.zeros(1), *(kind.hard() for kind in self.kinds)])
 
-    def bias_cells(self, clique: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def bias_cells(self, clique: int) -> Iterator[tuple[Ints, Ints]]:
         """(assignments of the full clique, shared cells) of each kind of the specification's clique."""
         for number, kind in enumerate(self.kinds):
             if kind.template.clique == clique:

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.runtime import IMPOSSIBLE
 from .bound import BoundData, Potentials
 from .run_status import RunStatus
 
 __all__ = ["Expectations", "ExpectingMethod", "SequenceMethod"]
 
-Floats = NDArray[np.float64]
 NOTHING = np.zeros(0)
 
 

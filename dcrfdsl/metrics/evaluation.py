@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..data import Codes, Corpus, InternedColumn, Offsets, has_segments, read_cells, split_mark
+from ..arrays import Integers, Ints, Mask, Offsets
+from ..data import Corpus, InternedColumn, has_segments, read_cells, split_mark
 from ..errors import DcrfError, Diagnostic, data_error
 from ..registry import Table, did_you_mean
 from ..semantics import Argument, CallSpec, Label, ModelSpec, Reference, Scheme, legal_moves, plain, violations
@@ -28,7 +28,6 @@ __all__ = [
 ]  # fmt: skip
 
 Values: TypeAlias = dict[str, float | int]  # by the names of the `--json` contract
-Mask: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ class Evaluation:
     `rank_risk` (with the number of sentences of which it is a lower bound) are called only if a metric asks.
     """
 
-    gold: Mapping[str, Codes]
-    predicted: Mapping[str, Codes]
+    gold: Mapping[str, Integers]
+    predicted: Mapping[str, Integers]
     states: Mapping[str, Sequence[str]]
     sentence_off: Offsets
     known: Mapping[str, int] = field(default_factory=dict)
@@ -79,11 +78,11 @@ class Evaluation:
         mask[several] = allowed[np.arange(len(several)), predicted[several]] & (predicted[several] >= 0)
         return mask
 
-    def ambiguous(self, label: str) -> NDArray[np.int64]:
+    def ambiguous(self, label: str) -> Ints:
         """Tokens whose gold value is one of a set."""
         return np.flatnonzero(np.asarray(self.gold[label]) <= AMBIGUOUS)
 
-    def _allowed(self, label: str) -> tuple[NDArray[np.int64], Mask]:
+    def _allowed(self, label: str) -> tuple[Ints, Mask]:
         """Tokens with an ambiguous gold value, [A], and which of the model's states each allows, [A, K]."""
         several, num_states = self.ambiguous(label), len(self.known_states(label))
         sets = self.sets.get(label, ())
@@ -120,7 +119,7 @@ def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]
 def evaluate_predictions(
     spec: ModelSpec,
     corpus: Corpus,
-    predicted: Mapping[str, Codes],
+    predicted: Mapping[str, Integers],
     states: Mapping[str, Sequence[str]],
     *,
     known_values: Callable[[str], Collection[str]] | None = None,
@@ -192,7 +191,7 @@ class Gold(NamedTuple):
     `sets` are the codes that ambiguous values allow: at least two, and not all of the model's states.
     """
 
-    codes: NDArray[np.int64]
+    codes: Ints
     states: tuple[str, ...]
     sets: tuple[tuple[int, ...], ...]
 
@@ -225,7 +224,7 @@ def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:
     return mask
 
 
-def confusion(gold: Codes, predicted: Codes, num_states: int) -> NDArray[np.int64]:
+def confusion(gold: Integers, predicted: Integers, num_states: int) -> Ints:
     """How often gold state a was labelled b, [K, K]; gold values outside 0 … K-1 are left out."""
     gold, predicted = np.asarray(gold, np.int64), np.asarray(predicted, np.int64)
     inside = (gold >= 0) & (gold < num_states)

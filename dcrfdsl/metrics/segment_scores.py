@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..data import Codes, Offsets, Segments, mark_table, segments_of
+from ..arrays import Integers, Mask, Offsets
+from ..data import Segments, mark_table, segments_of
 
 __all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "SegmentCounts", "ratio", "segment_counts", "segments_by_type"]
 
@@ -40,7 +40,7 @@ class SegmentCounts(NamedTuple):
         return ratio(2 * self.correct, self.predicted + self.gold)
 
 
-def segment_counts(gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets) -> SegmentCounts:
+def segment_counts(gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets) -> SegmentCounts:
     """conlleval's counts: a segment is right if its first token, last token and type are.
 
     `gold` and `predicted` are codes [N] of `states`. IOB1, IOB2 and IOBES are all read by the same rules, and so is
@@ -54,7 +54,7 @@ def segment_counts(gold: Codes, predicted: Codes, states: Sequence[str], sentenc
 
 
 def segments_by_type(
-    gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets
+    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets
 ) -> dict[str, SegmentCounts]:
     """The same counts for each segment type, in alphabetical order."""
     golds, ours, same, types = _compared(gold, predicted, states, sentence_off)
@@ -69,8 +69,8 @@ def segments_by_type(
 
 
 def _compared(
-    gold: Codes, predicted: Codes, states: Sequence[str], sentence_off: Offsets
-) -> tuple[Segments, Segments, NDArray[np.bool_], list[str]]:
+    gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets
+) -> tuple[Segments, Segments, Mask, list[str]]:
     """Gold segments, predicted segments, which of the latter are right, and the names of the types."""
     mark, kind, types = mark_table(states)
     hidden = np.asarray(gold) <= MISSING

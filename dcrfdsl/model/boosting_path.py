@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import data_error
 from .record import TrainingRecord
 
 __all__ = ["cut_at_round"]
-
-Floats = NDArray[np.float64]
 
 
 def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[Floats, TrainingRecord]:

@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..errors import data_error
 from ..optimizers import best_temperature
 from .record import Calibration
 
 __all__ = ["calibration_of"]
 
-Floats = NDArray[np.float64]
 # What it says of held-out data where the best temperature is none.
 NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",

@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import DcrfError, Diagnostic
 from ..features import FeatureExtractor
 from ..graph import ModelGraph, Parameters, assignment_states
@@ -34,7 +34,7 @@ class NamedWeights(NamedTuple):
     parameters: Parameters
     extractor: FeatureExtractor
     states: Mapping[str, tuple[str, ...]]
-    weights: NDArray[np.float64]
+    weights: Floats
 
     def rows(self) -> Iterator[Row]:
         """Of every weight, in the model's order."""

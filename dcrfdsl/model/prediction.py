@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes, Floats
 from ..data import Corpus
 from ..inference import RunStatus
 
 __all__ = ["Prediction", "joined_predictions", "runs_that_fit"]
 
-Floats = NDArray[np.float64]
 MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they take 12 bytes each
 
 
@@ -30,7 +29,7 @@ class Prediction:
     none.
     """
 
-    codes: Mapping[str, NDArray[np.int32]]
+    codes: Mapping[str, Codes]
     states: Mapping[str, tuple[str, ...]]
     status: RunStatus
     scores: Floats

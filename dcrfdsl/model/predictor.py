@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Codes, Floats
 from ..criteria import local_pieces
 from ..data import Corpus, EncodedLabels
 from ..errors import CORPUS, DcrfError, Diagnostic, require_kind
@@ -51,8 +52,6 @@ from .supervised_data import gold_of, known_labels
 
 __all__ = ["Answers", "Engine", "Labelled"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 RUNS = 16
 POOL = 5  # labellings more than are wanted that are compared where latent variables cannot be summed out exactly …
 PAIRS = 10  # … from so many labellings with latent states for each that is wanted
@@ -226,7 +225,7 @@ class Answers:
         workers.map(run, data.chunks(RUNS))
         return Labelled(self._codes(labelling), out.summary(), np.where(np.isneginf(out.log_z), np.nan, out.log_z))
 
-    def _codes(self, labelling: NDArray[np.int32]) -> list[Codes]:
+    def _codes(self, labelling: Codes) -> list[Codes]:
         """A flat labelling as the states of each label, [N]; the first state where there is none."""
         table = np.maximum(labelling, 0).reshape(-1, len(self.engine.graph.variables))
         return [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]

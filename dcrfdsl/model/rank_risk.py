@@ -12,15 +12,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes, Floats
 from ..data import EncodedLabels
 from ..inference import Labellings, Workers
 from .predictor import Answers
 
 __all__ = ["RankRisk", "rank_risk_of"]
 
-Floats = NDArray[np.float64]
 MOST, FEWEST, CODES = 1000, 10, 2**25  # labellings of a sentence that are listed; so many codes in all, if possible
 CLOSE = 1e-9  # relative; scores of the same labelling that were summed in another order
 
@@ -68,7 +67,7 @@ def _log_less_one(logs: Floats) -> Floats:
     return np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
 
 
-def _above(found: Labellings, gold: dict[str, NDArray[np.int32]], right: float, count: int) -> tuple[int, bool]:
+def _above(found: Labellings, gold: dict[str, Codes], right: float, count: int) -> tuple[int, bool]:
     """How many listed labellings other than the gold one score as high, and whether there can be no more."""
     high = found.score >= right - CLOSE * max(1.0, abs(right))
     is_gold = np.ones(len(found), np.bool_)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from ..arrays import Floats
 from ..errors import DcrfError, data_error
 from ..features import FeatureExtractor, RegisteredFeature, unpack_strings
 from ..files import StoredArrays, Unfit, array, check_strings, typed
@@ -39,7 +39,6 @@ from .record import TrainingRecord
 
 __all__ = ["RestoredModel", "restored_model"]
 
-Floats = NDArray[np.float64]
 MOST_ASSIGNMENTS = 1 << 27  # of a clique: its table of them is made when a model is loaded, and takes 1 GiB
 
 

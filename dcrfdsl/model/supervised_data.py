@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Codes
 from ..data import Corpus, EncodedLabels
 from ..errors import Diagnostic
 from ..features import FeatureExtractor
@@ -39,7 +39,7 @@ def gold_of(
     return Gold(codes, (*encoded.sets, *((),) * (len(names) - len(spec.labels))))
 
 
-def known_labels(codes: NDArray[np.int32]) -> EncodedLabels:
+def known_labels(codes: Codes) -> EncodedLabels:
     """A labelling [labels, N] as gold in which everything is known."""
     return EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes))
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..data import Corpus, EncodedLabels, encode_labels, stranger_tokens
 from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
 from ..features import FeatureExtractor, RegisteredFeature, pack_strings
@@ -34,8 +35,6 @@ from .record import TrainingRecord
 from .serialization import restored_model
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
-
-Floats = NDArray[np.float64]
 
 
 class TrainedModel:

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..semantics import AutoOptimizer, OwlqnSettings, WorkingSetSettings
 from .batch_start import start_on_batches
 from .dual import minimise_working_set
@@ -33,8 +31,6 @@ from .progress import Progress
 from .special import minimise_boosting, minimise_counted, minimise_perceptron
 
 __all__ = ["minimise_auto"]
-
-Floats = NDArray[np.float64]
 
 
 def _working_set(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:

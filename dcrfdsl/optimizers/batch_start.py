@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import adaptive_steps, dot
 from .objective import Batches
 
 __all__ = ["start_on_batches"]
 
-Floats = NDArray[np.float64]
 Pass = Callable[[float, float, Floats], bool]  # after a pass: objective, norm of its gradient, weights; True to stop
 FLOOR = 2.0  # precisions that are added to the curvature, which changes where the fit becomes closer
 HIGH = 0.9  # the share of weights whose curvature is below the least one believed, where there is little prior

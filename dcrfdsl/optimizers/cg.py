@@ -11,8 +11,8 @@ enough. Source: Nocedal & Wright, "Numerical optimization", §5.2. Not here: the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import dot
 from ..semantics import CgSettings
 from .line_search import line_search
@@ -21,7 +21,6 @@ from .progress import ROUNDING, Progress, norm_of
 
 __all__ = ["minimise_cg"]
 
-Floats = NDArray[np.float64]
 FLATTENING = 0.1  # of the slope by a line search, up and down: conjugate directions need an end close to the bottom
 SIMILAR = 0.2  # of the gradient's square: more than this in common with the one before means a restart
 

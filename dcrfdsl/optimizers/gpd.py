@@ -9,15 +9,13 @@ Source: Juang & Katagiri, "Discriminative learning for minimum error classificat
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..semantics import GpdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 
 __all__ = ["go_down", "minimise_gpd"]
-
-Floats = NDArray[np.float64]
 
 
 def go_down(passes: Passes, epochs: int, rate: float | None) -> None:

@@ -9,9 +9,7 @@ when to stop (`progress`).
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..kernels.optimization import dot
 from ..semantics import LbfgsSettings
 from .lbfgs_memory import PairMemory
@@ -20,8 +18,6 @@ from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
 
 __all__ = ["descend", "minimise_lbfgs"]
-
-Floats = NDArray[np.float64]
 
 
 def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:

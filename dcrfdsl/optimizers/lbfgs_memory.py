@@ -13,14 +13,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import combine, dot, inner_products
 from .objective import Objective, PartedObjective
 
 __all__ = ["PairMemory"]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 LEAST_ANGLE = 1e-10  # cosine between s and y below which a pair says nothing
 

@@ -6,14 +6,13 @@ Source: Nocedal & Wright, "Numerical optimization", §3.1 and §3.5. Not here: d
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import dot
 from .progress import ROUNDING, Progress
 
 __all__ = ["DECREASE", "MOST_TRIALS", "NOISE", "ROUNDING", "Point", "line_search"]
 
-Floats = NDArray[np.float64]
 Point = tuple[Floats, float, Floats]  # weights, value and gradient there
 DECREASE, FLATTENING = 1e-4, 0.9  # the conditions of Wolfe
 MOST_TRIALS = 30  # of a line search

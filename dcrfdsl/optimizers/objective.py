@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats, Ints, Ints32
 from ..kernels.optimization import Cuts, Metric
 from .voters import Voters
 
@@ -18,7 +16,6 @@ __all__ = [
     "SeparableObjective", "SteepObjective", "Watch",
 ]  # fmt: skip
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 
@@ -61,7 +58,7 @@ class Batches(Protocol):
     def begin(self, weights: Floats) -> None:
         """Gradients are taken at `weights` [W] from now on; the caller changes them in place and says so by `moved`."""
 
-    def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
+    def gradient(self, number: int) -> tuple[float, Ints32, Floats]:
         """Value of a batch without penalty, the weights that it touches, and its gradient in them."""
 
     def moved(self, number: int) -> None:
@@ -93,7 +90,7 @@ class SeparableObjective(Objective, Protocol):
     """
 
     @property
-    def apart(self) -> Sequence[tuple[NDArray[np.int64], Objective]]: ...
+    def apart(self) -> Sequence[tuple[Ints, Objective]]: ...
 
 
 @runtime_checkable
@@ -175,7 +172,7 @@ class CountRanges(Protocol):
     """off [W+1]: the groups of each weight; those in which it cannot count are none.   low, high [G]: L and U."""
 
     @property
-    def off(self) -> NDArray[np.int64]: ...
+    def off(self) -> Ints: ...
 
     @property
     def low(self) -> Floats: ...
@@ -206,7 +203,7 @@ class Scaling(Protocol):
     def totals(self) -> Floats:
         """T(x) of each sequence, the largest sum over all labellings of the features that gold labels show."""
 
-    def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+    def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
         """For each of `totals`, E f over the sequences of that total: the weights where it is above 0, and it there."""
 
 

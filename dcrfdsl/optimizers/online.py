@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
@@ -22,8 +22,6 @@ from .progress import norm_of
 
 __all__ = ["NOT_FINITE", "Passes", "best_rate", "comes_in_sequences", "one_by_one"]
 
-Floats = NDArray[np.float64]
-Order = NDArray[np.int64]
 SAMPLE = 1000  # sequences on which a rate is tried
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
 NOT_FINITE = "the objective is not finite where the steps have led"
@@ -92,7 +90,7 @@ class Passes:
 
 
 def _walk(
-    batches: Batches, order: Order, weights: Floats, step_of: Callable[[int], float] | None, seen: Floats
+    batches: Batches, order: Ints, weights: Floats, step_of: Callable[[int], float] | None, seen: Floats
 ) -> float:
     """The losses of the sequences `order`, each taken where the steps before it led; without `step_of` no step is."""
     total = 0.0
@@ -105,7 +103,7 @@ def _walk(
     return total
 
 
-def _largest_entry(batches: Batches, numbers: Order) -> float:
+def _largest_entry(batches: Batches, numbers: Ints) -> float:
     """Of the gradients of some sequences; 1 where all are 0."""
     found = max(float(np.abs(batches.gradient(number)[2]).max(initial=0.0)) for number in numbers.tolist())
     return found or 1.0

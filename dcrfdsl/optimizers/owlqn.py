@@ -11,8 +11,8 @@ as L-BFGS would. Source: Andrew & Gao, "Scalable training of L1-regularized log-
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import dot
 from ..semantics import LbfgsSettings
 from .lbfgs_memory import PairMemory
@@ -21,8 +21,6 @@ from .objective import CornerObjective, Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
 
 __all__ = ["has_corners", "minimise_owlqn"]
-
-Floats = NDArray[np.float64]
 
 
 def has_corners(objective: Objective) -> bool:

@@ -18,15 +18,14 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
 from .objective import Iteration, Objective, Outcome, PartedObjective, SteepObjective, Watch
 
 __all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
 
-Floats = NDArray[np.float64]
 WINDOW = 10  # iterations over which the objective must have come to rest
 FALL = 0.1  # of a steep objective, after which its gradient is measured anew
 CERTAIN = 1e-10  # of the objective: so near to its least value, where that is known, is at it

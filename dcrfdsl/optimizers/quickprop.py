@@ -14,8 +14,8 @@ here: Suzuki 2006 §3.3 and §5.1.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.optimization import secant_steps
 from ..semantics import QuickpropSettings
 from .gpd import go_down
@@ -26,7 +26,6 @@ from .progress import ROUNDING, Progress, norm_of
 
 __all__ = ["minimise_quickprop"]
 
-Floats = NDArray[np.float64]
 MEMORY = 10  # iterations whose highest objective must not be exceeded (Grippo, Lampariello & Lucidi 1986)
 
 

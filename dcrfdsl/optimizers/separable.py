@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .objective import Iteration, Objective, Outcome, SeparableObjective, Watch
 
 __all__ = ["minimise_apart"]
 
-Floats = NDArray[np.float64]
 Minimise = Callable[[Objective, Floats, Any, Watch], Outcome]
 
 

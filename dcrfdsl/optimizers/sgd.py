@@ -11,15 +11,14 @@ the tolerance, relatively; of the gradient that says nothing. Source: Bottou, "S
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..semantics import SgdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 
 __all__ = ["minimise_sgd"]
 
-Floats = NDArray[np.float64]
 HALF = 10  # passes
 
 

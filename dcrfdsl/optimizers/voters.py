@@ -13,24 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints, Ints32, Offsets
 from ..files import Unfit, array, check_finite, check_offsets, check_within
 
 __all__ = ["Voters"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Voters:
     """V weight vectors in the order of training."""
 
-    votes: NDArray[np.int64]  #  [V]    sequences that the vector lasted for, above 0
-    off: NDArray[np.int64]  #    [V+1]  where the changes that led to it begin
-    weight: NDArray[np.int32]  # [off[-1]] a weight that changed, once a vector
-    change: Floats  #            [off[-1]] by how much
+    votes: Ints  #    [V]    sequences that the vector lasted for, above 0
+    off: Offsets  #   [V+1]  where the changes that led to it begin
+    weight: Ints32  # [off[-1]] a weight that changed, once a vector
+    change: Floats  # [off[-1]] by how much
 
     @classmethod
-    def of(cls, start: Floats, steps: Sequence[tuple[NDArray[np.int32], Floats]], votes: Sequence[int]) -> Voters:
+    def of(cls, start: Floats, steps: Sequence[tuple[Ints32, Floats]], votes: Sequence[int]) -> Voters:
         """The vector `start` [W] and one after each of `steps` (weights, changes); `votes` of each, 0 is left out."""
         begun = np.flatnonzero(start).astype(np.int32)
         all_steps = [(begun, start[begun]), *steps]
@@ -48,7 +47,7 @@ class Voters:
             return self
         return self._only(np.sort(np.lexsort((np.arange(len(self)), self.votes))[-count:]))
 
-    def _only(self, kept: NDArray[np.int64]) -> Voters:
+    def _only(self, kept: Ints) -> Voters:
         """Some of the vectors. What changed on the way to those between them is added up."""
         if len(kept) == len(self):
             return self

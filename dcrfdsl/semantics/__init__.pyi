@@ -1,5 +1,5 @@
 from .checks.checker import check as check, check_or_raise as check_or_raise
-from .checks.walk import every_feature as every_feature, nodes as nodes
+from .checks.walk import every_feature as every_feature
 from .conditions.condition_tables import BOOLEAN as BOOLEAN, HardTable as HardTable, Observed as Observed
 from .conditions.constraint_tables import constraint_table as constraint_table
 from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST_FEATURES
@@ -10,6 +10,16 @@ from .resolve.draft import Draft as Draft, Entry as Entry
 from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
 from .resolve.tuned_constants import tuned_ranges as tuned_ranges, with_constants as with_constants
 from .resolve.written import approve_stored as approve_stored, written as written
+from .schema.condition_tree import (
+    Connectives as Connectives,
+    children as children,
+    conjuncts as conjuncts,
+    fold as fold,
+    nodes as nodes,
+    rewritten as rewritten,
+    terms as terms,
+    with_children as with_children,
+)
 from .schema.expressions import (
     And as And,
     Apply as Apply,
@@ -19,7 +29,6 @@ from .schema.expressions import (
     Cross as Cross,
     Equals as Equals,
     Feature as Feature,
-    Frozen as Frozen,
     Has as Has,
     Here as Here,
     InLexicon as InLexicon,
@@ -64,6 +73,7 @@ from .schema.model_spec import (
     View as View,
     plain as plain,
 )
+from .schema.places import place_text as place_text, shift_of_site as shift_of_site
 from .schema.search_ranges import Candidates as Candidates, Interval as Interval, SearchRange as SearchRange
 from .schema.segment_schemes import (
     SCHEMES as SCHEMES,

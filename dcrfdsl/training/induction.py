@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..criteria import PRIORS, Supervision
 from ..errors import DcrfError, Diagnostic
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
@@ -26,8 +27,6 @@ from ..semantics import At, Here, InduceSettings, Reference, Several, TrainSetti
 
 __all__ = ["Marginals", "induce_round", "require_known_labels"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 RUNS = 16  # of sentences, for threads
 
 

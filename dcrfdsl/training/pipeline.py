@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..criteria import CRITERIA, Criterion, Supervision, settled_decoding
 from ..data import Corpus, raise_if_any
 from ..errors import DcrfError, Diagnostic, in_a_line, warn_of
@@ -41,7 +42,6 @@ from .support_vectors import supporting, with_supports
 
 __all__ = ["Iteration", "fit", "with_probabilities", "with_remarks"]
 
-Floats = NDArray[np.float64]
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 
 

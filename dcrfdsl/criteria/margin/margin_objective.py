@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Codes, Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import Expectations, RunStatus
 from ...kernels.optimization import (
@@ -51,8 +52,6 @@ from .violated_labellings import (
 
 __all__ = ["Hmsvm", "build_hmsvm"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 RUNS = 32  # in which labellings are looked for one after another, each at weights of its own
 SMALLEST = 8  # sequences of a run
 

@@ -22,6 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Codes, Floats
 from ...graph import costed_graph, differing_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import exact_nbest
@@ -34,8 +35,6 @@ __all__ = [
     "deciding_chain",
 ]  # fmt: skip
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 HALF = 2.0  # margins are halves of differences of scores
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...inference import BoundData, ChainRuns, Expectations, Potentials, RivalSums, RunStatus, Workers, chain_of
 from ...kernels.chain import SegmentMarks, Smoothing, Stretches
 from ..batches import SentenceBatches
@@ -13,8 +14,6 @@ from .error_counts import Counted
 from .measures import Counts, Measure
 
 __all__ = ["ChainBatches", "ChainCounter", "judging_chain"]
-
-Floats = NDArray[np.float64]
 
 
 def judging_chain(data: BoundData) -> ChainRuns | None:

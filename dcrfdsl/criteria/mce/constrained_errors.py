@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Codes, Floats, Ints
 from ...data import mark_table, segments_of
 from ...graph import ANY, but, of_set, only
 from ...inference import Orders, RunStatus, Steered, Steering, Workers
@@ -25,10 +26,6 @@ from .error_counts import Counted
 from .smoothing import smoothed
 
 __all__ = ["OrderedCounter"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

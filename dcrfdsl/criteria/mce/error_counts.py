@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Floats
 from ...inference import RunStatus
 
 __all__ = ["Counted", "Counter"]
-
-Floats = NDArray[np.float64]
 
 
 class Counted(NamedTuple):

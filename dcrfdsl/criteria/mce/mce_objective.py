@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
@@ -33,7 +33,6 @@ from .smoothing import smoothing_of
 
 __all__ = ["Mce", "build_mce"]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 FIRST_STEP = 0.1  # how far the weight moves that moves most
 

@@ -17,8 +17,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Codes, Floats
 from ...inference import METHODS, BoundData, ExactMethod, Expectations, ExpectingMethod, RunStatus
 from ...kernels.chain import LARGEST, Smoothing
 from ...kernels.optimization import count_labellings
@@ -32,8 +32,6 @@ from .smoothing import smoothed, smoothing_of
 
 __all__ = ["SequenceCounter"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 RUNS = 16
 
 

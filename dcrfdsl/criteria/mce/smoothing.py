@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
 from ...semantics import LogisticSmoothing, MceSettings, SmoothingSettings
 
 __all__ = ["smoothed", "smoothing_of"]
-
-Floats = NDArray[np.float64]
 
 
 def smoothing_of(settings: MceSettings) -> Smoothing:

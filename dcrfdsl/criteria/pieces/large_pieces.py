@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, roles_of, shared_out
 from ...inference import Binder, Expectations, ExpectingMethod, InstanceMethod, RunStatus, bind_instances, largest_table
@@ -28,7 +29,6 @@ from ..supervision import Supervision
 
 __all__ = ["LargePieces"]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 SLICES = 8  # of the weights, for threads
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...graph import UNKNOWN, ModelGraph, PieceTemplate, offsets, piece_templates
 from ...inference import (
@@ -52,7 +53,6 @@ from .large_pieces import LargePieces
 
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces", "settled_decoding"]
 
-Floats = NDArray[np.float64]
 Loss = Likelihood | LargePieces
 Result = TypeVar("Result")
 RUNS = 16  # of sentences, for threads

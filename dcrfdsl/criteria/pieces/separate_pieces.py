@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
 from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
@@ -22,8 +23,6 @@ from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
 
 __all__ = ["Part", "PiecesApart", "build_pieces", "restricted"]
-
-Floats = NDArray[np.float64]
 
 
 class Part(NamedTuple):

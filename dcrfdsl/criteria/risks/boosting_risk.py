@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...errors import DcrfError, Diagnostic
 from ...inference import BoundData, ExactMethod
 from ...kernels.sequences import known_scores, sum_groups
@@ -27,9 +27,6 @@ from .exponential import NEAR, WrongSums, finite, log_wrong, needs_exact
 from .risk import Risk
 
 __all__ = ["Boosting", "build_boosting"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Boosting(Risk):

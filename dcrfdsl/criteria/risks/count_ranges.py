@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...inference import BoundData, ExactMethod, Expectations, Workers
 from ...kernels.chain import ChainSums, room_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros
@@ -26,8 +27,6 @@ from ..gold_counts import Firing, SequenceCounts
 
 __all__ = ["PairExpectations", "Ranges", "ranges_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 RUNS = 16  # of sequences, for threads
 
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Mask
 from ...errors import DcrfError, Diagnostic
 from ...inference import BoundData, ExactMethod, Expectations, RunStatus
 from ...semantics import ExponentialSettings, TrainSettings
@@ -29,8 +29,6 @@ from .risk import Risk
 
 __all__ = ["NEAR", "Exponential", "WrongSums", "build_exponential", "finite", "log_wrong", "needs_exact"]
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 LARGEST = 80.0  # log R; the pairs of points that L-BFGS remembers are single precision
 NEAR = 0.01  # log Z − g*, below which ten and more digits of the difference would be lost
 

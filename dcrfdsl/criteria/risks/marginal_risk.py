@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import raised_graph, raised_parameters, raised_rows
 from ...inference import METHODS, Binder, ExactMethod, ExactTangents, Expectations
 from ...semantics import TrainSettings
@@ -22,7 +23,6 @@ from .risk import Risk
 
 __all__ = ["Marginal", "build_marginal"]
 
-Floats = NDArray[np.float64]
 STEP = 1e-4
 TOLERANCE = 1e-9  # of messages; what they still move by is divided by STEP
 LEAST = 1e-200  # of a probability

@@ -9,9 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Floats
 from ...inference import RunStatus
 from ..batches import SentenceBatches
 from ..free_and_clamped import Clamped
@@ -21,7 +19,6 @@ from ..supervision import Supervision
 
 __all__ = ["Risk"]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 

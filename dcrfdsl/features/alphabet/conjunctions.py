@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Ints, Ints32
 from ...files import Unfit, array
 from ...kernels.extraction import conjoin
 from ..feature_rows import FeatureRows
 
 __all__ = ["Conjunctions", "conjoined", "conjunction_arrays", "restored_conjunctions"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,7 @@ class Conjunctions:
     """`members` [K, 2] int32: of each conjunction its two features; `first` is the number of conjunction 0."""
 
     first: int
-    members: NDArray[np.int32]
+    members: Ints32
 
     @classmethod
     def none(cls, num_features: int) -> Conjunctions:
@@ -38,7 +37,7 @@ class Conjunctions:
         """Of the alphabet and of conjunctions together."""
         return self.first + len(self.members)
 
-    def extended(self, members: NDArray[np.int32]) -> Conjunctions:
+    def extended(self, members: Ints32) -> Conjunctions:
         return Conjunctions(self.first, np.concatenate([self.members, members]))
 
     def atoms(self, feature: int) -> frozenset[int]:
@@ -51,7 +50,7 @@ class Conjunctions:
                 left += new
         return frozenset(one for one in met if one < self.first)
 
-    def partners(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+    def partners(self) -> tuple[Ints, Ints32, Ints32]:
         """Of each feature those that it makes a conjunction with: offsets, the other one, the conjunction."""
         number = np.arange(self.first, self.num_features, dtype=np.int32)
         one, other = np.concatenate([self.members, self.members[:, ::-1]]).T if len(number) else self.members.T
@@ -77,7 +76,7 @@ def conjoined(rows: FeatureRows, conjunctions: Conjunctions) -> FeatureRows:
 # storage ------------------------------------------------------------------------------------------------------------
 
 
-def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, NDArray[np.int32]]:
+def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, Ints32]:
     """The members of each set's conjunctions, where it has any."""
     return {f"conjunctions.{n}": own.members for n, own in enumerate(sets) if len(own.members)}
 

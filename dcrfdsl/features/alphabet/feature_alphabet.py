@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints, Ints32, Mask
 from ...kernels.extraction import count_keys, find, find_direct, insert, intern
 
 __all__ = ["Alphabet", "KeyTable", "TemplateCounter", "TemplateTables", "breaks", "lock"]
@@ -30,11 +30,11 @@ class KeyTable:
     Read-only always, fresh or mapped from a file, so that kernels are compiled for one kind.
     """
 
-    keys: NDArray[np.int64]
-    ids: NDArray[np.int32]
+    keys: Ints
+    ids: Ints32
 
     @classmethod
-    def of(cls, keys: NDArray[np.int64], ids: NDArray[np.int32], span: int) -> KeyTable:
+    def of(cls, keys: Ints, ids: Ints32, span: int) -> KeyTable:
         """The table of distinct `keys` below `span` with their `ids`."""
         if span <= DIRECT:
             table = np.full(span, -1, np.int32)
@@ -46,17 +46,17 @@ class KeyTable:
         return cls.frozen(slot_key, slot_id)
 
     @classmethod
-    def frozen(cls, keys: NDArray[np.int64], ids: NDArray[np.int32]) -> KeyTable:
+    def frozen(cls, keys: Ints, ids: Ints32) -> KeyTable:
         """Around existing arrays, which are not copied."""
         keys, ids = keys.view(), ids.view()
         keys.flags.writeable = ids.flags.writeable = False
         return cls(keys, ids)
 
-    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    def find(self, keys: Ints) -> Ints32:
         """The id of each key, -1 where there is none."""
         return find(keys, self.keys, self.ids) if len(self.keys) else find_direct(keys, self.ids)
 
-    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def entries(self) -> tuple[Ints, Ints32]:
         """All keys with their ids."""
         used = np.flatnonzero(self.ids >= 0)
         return (self.keys[used] if len(self.keys) else used), self.ids[used]
@@ -84,11 +84,11 @@ class _Counter:
     """Counts keys below `span` as they come, block after block."""
 
     span: int
-    counts: NDArray[np.int64] = field(init=False)
-    distinct: NDArray[np.int64] = field(init=False)
+    counts: Ints = field(init=False)
+    distinct: Ints = field(init=False)
     num: int = 0
-    _slot_key: NDArray[np.int64] = field(init=False)
-    _slot_id: NDArray[np.int32] = field(init=False)
+    _slot_key: Ints = field(init=False)
+    _slot_id: Ints32 = field(init=False)
 
     def __post_init__(self) -> None:
         self.counts = np.zeros(self.span if self.direct else 0, np.int64)
@@ -99,20 +99,20 @@ class _Counter:
     def direct(self) -> bool:
         return self.span <= DIRECT
 
-    def add(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    def add(self, keys: Ints) -> Ints32:
         """Count keys. Returns a number of each, by which `lock` tells its id: where keys are few the key itself."""
         if not self.direct:
             return self.number(keys)
         count_keys(keys, self.counts)
         return keys.astype(np.int32)
 
-    def number(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    def number(self, keys: Ints) -> Ints32:
         """Count keys, and number them in order of first appearance."""
         self._reserve(self.num + len(keys))
         self.num, ids = intern(keys, self._slot_key, self._slot_id, self.distinct, self.counts, self.num)
         return ids
 
-    def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def result(self) -> tuple[Ints, Ints]:
         """The keys that came, and how often."""
         if self.direct:
             keys = np.flatnonzero(self.counts)
@@ -140,16 +140,16 @@ class TemplateCounter:
         self._stages = {place: _Counter(LARGEST) for place in places}
         self._last = _Counter(self.span)
 
-    def compact(self, place: int, keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    def compact(self, place: int, keys: Ints) -> Ints32 | None:
         return self._stages[place].number(keys) if place in self._stages else None
 
-    def add(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    def add(self, keys: Ints) -> Ints32:
         return self._last.add(keys)
 
-    def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def result(self) -> tuple[Ints, Ints]:
         return self._last.result()
 
-    def ids_of_numbers(self, frequent: NDArray[np.bool_], ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    def ids_of_numbers(self, frequent: Mask, ids: Ints32) -> Ints32:
         """The id of each number that `add` gave, -1 for none; `ids` are those of the `frequent` ones of `result`."""
         keys, _ = self.result()
         out = np.full(self.span if self._last.direct else len(keys), -1, np.int32)
@@ -172,7 +172,7 @@ class TemplateTables:
     stages: dict[int, KeyTable]
     last: KeyTable
 
-    def compact(self, place: int, keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    def compact(self, place: int, keys: Ints) -> Ints32 | None:
         return self.stages[place].find(keys) if place in self.stages else None
 
     def codes(self, key: int) -> tuple[int, ...]:
@@ -195,7 +195,7 @@ class Alphabet:
     templates: tuple[TemplateTables, ...]
     num_features: int
 
-    def origin(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def origin(self) -> tuple[Ints32, Ints]:
         """The template and the key of each feature, [F]; built when a person wants to look."""
         template = np.empty(self.num_features, np.int32)
         key = np.empty(self.num_features, np.int64)
@@ -205,7 +205,7 @@ class Alphabet:
         return template, key
 
 
-def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tuple[Alphabet, list[NDArray[np.int32]]]:
+def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tuple[Alphabet, list[Ints32]]:
     """The alphabet of the keys that came at least `min_counts[template]` times.
 
     And for each template the ids of the numbers that its counter gave, so that rows need not look up keys again.
@@ -227,7 +227,7 @@ def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tupl
     return Alphabet(tuple(templates), len(order)), of_numbers
 
 
-def _falling(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _falling(counts: Ints) -> Ints:
     """The order from the largest count to the smallest, ties as they stand; 16 bits a time, which takes linear time."""
     below = counts.max(initial=0) - counts
     order = np.argsort(below.astype(np.uint16), kind="stable")

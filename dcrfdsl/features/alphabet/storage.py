@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from ...arrays import Ints, Ints32
 from ...files import Count, Unfit, array, check_strings, check_within
 from ...semantics import ModelSpec
 from ..atoms import Vocabulary, atom_name, reach
@@ -28,7 +29,7 @@ class Vocabularies:
     """The vocabulary of each atom by name. Restored ones are unpacked when first needed."""
 
     _known: dict[str, Vocabulary] | None = None
-    _packed: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
+    _packed: tuple[NDArray[np.uint8], Ints] | None = None
     _lengths: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -157,7 +158,7 @@ _CODES = {"number": 0, "test": 1}  # a number takes no part in keys
 class _StoredTables:
     """Cuts the stored arrays into tables, in order."""
 
-    def __init__(self, keys: NDArray[np.int64], ids: NDArray[np.int32], lengths: Sequence[tuple[int, int]]):
+    def __init__(self, keys: Ints, ids: Ints32, lengths: Sequence[tuple[int, int]]):
         self._keys, self._ids = keys, ids
         self._lengths = iter(lengths)
         self._key, self._id = 0, 0
@@ -188,7 +189,7 @@ class _StoredTables:
             _expect(bool((keys < 0).any()) and not ((keys >= 0) != (ids >= 0)).any(), "keys and ids of a table")
         return KeyTable.frozen(keys, ids)
 
-    def _cut(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def _cut(self) -> tuple[Ints, Ints32]:
         num_keys, num_ids = next(self._lengths, (-1, -1))
         keys = self._keys[self._key : self._key + num_keys] if num_keys >= 0 else self._keys[:0]
         ids = self._ids[self._id : self._id + num_ids] if num_ids >= 0 else self._ids[:0]
@@ -213,7 +214,7 @@ def _check_ids(alphabet: Alphabet) -> None:
     _check_permutation(ids, "features", alphabet.num_features)
 
 
-def _check_permutation(ids: NDArray[np.int32], what: str, count: int | None = None) -> None:
+def _check_permutation(ids: Ints32, what: str, count: int | None = None) -> None:
     """`ids` that are not -1 are 0 … count-1, each once. They are known to be below the length of the file's arrays."""
     used = ids[ids >= 0]
     _expect(count is None or len(used) == count, what)

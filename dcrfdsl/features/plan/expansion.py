@@ -12,13 +12,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...errors import DcrfError, Diagnostic
 from ...semantics import (
     DEEPEST,
     FUNCTIONS,
     MOST_FEATURES,
-    And,
     Apply,
     Argument,
     At,
@@ -28,22 +28,20 @@ from ...semantics import (
     Equals,
     Feature,
     FeatureGroup,
-    Has,
     Here,
-    InLexicon,
-    InSet,
     Is,
-    Matches,
     ModelSpec,
     Named,
-    Not,
     Number,
-    Or,
     Place,
     Reference,
     Several,
     Window,
+    children,
     plain,
+    rewritten,
+    terms,
+    with_children,
 )
 from .named_positions import with_offsets
 from .notation import condition_text
@@ -115,7 +113,7 @@ def expand(spec: ModelSpec) -> Expansion:
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
     for n, clique in enumerate(spec.cliques):
-        features, bias = expand_features(spec, with_offsets(clique.features, clique.positions))
+        features, bias = expand_features(spec, [with_offsets(feature, clique.positions) for feature in clique.features])
         plan = FeatureSetPlan(features, *_padding(clique), n if clique.relational else -1)
         number = plans.setdefault(plan, len(plans)) if features else -1
         set_of_clique.append(number)
@@ -144,7 +142,7 @@ def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple
 
 def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
     """A condition with every place inside its references; it may hold no window."""
-    variants = _variants(_with_constants(spec, condition), 0)
+    variants: list[Condition] = _variants(_with_constants(spec, condition), 0)
     if len(variants) > 1:
         raise _error("window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place")
     return variants[0]
@@ -152,7 +150,7 @@ def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
 
 def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | Apply, int]]:
     """What an expanded condition reads: columns, `first`, `last`, `index` and spans, each with its place."""
-    for term in _terms(condition):
+    for term in terms(condition):
         leaf = _leaf(spec, term)
         if leaf is not None:
             yield leaf
@@ -275,18 +273,12 @@ def _place(offset: int) -> Place:
 
 def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
     """`pos = NN` and `pos = N` with `let N = "NN"` become `pos is NN`: a side that reads nothing is a value."""
-    match condition:
-        case Equals(left=left, right=right, negated=negated):
-            for term, other in ((left, right), (right, left)):
-                if isinstance(other, Reference) and _leaf(spec, other) is None:
-                    state = plain(spec.settled(other))
-                    return Is(term=term, state=str(state if state is not None else other.name), negated=negated)
-            return condition
-        case Not(inner=inner):
-            return Not(inner=_with_constants(spec, inner))
-        case And(parts=parts) | Or(parts=parts):
-            kind = type(condition)
-            return kind(parts=tuple(_with_constants(spec, part) for part in parts))
+    if not isinstance(condition, Equals):
+        return rewritten(condition, lambda part: _with_constants(spec, part))
+    for term, other in ((condition.left, condition.right), (condition.right, condition.left)):
+        if isinstance(other, Reference) and _leaf(spec, other) is None:
+            state = plain(spec.settled(other))
+            return Is(term=term, state=str(state if state is not None else other.name), negated=condition.negated)
     return condition
 
 
@@ -309,42 +301,18 @@ def _term_variants(term: Reference | Apply, shift: int) -> list[Reference | Appl
     return found
 
 
-def _variants(condition: Condition, shift: int) -> list[Condition]:
+def _variants(condition: Any, shift: int) -> list[Any]:
     """One condition a combination of the places in its windows."""
-    match condition:
-        case Reference() | Apply():
-            return list(_term_variants(condition, shift))
-        case Matches() | Has() | Is() | InLexicon() | InSet():
-            return [condition.model_copy(update={"term": term}) for term in _term_variants(condition.term, shift)]
-        case Equals():
-            sides = itertools.product(_term_variants(condition.left, shift), _term_variants(condition.right, shift))
-            return [condition.model_copy(update={"left": left, "right": right}) for left, right in sides]
-        case Not():
-            return [Not(inner=inner) for inner in _variants(condition.inner, shift)]
-        case And() | Or():
-            kind = type(condition)
-            parts = itertools.product(*(_variants(part, shift) for part in condition.parts))
-            return [kind(parts=chosen) for chosen in parts]
+    if isinstance(condition, Reference | Apply):
+        return _term_variants(condition, shift)
+    parts = itertools.product(*(_variants(part, shift) for _, part in children(condition)))
+    return [with_children(condition, chosen) for chosen in parts]
 
 
 def moved(condition: Condition, shift: int) -> Condition:
     """An expanded condition with every place moved by `shift`."""
-    return _variants(condition, shift)[0]
-
-
-def _terms(condition: Condition) -> Iterator[Reference | Apply]:
-    match condition:
-        case Reference() | Apply():
-            yield condition
-        case Matches() | Has() | Is() | InLexicon() | InSet():
-            yield condition.term
-        case Equals():
-            yield from (condition.left, condition.right)
-        case Not():
-            yield from _terms(condition.inner)
-        case And() | Or():
-            for part in condition.parts:
-                yield from _terms(part)
+    found: Condition = _variants(condition, shift)[0]
+    return found
 
 
 def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...semantics import At, Frozen, Named
+from ...semantics import Apply, At, Named, Reference, rewritten
 
 __all__ = ["named_offset", "place_name", "split_offset", "with_offsets"]
 
@@ -37,12 +37,7 @@ def place_name(offset: int) -> str:
 
 def with_offsets(node: Any, names: tuple[str, ...]) -> Any:
     """A condition or feature in which the positions `names` have become offsets."""
-    if isinstance(node, Named) and node.position in names:
-        return At(offset=named_offset(names.index(node.position), node.shift))
-    if isinstance(node, Frozen):
-        changed = {key: with_offsets(value, names) for key, value in node}
-        return node.model_copy(update={key: value for key, value in changed.items() if value is not getattr(node, key)})
-    if isinstance(node, tuple):
-        parts = tuple(with_offsets(part, names) for part in node)
-        return parts if any(new is not old for new, old in zip(parts, node, strict=True)) else node
-    return node
+    if isinstance(node, Reference | Apply) and isinstance(node.place, Named) and node.place.position in names:
+        offset = named_offset(names.index(node.place.position), node.place.shift)
+        node = node.model_copy(update={"place": At(offset=offset)})
+    return rewritten(node, lambda inner: with_offsets(inner, names))

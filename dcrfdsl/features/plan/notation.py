@@ -15,12 +15,10 @@ from ...semantics import (
     Condition,
     Equals,
     Has,
-    Here,
     InLexicon,
     InSet,
     Is,
     Matches,
-    Named,
     Not,
     Number,
     Or,
@@ -28,10 +26,9 @@ from ...semantics import (
     Range,
     Reference,
     Regex,
-    Several,
     Text,
     Value,
-    Window,
+    place_text,
 )
 from .named_positions import place_name
 
@@ -57,20 +54,7 @@ def term_text(term: Reference | Apply, place: str = "") -> str:
 
 
 def _place_text(place: Place) -> str:
-    match place:
-        case Here() | At(offset=0):
-            return ""
-        case At(offset=offset):
-            return f"[{place_name(offset)}]"
-        case Window(first=first, last=last):
-            return f"[{first}..{last}]"
-        case Several(offsets=offsets):
-            return f"[{', '.join(str(offset) for offset in offsets)}]"
-        case Named(position=position, shift=0):
-            return f"[{position}]"
-        case Named(position=position, shift=shift):
-            return f"[{position}{shift:+d}]"
-    raise AssertionError(place)
+    return f"[{place_name(place.offset)}]" if isinstance(place, At) and place.offset else place_text(place)
 
 
 def _argument_text(argument: Argument) -> str:

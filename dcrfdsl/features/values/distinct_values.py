@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Codes, Floats, Ints, Ints32, Mask
 from ...data import Corpus, InternedColumn, NumericColumn
 from ...errors import DcrfError, Diagnostic, data_error
 from ...semantics import (
     FUNCTIONS,
     NUMERIC,
-    And,
     Apply,
     Condition,
+    Connectives,
     Equals,
     Has,
     InLexicon,
@@ -29,13 +29,12 @@ from ...semantics import (
     Is,
     Matches,
     ModelSpec,
-    Not,
     Number,
-    Or,
     Reference,
     Regex,
     Text,
     bind,
+    fold,
 )
 from ..plan import condition_text, leaves, term_text
 from .lexicon_spans import span_codes
@@ -44,15 +43,15 @@ from .registered import RegisteredFeature
 from .user_calls import FunctionCalls, kind_of
 from .value_functions import FEATURES
 
-__all__ = ["CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
+__all__ = ["TRUTHS", "CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
 
 
 @dataclass(frozen=True)
 class Source:
     """`values[codes[n]]` is what token n has; the code -1: nothing."""
 
-    codes: NDArray[np.int32]  # [N]
-    values: Sequence[Any]  #    [V]  texts, numbers, or truths
+    codes: Codes  #          [N]
+    values: Sequence[Any]  # [V]  texts, numbers, or truths
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,23 @@ class Texts:
 
 @dataclass(frozen=True)
 class Truths:
-    of: NDArray[np.bool_]  # [V]
+    of: Mask  # [V]
 
 
 @dataclass(frozen=True)
 class Numbers:
     """0 stands for nothing."""
 
-    of: NDArray[np.float64]  # [V]
+    of: Floats  # [V]
 
 
 Values: TypeAlias = Texts | Truths | Numbers
+
+TRUTHS: Connectives[Mask] = Connectives(
+    np.logical_not,
+    lambda parts: np.asarray(np.all(parts, axis=0), np.bool_),
+    lambda parts: np.asarray(np.any(parts, axis=0), np.bool_),
+)
 
 
 @dataclass
@@ -97,7 +102,7 @@ class CorpusValues:
             self._sources[name] = self._read(leaf)
         return self._sources[name]
 
-    def numbers(self, column: str, component: int | None) -> NDArray[np.float64]:
+    def numbers(self, column: str, component: int | None) -> Floats:
         """A numeric column, or one component of a vector column, [N]."""
         values = self._numeric(column).values
         if values.ndim == 2:
@@ -257,7 +262,10 @@ class CorpusValues:
 
     # conditions -----------------------------------------------------------------------------------------------------
 
-    def _truths(self, condition: Condition, source: Source) -> NDArray[np.bool_]:
+    def _truths(self, condition: Condition, source: Source) -> Mask:
+        return fold(condition, TRUTHS, lambda part: self._test(part, source))
+
+    def _test(self, condition: Condition, source: Source) -> Mask:
         match condition:
             case Reference() | Apply():
                 values = self._term(condition, source)
@@ -280,14 +288,9 @@ class CorpusValues:
                 sides = (self.single(left)[1], self.single(right)[1])
                 equal = [a is not None and a == b for a, b in zip(*sides, strict=True)]
                 return np.array(equal, np.bool_) ^ negated
-            case Not(inner=inner):
-                return ~self._truths(inner, source)
-            case And(parts=parts):
-                return np.asarray(np.all([self._truths(part, source) for part in parts], axis=0), np.bool_)
-            case Or(parts=parts):
-                return np.asarray(np.any([self._truths(part, source) for part in parts], axis=0), np.bool_)
+        raise AssertionError(condition)
 
-    def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> NDArray[np.bool_]:
+    def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> Mask:
         """Whether one of the texts of each value passes."""
         several = self._several(term, self._term(term, source))
         passed = [bool(test(texts[0])) if len(texts) == 1 else any(map(test, texts)) for texts in several]
@@ -333,7 +336,7 @@ def _last(corpus: Corpus) -> Source:
     return Source(_marked(corpus, corpus.sentence_off[1:] - 1), (False, True))
 
 
-def _marked(corpus: Corpus, tokens: NDArray[np.int64]) -> NDArray[np.int32]:
+def _marked(corpus: Corpus, tokens: Ints) -> Ints32:
     codes = np.zeros(corpus.num_tokens, np.int32)
     codes[tokens[corpus.lengths() > 0]] = 1
     return codes

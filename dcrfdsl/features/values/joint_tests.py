@@ -11,10 +11,10 @@ from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Codes, Ints32
 from ...errors import DcrfError, Diagnostic
-from ...semantics import And, Apply, Condition, Equals, Not, Or, Reference
+from ...semantics import Apply, Condition, Connectives, Equals, Reference, fold
 from ..plan import condition_text, leaves, moved
 from ..sentence_runs import Block, PairBlock
 from .distinct_values import CorpusValues, Truths
@@ -25,25 +25,26 @@ FALSE, UNKNOWN, TRUE = 0, 1, 2
 NO_VALUE = -1
 OUTSIDE = -2
 
-JointTest: TypeAlias = Callable[[Block | PairBlock], NDArray[np.int32]]
+JointTest: TypeAlias = Callable[[Block | PairBlock], Ints32]
 
 
 def joint_test(condition: Condition, values: CorpusValues) -> JointTest:
     """A function from a block to `FALSE`, `UNKNOWN` or `TRUE` a row, [R]."""
-    read = {(condition_text(leaf), offset) for leaf, offset in leaves(values.spec, condition)}
+    return fold(condition, _THREE_VALUED, lambda part: _leaf(part, values), lambda part: len(_read(part, values)) == 1)
+
+
+def _read(condition: Condition, values: CorpusValues) -> set[tuple[str, int]]:
+    """What a condition reads, and where."""
+    return {(condition_text(leaf), offset) for leaf, offset in leaves(values.spec, condition)}
+
+
+def _leaf(condition: Condition, values: CorpusValues) -> JointTest:
+    read = _read(condition, values)
     if len(read) == 1:
         return _one_place(condition, read.pop()[1], values)
-    match condition:
-        case Not(inner=inner):
-            test = joint_test(inner, values)
-            return lambda block: (TRUE - test(block)).astype(np.int32)
-        case And(parts=parts):
-            return _combined(np.minimum, [joint_test(part, values) for part in parts])
-        case Or(parts=parts):
-            return _combined(np.maximum, [joint_test(part, values) for part in parts])
-        case Equals(left=left, right=right, negated=negated):
-            numeric = [values.is_numeric(side) for side in (left, right)]
-            return (_equal_numbers if all(numeric) else _equal_texts)(condition, negated, values)
+    if isinstance(condition, Equals):
+        numeric = all(values.is_numeric(side) for side in (condition.left, condition.right))
+        return (_equal_numbers if numeric else _equal_texts)(condition, condition.negated, values)
     raise DcrfError(Diagnostic("bad-argument", f"`{condition_text(condition)}` cannot read several places at once"))
 
 
@@ -58,8 +59,15 @@ def _one_place(condition: Condition, offset: int, values: CorpusValues) -> Joint
     return lambda block: block.codes(codes, lut, offset, left=UNKNOWN, right=UNKNOWN, step=0)
 
 
-def _combined(operation: np.ufunc, tests: list[JointTest]) -> JointTest:
-    return lambda block: reduce(operation, [test(block) for test in tests])
+def _negated(test: JointTest) -> JointTest:
+    return lambda block: (TRUE - test(block)).astype(np.int32)
+
+
+def _combined(operation: np.ufunc) -> Callable[[list[JointTest]], JointTest]:
+    return lambda tests: lambda block: reduce(operation, [test(block) for test in tests])
+
+
+_THREE_VALUED = Connectives(_negated, _combined(np.minimum), _combined(np.maximum))
 
 
 def _place(term: Reference | Apply, values: CorpusValues) -> tuple[Reference | Apply, int]:
@@ -73,7 +81,7 @@ def _place(term: Reference | Apply, values: CorpusValues) -> tuple[Reference | A
 def _equal_texts(condition: Equals, negated: bool, values: CorpusValues) -> JointTest:
     reads = _text_readers(condition, values)
 
-    def test(block: Block | PairBlock) -> NDArray[np.int32]:
+    def test(block: Block | PairBlock) -> Ints32:
         a, b = (read(block) for read in reads)
         truth = np.where(((a == b) & (a != NO_VALUE)) ^ negated, TRUE, FALSE)
         return np.where((a == OUTSIDE) | (b == OUTSIDE), UNKNOWN, truth).astype(np.int32)
@@ -81,9 +89,7 @@ def _equal_texts(condition: Equals, negated: bool, values: CorpusValues) -> Join
     return test
 
 
-def equality_codes(
-    condition: Equals, values: CorpusValues, block: Block | PairBlock
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def equality_codes(condition: Equals, values: CorpusValues, block: Block | PairBlock) -> tuple[Ints32, Ints32]:
     """Both sides of an equality as codes that are equal where the sides are, [R] each; negative: no value."""
     if values.is_numeric(condition.left) and values.is_numeric(condition.right):
         sides = []
@@ -110,7 +116,7 @@ def _text_readers(condition: Equals, values: CorpusValues) -> list[JointTest]:
     return reads
 
 
-def _reader(codes: NDArray[np.int32], lut: NDArray[np.int32], offset: int) -> JointTest:
+def _reader(codes: Codes, lut: Ints32, offset: int) -> JointTest:
     return lambda block: block.codes(codes, lut, offset, left=OUTSIDE, right=OUTSIDE, step=0)
 
 
@@ -121,7 +127,7 @@ def _equal_numbers(condition: Equals, negated: bool, values: CorpusValues) -> Jo
         assert isinstance(base, Reference)
         places.append((values.numbers(base.name, None), offset))
 
-    def test(block: Block | PairBlock) -> NDArray[np.int32]:
+    def test(block: Block | PairBlock) -> Ints32:
         a, b = (block.numbers(numbers, offset, outside=np.nan) for numbers, offset in places)
         truth = np.where((a == b) ^ negated, TRUE, FALSE)
         return np.where(np.isnan(a) | np.isnan(b), UNKNOWN, truth).astype(np.int32)

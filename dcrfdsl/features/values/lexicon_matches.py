@@ -43,7 +43,7 @@ def lexicon_matches(
 def lexicons_of(condition: Condition) -> set[str]:
     """Lexicons that a condition compares with, and names of functions, which maps are called like."""
     found = set()
-    for _, node in nodes(condition, ()):
+    for _, node in nodes(condition):
         if isinstance(node, InLexicon):
             found.add(node.lexicon)
         elif isinstance(node, Apply):

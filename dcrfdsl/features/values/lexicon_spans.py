@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Codes, Ints32, Offsets
 from ...kernels.extraction import insert, mark_spans
 
 __all__ = ["span_codes"]
 
 
-def span_codes(
-    codes: NDArray[np.int32], texts: list[tuple[str, ...]], sentence_off: NDArray[np.int64], entries: Iterable[str]
-) -> NDArray[np.int32]:
+def span_codes(codes: Codes, texts: list[tuple[str, ...]], sentence_off: Offsets, entries: Iterable[str]) -> Ints32:
     """0 where an entry begins, 1 where it goes on, -1 elsewhere, [N].
 
     Greedy from the left, the longest entry at each place; entries of one word count too. `texts[c]` is the word of

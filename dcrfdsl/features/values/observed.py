@@ -9,40 +9,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...semantics import And, Apply, Condition, Not, Observed, Or, Reference
+from ...arrays import Ints, Ints32, Mask
+from ...semantics import Apply, Condition, Observed, Reference, fold
 from ..plan import fixed_condition, leaves, moved
 from ..sentence_runs import Block
-from .distinct_values import CorpusValues
+from .distinct_values import TRUTHS, CorpusValues
 from .joint_tests import TRUE, joint_test
 
 __all__ = ["observed_codes"]
 
 
-def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> NDArray[np.int64]:
+def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
     """The joint code of `observed` at each token, [N]: mixed radix, the first one slowest; 0 if there is none."""
     corpus = values.corpus
     block = Block(0, corpus.num_tokens, np.asarray(corpus.sentence_off, np.int64), 0, 0)
     codes = np.zeros(corpus.num_tokens, np.int64)
+
+    def is_true(condition: Condition) -> Mask:
+        return np.asarray(joint_test(fixed_condition(values.spec, condition), values)(block) == TRUE)
+
     for one in observed:
         codes *= one.count
-        codes += _texts(one, values, block) if one.states else _truth(one.term, values, block)
+        codes += _texts(one, values, block) if one.states else fold(one.term, TRUTHS, is_true)
     return codes
 
 
-def _truth(condition: Condition, values: CorpusValues, block: Block) -> NDArray[np.bool_]:
-    match condition:
-        case Not(inner=inner):
-            return ~_truth(inner, values, block)
-        case And(parts=parts):
-            return np.asarray(np.all([_truth(part, values, block) for part in parts], axis=0), np.bool_)
-        case Or(parts=parts):
-            return np.asarray(np.any([_truth(part, values, block) for part in parts], axis=0), np.bool_)
-    return np.asarray(joint_test(fixed_condition(values.spec, condition), values)(block) == TRUE)
-
-
-def _texts(one: Observed, values: CorpusValues, block: Block) -> NDArray[np.int32]:
+def _texts(one: Observed, values: CorpusValues, block: Block) -> Ints32:
     """The state that the text of a term equals, `len(states)` if it equals none."""
     term = fixed_condition(values.spec, one.term)
     ((_, offset),) = leaves(values.spec, term)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...data import Corpus, InternedColumn
 from ...errors import DcrfError, Diagnostic
 from ...semantics import Apply, Condition, ModelSpec, Reference, View, plain
@@ -29,7 +29,7 @@ class ViewMap(NamedTuple):
 
     label: str
     states: tuple[str, ...]
-    of: NDArray[np.int64]
+    of: Ints
 
 
 def view_label(spec: ModelSpec, view: View) -> str:

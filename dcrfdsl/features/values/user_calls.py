@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Codes
 from ...data import Corpus
 from ...errors import DcrfError, Diagnostic
 from .registered import place_of
@@ -27,7 +27,7 @@ class FunctionCalls:
     name: str
     function: Callable[..., Any]
     corpus: Corpus
-    codes: NDArray[np.int32]  # [N]
+    codes: Codes  # [N]
 
     def result(self, number: int, value: Any, extra: Sequence[Any]) -> Any:
         """What the function gives for `value`, the `number`-th distinct one. DcrfError if it raises or gives what no

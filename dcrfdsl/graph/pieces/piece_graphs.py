@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints, Ints32
 from ...errors import data_error
 from ...kernels.piecewise import PieceInstances
 from ...kernels.tables import Kinds
@@ -29,7 +29,6 @@ from ..variants import clamped_graph
 
 __all__ = ["PieceGraphs", "Role", "SharedOut", "piece_graphs", "roles_of", "shared_out"]
 
-Ints = NDArray[np.int64]
 Factor = tuple[int, tuple[int, ...], int]  # kind, variables of the instance's graph, anchor
 
 
@@ -51,9 +50,9 @@ class SharedOut:
     graph: ModelGraph
     parameters: Parameters
     roles: tuple[Role, ...]
-    weight: Ints  #                  [W']
-    share: NDArray[np.float64]  #    [W']
-    trained: NDArray[np.float64]  #  [W']
+    weight: Ints  #    [W']
+    share: Floats  #   [W']
+    trained: Floats  # [W']
 
 
 def roles_of(graph: ModelGraph, shapes: Sequence[GraphShape], pieces: PieceInstances) -> tuple[Role, ...]:
@@ -94,8 +93,8 @@ class PieceGraphs:
     graph: ModelGraph
     free: ShapeBank
     known: ShapeBank
-    number: NDArray[np.int32]  # [I]        of each instance's graph, the same in both banks
-    first: Ints  #               [sets, I]  the anchor that those of an instance's factors are counted from
+    number: Ints32  # [I]        of each instance's graph, the same in both banks
+    first: Ints  #    [sets, I]  the anchor that those of an instance's factors are counted from
 
 
 def piece_graphs(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...kernels.piecewise import PieceInstances
 from ...semantics import At, ModelSpec, Named, Piece
 from ..shapes import GraphShape, offsets
@@ -187,7 +188,7 @@ def piece_arrays(
     )
 
 
-def _counted(parts: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+def _counted(parts: Sequence[Sequence[object]]) -> Ints:
     return offsets(np.array([len(part) for part in parts], np.int64))
 
 

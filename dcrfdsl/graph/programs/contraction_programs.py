@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints, Ints32
 from ...kernels.tables import Patterns
 
 __all__ = ["ContractionProgram", "PatternBank", "build_program"]
@@ -41,10 +41,10 @@ class PatternBank:
     known: dict[tuple[object, ...], int] = field(default_factory=dict)
     dims: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     start: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
-    index: list[NDArray[np.int64]] = field(default_factory=list)
+    index: list[Ints] = field(default_factory=list)
     length: int = 0
 
-    def _add(self, values: NDArray[np.int64]) -> int:
+    def _add(self, values: Ints) -> int:
         at, self.length = self.length, self.length + len(values)
         self.index.append(values)
         return at
@@ -73,7 +73,7 @@ class PatternBank:
             stride_a = dict(zip(a.axes, _strides([cards[v] for v in a.axes]), strict=True))
             stride_b = dict(zip(b.axes, _strides([cards[v] for v in b.axes]), strict=True))
 
-            def place(group: tuple[int, ...], strides: dict[int, int]) -> NDArray[np.int64]:
+            def place(group: tuple[int, ...], strides: dict[int, int]) -> Ints:
                 return _offsets([cards[v] for v in group], [strides.get(v, 0) for v in group])
 
             right_places = place(right, stride_b)
@@ -102,7 +102,7 @@ def _strides(sizes: Sequence[int]) -> list[int]:
     return out
 
 
-def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> NDArray[np.int64]:
+def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
     """Where each assignment of a group of axes lies, the last axis varying fastest."""
     places = np.zeros(1, np.int64)
     for size, stride in zip(sizes, strides, strict=True):
@@ -114,12 +114,12 @@ def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> NDArray[np.int64]:
 class ContractionProgram:
     """The steps for one graph. See `kernels.tables.wiring.Programs` for the columns."""
 
-    step: NDArray[np.int64]  #         [n, 5]
-    variable: NDArray[np.int32]  #     [n]
-    step_card: NDArray[np.int32]  #    [n]
-    axis_count: NDArray[np.int32]  #   [2n]  axes of A (2i) and B (2i+1)
-    axis_var: NDArray[np.int32]  #     [sum of axis_count]
-    axis_stride: NDArray[np.int64]  #  [sum of axis_count]
+    step: Ints  #         [n, 5]
+    variable: Ints32  #     [n]
+    step_card: Ints32  #    [n]
+    axis_count: Ints32  #   [2n]  axes of A (2i) and B (2i+1)
+    axis_var: Ints32  #     [sum of axis_count]
+    axis_stride: Ints  #  [sum of axis_count]
     arena_start: int  #                      where results begin …
     arena_end: int  #                        … and end; they lie in the order of the steps
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ..shapes import GraphShape, Run, offsets
 from .contraction_programs import ContractionProgram, PatternBank, build_program
 
@@ -28,7 +29,7 @@ PERIODS = (1, 2, 3, 4)
 FEWEST = 3  # insertions that make it worth while: to find a period takes two
 
 
-def step_positions(program: ContractionProgram, width: int) -> NDArray[np.int64]:
+def step_positions(program: ContractionProgram, width: int) -> Ints:
     """The position whose variables each step works on, [n]; the last step of a variable sums it out."""
     sums = np.flatnonzero(program.variable >= 0)
     return program.variable[sums[np.searchsorted(sums, np.arange(len(program.variable)))]].astype(np.int64) // width

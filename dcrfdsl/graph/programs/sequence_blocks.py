@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints, Ints32
 from ..shapes import GraphShape, offsets
 from .contraction_programs import ContractionProgram
 from .periods import step_positions
@@ -23,9 +23,9 @@ __all__ = ["Blocks", "cut_blocks"]
 class Blocks:
     """The blocks of one shape; see `kernels.tables.wiring.Programs`."""
 
-    block: NDArray[np.int64]  #   [n, 9]
-    factor: NDArray[np.int32]  #  factors with tables of their own, block by block
-    room: int  #                  arena cells of the largest block, or of all of it; shared ones included
+    block: Ints  #    [n, 9]
+    factor: Ints32  # factors with tables of their own, block by block
+    room: int  #      arena cells of the largest block, or of all of it; shared ones included
 
     @classmethod
     def none(cls, program: ContractionProgram) -> Blocks:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Codes
 from ...features import FeatureRows
 from ..known_labels import Gold
 from ..templates import CliqueTemplate
@@ -55,7 +55,7 @@ def clamp_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
     """The rows of the clamps' feature sets: the code of what is known at each token."""
     found = []
     for variable in range(graph.num_labels):
-        codes: NDArray[np.int32] = gold.codes[variable]
+        codes: Codes = gold.codes[variable]
         card = graph.cards[variable]
         code = np.where(codes >= 0, codes + 1, np.where(codes == -1, FREE, card - 1 - codes))
         row_off = np.arange(len(codes) + 1, dtype=np.int64)

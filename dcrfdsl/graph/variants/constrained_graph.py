@@ -9,33 +9,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Integers, Mask
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
 __all__ = ["ANY", "but", "of_set", "only", "steered_graph"]
 
-Codes = NDArray[np.integer]
 ANY = 0  # the code that forbids nothing
 
 
-def only(state: Codes) -> Codes:
+def only(state: Integers) -> Integers:
     """The code of nothing but a state."""
     return 1 + state
 
 
-def but(state: Codes, card: int) -> Codes:
+def but(state: Integers, card: int) -> Integers:
     """The code of every state but one."""
     return 1 + card + state
 
 
-def of_set(number: Codes, card: int) -> Codes:
+def of_set(number: Integers, card: int) -> Integers:
     """The code of a set of states."""
     return 1 + 2 * card + number
 
 
-def steered_graph(graph: ModelGraph, sets: Sequence[NDArray[np.bool_]], first_set: int) -> ModelGraph:
+def steered_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -> ModelGraph:
     """`graph` with a factor a label that reads a code. sets[m] [n, card]: sets of states that have a code of their own.
 
     Its feature sets are numbered from `first_set` on, one a label.

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Mask
 from ...features import FeatureRows
 from ..known_labels import Gold
 from ..templates import LAST, CliqueTemplate
@@ -70,7 +70,7 @@ def differing_graph(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], fir
     )
 
 
-def _is(value: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _is(value: Mask) -> Mask:
     """[..., 2]: whether D is `value`."""
     return np.stack([~value, value], axis=-1)
 

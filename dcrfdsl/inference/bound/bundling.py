@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...kernels.extraction import cover_rows, implied_features
 
 __all__ = ["Bundles", "find_bundles", "no_bundles"]
 
-Ints = NDArray[np.int64]
 LEAST_READ = 64  # with less, their rows take more from the caches than they save
 
 

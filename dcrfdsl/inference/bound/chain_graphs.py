@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
     FLOOR,
@@ -41,7 +42,6 @@ from .potentials import BoundData, Potentials
 
 __all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]
 
-Floats = NDArray[np.float64]
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences go the general way, block by block
 
@@ -60,8 +60,8 @@ class Chain:
 
     states: int
     base: NDArray[np.int64]
-    scored: NDArray[np.int64]  #     on one variable, with features
-    everywhere: tuple[int, ...]  #   on every variable, those with features too
+    scored: NDArray[np.int64]  #   on one variable, with features
+    everywhere: tuple[int, ...]  # on every variable, those with features too
     at_first: tuple[int, ...]
     at_last: tuple[int, ...]
     pairs: tuple[tuple[int, bool], ...]  # on neighbours; whether the table's first variable is the right one

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...kernels.runtime import LANES, aligned_zeros, padded
 from ...kernels.tables import Bindings, Kinds, Packed, Rows, count_fires, list_rows, pack_weights, sum_bundles
 from .bundling import Bundles, find_bundles, no_bundles
 
 __all__ = ["Packing", "pack", "unpacked"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LINE = 8  # doubles in a cache line
 CACHED = 2**17  # cells of dense rows that may be mostly empty: 1 MB, what a second-level cache holds
 
@@ -67,11 +66,11 @@ class _Block:
     run: int  # first run of its features
     feature_set: int
     size: int
-    run_off: Ints  #  [features + 1]
-    counts: Ints  #   [features] how often each fires
+    run_off: Ints  # [features + 1]
+    counts: Ints  #  [features] how often each fires
     bundles: Bundles
-    dense: Ints  #    dense rows, most read first: features, and bundles counted on from their number
-    flat: Ints  #     the other features that fire, most read first, those that are read once in the order of the data
+    dense: Ints  # dense rows, most read first: features, and bundles counted on from their number
+    flat: Ints  #  the other features that fire, most read first, those that are read once in the order of the data
 
 
 def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *, bundled: bool) -> Packing | None:
@@ -123,9 +122,9 @@ class _Places:
     dense_start: int
     flat_start: int
     end: int
-    dense_row: Ints  #   [features] number of the dense row, or -1
-    bundle_row: Ints  #  [bundles] the same
-    flat_first: Ints  #  [features] number of the first single weight, or -1
+    dense_row: Ints  #  [features] number of the dense row, or -1
+    bundle_row: Ints  # [bundles] the same
+    flat_first: Ints  # [features] number of the first single weight, or -1
 
     @classmethod
     def of(cls, block: _Block, at: int) -> _Places:

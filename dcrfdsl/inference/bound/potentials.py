@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...features import FeatureRows, Pairs
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.runtime import aligned_zeros
@@ -31,7 +32,6 @@ from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]
 
-Floats = NDArray[np.float64]
 PairsOf = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, in a sequence
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...features import FeatureRows, Pairs
 from ...graph import ANY, ModelGraph, Parameters, offsets, steered_graph
 from ...kernels.sequences import score_labellings
@@ -25,7 +26,6 @@ from ..workers import Workers
 
 __all__ = ["Orders", "Steered", "Steering"]
 
-Floats = NDArray[np.float64]
 RUNS = 16
 
 

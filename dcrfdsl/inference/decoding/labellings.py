@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
@@ -29,7 +30,6 @@ __all__ = [
     "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
 ]  # fmt: skip
 
-Floats = NDArray[np.float64]
 RUNS = 16
 MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables, at most half as many, lie in memory
 

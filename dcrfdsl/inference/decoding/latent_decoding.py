@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Codes, Floats
 from ...graph import ModelGraph, order_cost
 from ...kernels.sequences import summed_nbest
 from ...semantics import MethodSettings
@@ -25,8 +26,6 @@ from .labellings import RUNS, Labellings, NBest, arenas, largest_table, ordered_
 
 __all__ = ["best_candidates", "latents_first_fits", "summed_best"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 COMPLETE = 1e-9  # of the probability may be missing from a list of all labellings
 LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ballots"]
+from ...arrays import Codes
 
-Codes = NDArray[np.int32]
+__all__ = ["Ballots"]
 
 
 class Ballots:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode, exact_expectations
@@ -20,7 +21,6 @@ from ..bound import BoundData, ChainRuns, Potentials, chain_of
 
 __all__ = ["ExactMethod"]
 
-Floats = NDArray[np.float64]
 Kernel = Callable[..., None]
 NOTHING = np.zeros(0)
 

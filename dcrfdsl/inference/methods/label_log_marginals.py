@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.exact import exact_tangents
 from ..base import Expectations
 from ..bound import BoundData, Potentials
 from .exact_method import ExactMethod
 
 __all__ = ["ExactTangents"]
-
-Floats = NDArray[np.float64]
 
 
 class ExactTangents:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import FactorGraph
 from ..run_status import GraphResult, RunStatus
 
 __all__ = ["impossible", "split_states", "split_tables", "table_arena"]
-
-Floats = NDArray[np.float64]
 
 
 def table_arena(graph: FactorGraph, size: int) -> Floats:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ..base import Expectations, SequenceMethod
 from ..bound import BoundData, Potentials
 
 __all__ = ["MaximumMethod"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False)

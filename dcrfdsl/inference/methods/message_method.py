@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import pool_arrays
 from ...kernels.messages import RESIDUAL
 from ...kernels.runtime import UNDERFLOW
@@ -17,7 +18,6 @@ from ..bound import BoundData, Potentials
 
 __all__ = ["MessageMethod"]
 
-Floats = NDArray[np.float64]
 SHARPEST = 1e-6  # the Bethe sum is off by about the square of what messages still move by
 REMEMBERED_BYTES = 2**28
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import GraphShape, OrderCost, ShapeBank, best_order, least_table, order_cost
 from ..base import Expectations, SequenceMethod
 from ..bound import BoundData, Potentials
 
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 
-Floats = NDArray[np.float64]
 MOST_ENTRIES = 2**24  # of a table
 Part = tuple[NDArray[np.int64], BoundData]  # sequences of a data set; exact if it brings contraction programs
 PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import data_error
 from ...graph import (
@@ -44,7 +43,6 @@ from .variational import single_gibbs, single_mean_field, single_trw
 
 __all__ = ["SINGLE_METHODS", "infer_graph"]
 
-Floats = NDArray[np.float64]
 SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
 AUTO_SECONDS = 0.02  # exact inference may take so long even where messages take less
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...graph import FactorGraph, ShapeBank, bank_forests
 from ...kernels.messages import (
@@ -45,7 +46,6 @@ from .layout import impossible, split_states, split_tables, table_arena
 
 __all__ = ["GibbsMethod", "MeanFieldMethod", "TrwMethod", "single_gibbs", "single_mean_field", "single_trw"]
 
-Floats = NDArray[np.float64]
 NOTHING = np.zeros(0)
 SHARPEST = 1e-8  # the bounds are off by about the square of what still moves; below this, by rounding
 NO_MESSAGES = np.zeros(0, np.float32)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...graph import Gold, PieceTemplate, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
@@ -20,8 +21,6 @@ from ..base import Expectations
 from ..bound import BoundData, Potentials
 
 __all__ = ["PieceMethod", "largest_piece", "no_cases"]
-
-Floats = NDArray[np.float64]
 
 
 class PieceMethod:

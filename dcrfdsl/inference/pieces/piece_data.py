@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...features import FeatureRows, Pairs
 from ...graph import Gold, PieceGraphs, ShapeBank, SharedOut, clamp_rows
 from ..bound import Binder, BoundData
 from ..methods import ExactMethod
 
 __all__ = ["InstanceMethod", "bind_instances"]
-
-Ints = NDArray[np.int64]
 
 
 class InstanceMethod(ExactMethod):

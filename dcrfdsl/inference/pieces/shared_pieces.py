@@ -9,17 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...kernels.runtime import IMPOSSIBLE
 from ..base import Expectations
 from ..bound import Potentials
 from .local_normalisation import PieceMethod
 
 __all__ = ["SharedPieceMethod", "are_shared"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class _Group(NamedTuple):

@@ -9,14 +9,13 @@ sequences (`working_set`).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.optimization import bounded, dot, free_part, margins_of, products_of
 from .dual_problem import Dual
 
 __all__ = ["all_products", "climb_face"]
 
-Floats = NDArray[np.float64]
 ENOUGH = 0.01  # of the slope's square at the start: the face will be another one by then
 SHORTEST = 1.0 / 64.0  # of the way that conjugate gradients found
 

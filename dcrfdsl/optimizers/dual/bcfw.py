@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.optimization import Cuts, frank_wolfe, join_cuts, no_cuts, violated_most
 from ...semantics import BcfwSettings
 from ..objective import MarginObjective, Objective, Outcome, Watch
@@ -20,7 +20,6 @@ from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_bcfw"]
 
-Floats = NDArray[np.float64]
 LEAST = 1e-12  # of U: multipliers below it are dropped, since steps of Frank–Wolfe only ever shrink them
 
 

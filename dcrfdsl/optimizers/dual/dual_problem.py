@@ -17,14 +17,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...kernels.optimization import Cuts, combine_cuts, gaps_of, is_repeated, join_cuts, no_cuts
 from ..objective import Iteration, MarginObjective, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]
 
-Floats = NDArray[np.float64]
 ROUNDS = 20  # how often the labels that are not known may change
 
 Step = Callable[["Dual", Cuts, int, int], None]
@@ -110,7 +109,7 @@ def slice_cuts(cuts: Cuts, first: int, last: int) -> Cuts:
 def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
     """The cuts of blocks that follow each other."""
 
-    def offsets(name: str) -> NDArray[np.int64]:
+    def offsets(name: str) -> Ints:
         ends = np.cumsum([0, *(int(getattr(part, name)[-1]) for part in parts)])
         shifted = [getattr(part, name)[1:] + end for part, end in zip(parts, ends, strict=False)]
         return np.concatenate([np.zeros(1, np.int64), *shifted])

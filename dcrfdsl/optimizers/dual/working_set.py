@@ -9,8 +9,8 @@ Not here: the gap and when to stop (`dual`).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.optimization import Cuts, ascend, join_cuts, no_cuts
 from ...semantics import WorkingSetSettings
 from ..objective import MarginObjective, Objective, Outcome, Watch
@@ -19,7 +19,6 @@ from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_working_set"]
 
-Floats = NDArray[np.float64]
 PART = 0.2  # of the gap: closing it further for the labellings at hand is idle while others are missing
 ITERATIONS = 30  # of conjugate gradients
 ROUNDS = 10  # steps in a sequence each time that it is looked at

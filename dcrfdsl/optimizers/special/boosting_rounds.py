@@ -26,15 +26,14 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...kernels.optimization import least_bound, least_bounds
 from ..objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
 from ..progress import norm_of
 
 __all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
 
-Floats = NDArray[np.float64]
 FLAT = 0.1  # a search ends where the slope has fallen to this share
 TRIALS = 20  # of a search
 LONGER = 30.0  # than the last trial, at most, is the next one

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Floats
 from ..objective import CountedObjective, Iteration, Outcome, Watch
 
 __all__ = ["minimise_counted"]
@@ -18,7 +16,7 @@ __all__ = ["minimise_counted"]
 def minimise_counted(objective: CountedObjective, watch: Watch) -> Outcome:
     """The one step there is."""
     begun = time.perf_counter()
-    weights: NDArray[np.float64] = objective.solution.copy()
+    weights: Floats = objective.solution.copy()
     value, _ = objective.value_and_gradient(weights)
     seconds = time.perf_counter() - begun
     watch(Iteration(1, value, None, seconds), weights)

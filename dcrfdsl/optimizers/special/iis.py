@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ...errors import DcrfError, Diagnostic
 from ...semantics import IisSettings
 from ..objective import Objective, Outcome, Scaling, ScalingObjective, Watch
@@ -24,8 +24,6 @@ from ..progress import ROUNDING, Progress
 
 __all__ = ["minimise_iis", "roots"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NEVER = -30.0  # a factor of 1e-13
 MOST_NEWTON = 100
 EXACT = 1e-13  # of the roots' logarithms

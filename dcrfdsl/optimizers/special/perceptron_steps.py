@@ -15,16 +15,14 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints32
 from ..objective import Iteration, MistakeObjective, Outcome, Watch
 from ..online import NOT_FINITE, one_by_one
 from ..progress import norm_of
 from ..voters import Voters
 
 __all__ = ["minimise_perceptron"]
-
-Floats = NDArray[np.float64]
 
 
 def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch) -> Outcome:
@@ -36,7 +34,7 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
     generator = np.random.default_rng(objective.seed)
     weights = start.copy()
     weighted = np.zeros_like(weights)  # Σ of the changes, each times the number of sequences before it
-    steps: list[tuple[NDArray[np.int32], Floats]] = []
+    steps: list[tuple[Ints32, Floats]] = []
     lasted = [0]  # sequences, of the start and after each step
     seen, passes = 0, 0
     reason, converged = f"{objective.epochs} passes done", False
@@ -84,7 +82,7 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
 
 
 def _voters(
-    objective: MistakeObjective, start: Floats, steps: Sequence[tuple[NDArray[np.int32], Floats]], lasted: Sequence[int]
+    objective: MistakeObjective, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]
 ) -> Voters:
     found = Voters.of(start, steps, lasted)
     return found if objective.voters is None else found.longest(objective.voters)

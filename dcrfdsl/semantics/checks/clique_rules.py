@@ -10,12 +10,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import Diagnostic
-from ..schema import At, CliqueSpec, Here, Named, Path, Place, Reference, Several, Site, Window
+from ..schema import (
+    At,
+    CliqueSpec,
+    Here,
+    Named,
+    Path,
+    Place,
+    Several,
+    Site,
+    Window,
+    place_offset,
+    place_text,
+    reference_names,
+    value_if_nodes,
+)
 from .context import Context, Rule, listed
-from .position_rules import place_text
-from .walk import value_if_nodes
 
-__all__ = ["RULES", "reached", "site_offset"]
+__all__ = ["RULES", "reached"]
 
 RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "min_gap": 1, "max_gap": None}
 
@@ -23,15 +35,6 @@ RELATIONAL_OPTIONS: Mapping[str, Any] = {"link": "next", "order": "forward", "mi
 def _cliques(context: Context) -> Iterator[tuple[Path, CliqueSpec]]:
     for n, clique in enumerate(context.spec.cliques):
         yield ("cliques", n), clique
-
-
-def site_offset(place: Place) -> int | None:
-    match place:
-        case Here():
-            return 0
-        case At(offset=offset):
-            return offset
-    return None
 
 
 def _site_text(site: Site) -> str:
@@ -75,7 +78,7 @@ def same_site_twice(context: Context) -> Iterator[Diagnostic]:
     for path, clique in _cliques(context):
         seen: dict[Site, int] = {}
         for s, site in enumerate(clique.sites):
-            plain = site.model_copy(update={"place": Here()}) if site_offset(site.place) == 0 else site
+            plain = site.model_copy(update={"place": Here()}) if place_offset(site.place) == 0 else site
             if plain in seen:
                 message = f"the site `{_site_text(site)}` stands twice in this clique"
                 there = [((*path, "sites", seen[plain]), "first here")]
@@ -86,13 +89,13 @@ def same_site_twice(context: Context) -> Iterator[Diagnostic]:
 
 def _unlike(site: Site) -> str | None:
     """`clique chunk, chunk` is most likely meant to join neighbours."""
-    return f"the position before is `{site.variable}[-1]`" if site_offset(site.place) == 0 else None
+    return f"the position before is `{site.variable}[-1]`" if place_offset(site.place) == 0 else None
 
 
 def no_anchor(context: Context) -> Iterator[Diagnostic]:
     """Features are read at the anchor, so one site must stand there."""
     for path, clique in _cliques(context):
-        offsets = [site_offset(site.place) for site in clique.sites]
+        offsets = [place_offset(site.place) for site in clique.sites]
         if 0 in offsets or not offsets or any(offset is None for offset in offsets):
             continue
         nearest = min(offsets, key=lambda offset: (abs(offset or 0), offset))
@@ -163,10 +166,7 @@ def _variables_of_cliques(context: Context) -> set[str]:
     found = {site.variable for clique in spec.cliques for site in clique.sites}
     derived = [(view.name, view.value) for view in spec.views]
     derived += [(memory.name, memory.value) for memory in spec.memories]
-    read = {
-        name: {node.name for _, node in value_if_nodes(value, ()) if isinstance(node, Reference)}
-        for name, value in derived
-    }
+    read = {name: set(reference_names(value_if_nodes(value))) for name, value in derived}
     return reached(found, read)
 
 

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import Mask
 from ...errors import DcrfError, Diagnostic
 from ..conditions import HardTable, Sites, constraint_sites, constraint_table, memory_sites, memory_tables
-from ..schema import Frozen, Label, Memory, Path, Reference, Scheme, legal_moves
+from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
 from .context import LABEL_KINDS, Context, Rule
-from .evaluable_conditions import constraint_can_be_tried, constraint_nodes, memory_can_be_tried
-from .joint_constraints import Before, Truth, placements, spread
+from .evaluable_conditions import constraint_can_be_tried, memory_can_be_tried
+from .joint_constraints import Before, placements, spread
+from .walk import constraint_nodes
 
 __all__ = ["RULES"]
 
@@ -39,7 +41,7 @@ class _Judged:
         return self.table.sites
 
     @property
-    def allowed(self) -> Truth:
+    def allowed(self) -> Mask:
         """[codes, K1, …, Kn]"""
         return self.table.allowed
 
@@ -51,7 +53,7 @@ class _Judged:
 def without_label(context: Context) -> Iterator[Diagnostic]:
     """A condition on what is observed alone is true or false of the data, whatever is predicted."""
     for n, constraint in enumerate(context.spec.constraints):
-        names = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
+        names = set(reference_names(constraint_nodes(constraint)))
         kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
         if context.unlabelled or not names.isdisjoint(context.meant_as_labels):
             continue  # whose `label` is missing
@@ -95,7 +97,7 @@ def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
             continue
         names = {name for name, _ in constraint_sites(context.spec, constraint)}
         known = {name: states for name in names if (states := context.states(name))}
-        read = {node.name for _, node in constraint_nodes(constraint, ()) if isinstance(node, Reference)}
+        read = set(reference_names(constraint_nodes(constraint)))
         if not names or len(known) < len(names) or not views.isdisjoint(read):
             continue
         try:
@@ -131,7 +133,7 @@ def _impossible_reading(one: _Judged) -> str | None:
 
     Several tests, and texts that are compared, have readings that the data may well never give.
     """
-    possible: Truth = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
+    possible: Mask = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
     tests = [read for read in one.table.observed if not read.states]
     if len(one.table.observed) != 1 or not tests or possible.all():
         return None
@@ -175,7 +177,7 @@ def _implied(context: Context, one: _Judged, causes: Sequence[tuple[Path, str]],
     return context.complaint("already-implied", message, one.path, "forbids nothing", others=causes, severity="warning")
 
 
-_Held = tuple[Path, str, Sites, Truth]
+_Held = tuple[Path, str, Sites, Mask]
 
 
 def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
@@ -225,7 +227,7 @@ def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], M
 
 def _decided(
     tables: Sequence[HardTable], at: int, sites: Sites, known: Mapping[str, Sequence[str]]
-) -> tuple[Sites, Truth]:
+) -> tuple[Sites, Mask]:
     """The sites of `sites` that a memory at offset `at` has to do with, and what it leaves of their states."""
     rest = tables[-1]
     inside = tuple((name, o + at) for name, o in rest.sites if (name, o + at) in sites)
@@ -235,7 +237,7 @@ def _decided(
         if table.position is not None and any(table.position + offset - at < 0 for _, offset in sites):
             continue
         own = tuple((name, o + at) for name, o in table.sites)
-        shown: Truth = np.asarray(
+        shown: Mask = np.asarray(
             table.allowed.any(axis=(0, *(n + 1 for n, site in enumerate(own) if site not in inside)))
         )
         found |= spread(shown, tuple(site for site in own if site in inside), inside)

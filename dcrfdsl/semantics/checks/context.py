@@ -14,9 +14,7 @@ from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Ints
 from ...errors import Diagnostic, Label, Span
 from ...registry import Guesses, did_you_mean, shortened
 from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
@@ -82,7 +80,7 @@ class Data(Protocol):
     @property
     def columns(self) -> Mapping[str, Any]: ...
 
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Tokens a sentence."""
 
 

@@ -5,16 +5,13 @@ Not here: the complaints (`terms`, `places`, `regexes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..conditions import term_offset
-from ..schema import Apply, Constraint, Memory, Path, Reference, Regex
+from ..schema import Apply, Constraint, Memory, Node, Reference, Regex, place_offset, value_if_nodes
 from .context import Context
 from .regex_rules import compile_error
 from .term_rules import TermReader
-from .walk import Node, nodes, value_if_nodes
+from .walk import constraint_nodes
 
-__all__ = ["constraint_can_be_tried", "constraint_nodes", "memory_can_be_tried"]
+__all__ = ["constraint_can_be_tried", "memory_can_be_tried"]
 
 
 def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
@@ -22,20 +19,13 @@ def constraint_can_be_tried(context: Context, constraint: Constraint) -> bool:
     reader.test(constraint.condition, (), constraint.action)
     if constraint.when is not None:
         reader.test(constraint.when, (), "when")
-    return _is_fine(reader) and all(_is_one_value(node) for _, node in constraint_nodes(constraint, ()))
+    return _is_fine(reader) and all(_is_one_value(node) for _, node in constraint_nodes(constraint))
 
 
 def memory_can_be_tried(context: Context, memory: Memory) -> bool:
     reader = TermReader(context, labels=True)
     reader.value_if(memory.value, (), context.states(memory.name))
-    return _is_fine(reader) and all(_is_one_value(node) for _, node in value_if_nodes(memory.value, ()))
-
-
-def constraint_nodes(constraint: Constraint, path: Path) -> Iterator[tuple[Path, Node]]:
-    """Everything in the conditions of a constraint."""
-    yield from nodes(constraint.condition, (*path, "condition"))
-    if constraint.when is not None:
-        yield from nodes(constraint.when, (*path, "when"))
+    return _is_fine(reader) and all(_is_one_value(node) for _, node in value_if_nodes(memory.value))
 
 
 def _is_fine(reader: TermReader) -> bool:
@@ -45,5 +35,5 @@ def _is_fine(reader: TermReader) -> bool:
 def _is_one_value(node: Node) -> bool:
     """Whether a term is read at one position, and a regex is one."""
     if isinstance(node, Reference | Apply):
-        return term_offset(node) is not None
+        return place_offset(node.place) is not None
     return not isinstance(node, Regex) or compile_error(node) is None

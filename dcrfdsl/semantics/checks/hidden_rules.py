@@ -9,11 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import DcrfError, Diagnostic
 from ..conditions import BOOLEAN, constraint_sites, initial_state, is_word, memory_sites, stray_state, view_label
-from ..schema import FUNCTIONS, And, Condition, Label, Memory, Or, Path, Reference, Scheme, StatesOf
-from .clique_rules import reached, site_offset
+from ..schema import (
+    FUNCTIONS,
+    And,
+    Label,
+    Memory,
+    Or,
+    Path,
+    Reference,
+    Scheme,
+    StatesOf,
+    nodes,
+    place_offset,
+    reference_names,
+    value_if_nodes,
+)
+from .clique_rules import reached
 from .context import LABEL_KINDS, Context, Rule, Severity, a, listed
 from .evaluable_conditions import memory_can_be_tried
-from .walk import value_if_nodes
 
 __all__ = ["RULES"]
 
@@ -134,7 +147,7 @@ def memory_future(context: Context) -> Iterator[Diagnostic]:
         for path, node in value_if_nodes(memory.value, ("memories", n, "value")):
             if not isinstance(node, Reference) or node.name not in names:
                 continue
-            offset = site_offset(node.place)
+            offset = place_offset(node.place)
             if offset is None or offset < 0 or {memory.name, node.name} <= told:
                 continue
             when = "the present" if offset == 0 else "the future"
@@ -214,19 +227,17 @@ def _is_still(memories: Sequence[Memory]) -> bool:
 
     `memory odd = not odd[-1]` does not.
     """
-
-    def copies(node: Condition) -> bool:
-        return isinstance(node, Reference) or (isinstance(node, And | Or) and all(map(copies, node.parts)))
-
     alike = len({memory.initially for memory in memories}) == 1
-    return alike and all(memory.value.condition is None and copies(memory.value.value) for memory in memories)
+    read = (node for memory in memories for _, node in nodes(memory.value.value))
+    copies = all(isinstance(node, Reference | And | Or) for node in read)
+    return alike and copies and all(memory.value.condition is None for memory in memories)
 
 
 def _read(context: Context, memory: Memory) -> set[str]:
     """What a memory reads; "" for what is not known."""
     parts = (memory.value.value, memory.value.otherwise)
     names = set()
-    for _, node in value_if_nodes(memory.value, ()):
+    for _, node in value_if_nodes(memory.value):
         if isinstance(node, Reference):
             known = node.name in context.declared or node.name in FUNCTIONS
             if known or node not in parts:  # else it is the name of a state
@@ -295,7 +306,7 @@ def copied_state(context: Context) -> Iterator[Diagnostic]:
 def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]] | None:
     """The states of a memory and of all that it reads; None if one is learned, or a view, or none at all."""
     names = {memory.name, *(name for name, _ in memory_sites(context.spec, memory))}
-    read = {node.name for _, node in value_if_nodes(memory.value, ()) if isinstance(node, Reference)}
+    read = set(reference_names(value_if_nodes(memory.value)))
     found = {name: states for name in names if (states := context.states(name))}
     views = {view.name for view in context.spec.views}
     return found if len(found) == len(names) and read.isdisjoint(views) else None

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Mask
 from ..conditions import Sites
 from ..schema import Path
 
-__all__ = ["Before", "Truth", "placements", "spread"]
+__all__ = ["Before", "placements", "spread"]
 
-Truth: TypeAlias = NDArray[np.bool_]
 
 MOST_PATHS = 8  # of the constraints over one shape of sites that are remembered
 
@@ -29,7 +27,7 @@ class _Shape:
     """`allowed` over `sites` by all constraints on them; the first ones of these, with their turn."""
 
     sites: Sites
-    allowed: Truth
+    allowed: Mask
     paths: list[tuple[int, Path]]
 
 
@@ -41,7 +39,7 @@ class Before:
     _shapes: dict[Sites, _Shape] = field(default_factory=dict)
     _by_name: dict[str, list[_Shape]] = field(default_factory=dict)
 
-    def add(self, sites: Sites, allowed: Truth, path: Path) -> None:
+    def add(self, sites: Sites, allowed: Mask, path: Path) -> None:
         turn, self.count = self.count, self.count + 1
         start = min(offset for _, offset in sites)
         moved: Sites = tuple((name, offset - start) for name, offset in sites)
@@ -55,7 +53,7 @@ class Before:
         if len(shape.paths) < MOST_PATHS:
             shape.paths.append((turn, path))
 
-    def within(self, sites: Sites) -> Iterator[tuple[Sites, Truth, list[tuple[int, Path]]]]:
+    def within(self, sites: Sites) -> Iterator[tuple[Sites, Mask, list[tuple[int, Path]]]]:
         """What holds on `sites` or some of them, wherever it lies there."""
         near = [shape for name in dict.fromkeys(name for name, _ in sites) for shape in self._by_name.get(name, ())]
         if 2 ** len(sites) <= len(near):
@@ -81,7 +79,7 @@ def placements(small: Sites, large: Sites) -> list[Sites]:
     return [sites for sites in moved if within.issuperset(sites)]
 
 
-def spread(allowed: Truth, sites: Sites, large: Sites) -> Truth:
+def spread(allowed: Mask, sites: Sites, large: Sites) -> Mask:
     """`allowed` over `sites`, as an array over `large` that broadcasts."""
     axes: Mapping[tuple[str, int], int] = {site: axis for axis, site in enumerate(large)}
     order = sorted(range(len(sites)), key=lambda n: axes[sites[n]])

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..schema import Apply, InLexicon, Lexicon, Path, Reference, StateFile
+from ..schema import Apply, InLexicon, Lexicon, Path, Reference, StateFile, nodes, reference_names
 from .context import Context, Rule
-from .walk import every_node, nodes
+from .walk import every_node
 
 __all__ = ["RULES", "is_map"]
 
@@ -74,7 +74,7 @@ def multi_word_entries(context: Context) -> Iterator[Diagnostic]:
             case InLexicon(lexicon=name, term=Reference(name=column)):
                 uses.setdefault(name, ((*path, "lexicon"), column))
             case Apply(function=name, arguments=arguments) if name in lexicons and arguments:
-                inner = [n.name for _, n in nodes(arguments[0].value, ()) if isinstance(n, Reference)]
+                inner = list(reference_names(nodes(arguments[0].value)))
                 uses.setdefault(name, ((*path, "function"), inner[0] if inner else "COLUMN"))
     for name, (path, column) in uses.items():
         if name not in lexicons or name in spanned:

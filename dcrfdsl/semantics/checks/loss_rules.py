@@ -10,13 +10,12 @@ import math
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..schema import Apply, At, ModelSpec, Path, Reference
+from ..schema import Apply, At, ModelSpec, Path, Reference, nodes
 from ..settings import LOSSES, SMOOTH, LabelLoss, MceSettings, MeasureLoss, SequenceLoss
 from .context import Context, Rule, listed
 from .optimizer_rules import StageView, stage_views
 from .risk_rules import takes_exact
 from .training_rules import needs_segments, not_measurable
-from .walk import nodes
 
 __all__ = ["RULES"]
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..schema import Apply, CliqueSpec, Here, Reference, as_call
+from ..schema import Apply, CliqueSpec, Here, Reference, as_call, nodes
 from ..settings import INFERENCE, MARGIN_LOSSES, HmsvmSettings
 from .checked_stages import running_stages
 from .context import Context, Rule
 from .optimizer_rules import EXACT, StageView, stage_views
 from .training_rules import not_measurable
-from .walk import nodes
 
 __all__ = ["RULES"]
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ...errors import Diagnostic
-from ..schema import FUNCTIONS, Apply, Path, ValueIf
+from ..schema import FUNCTIONS, Apply, Path, ValueIf, nodes, value_if_nodes
 from .context import Context, Rule
 from .data_rules import FORMATS
-from .walk import nodes, value_if_nodes
 
 __all__ = ["NOT_YET", "RULES", "Missing"]
 

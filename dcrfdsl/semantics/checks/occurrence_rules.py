@@ -14,7 +14,7 @@ from ...errors import Diagnostic
 from ...registry import did_you_mean, shortened
 from ..schema import InSet, Is, Label, Learned, Path, Reference, Scheme, StatesOf, learn_types, read_cell, scheme_states
 from .context import Context, Rule, listed
-from .evaluable_conditions import constraint_nodes
+from .walk import constraint_nodes
 
 __all__ = ["RULES"]
 

@@ -11,11 +11,10 @@ from typing import TypeAlias
 
 from ...errors import Diagnostic
 from ..conditions import view_label
-from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call
+from ..schema import At, CallSpec, CliqueSpec, Named, Piece, Reference, Site, as_call, place_offset, place_text
 from .checked_stages import running_stages
-from .clique_rules import site_offset
 from .context import Context, Rule, listed
-from .position_rules import WIDEST, place_text
+from .position_rules import WIDEST
 
 __all__ = ["RULES"]
 
@@ -73,7 +72,7 @@ def _sound(context: Context) -> Iterator[tuple[int, Piece]]:
     """The pieces whose variables are known, so that more can be said of them."""
     for n, piece in enumerate(context.spec.pieces):
         known = (context.named(site.variable, "label", "latent variable") for site in piece.over)
-        offsets = [site_offset(site.place) for site in piece.over]
+        offsets = [place_offset(site.place) for site in piece.over]
         single = all(offset is not None and abs(offset) <= WIDEST for offset in offsets)
         if piece.over and all(known) and (single or all(map(_is_everywhere, piece.over))):
             yield n, piece
@@ -89,7 +88,7 @@ def members_apart(context: Context) -> Iterator[Diagnostic]:
             if member.clique not in cliques:
                 continue
             clique, at = cliques[member.clique], ("pieces", n, "members", m)
-            shift = site_offset(member.place)
+            shift = place_offset(member.place)
             if shift is None:
                 message = f"`{member.clique}{place_text(member.place)}` is no clique at one position"
                 remedy = f"an index moves a clique by so many positions, as in `{member.clique}[1]`"
@@ -118,7 +117,7 @@ def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
     for site in clique.sites:
         view = context.spec.views_by_name.get(site.variable)
         label = site.variable if view is None else view_label(context.spec, view) or site.variable
-        found.append((label, site_offset(site.place) or 0))
+        found.append((label, place_offset(site.place) or 0))
     return found
 
 
@@ -127,7 +126,7 @@ _Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, "all" for w
 
 def _spots(site: Site) -> tuple[_Spot, _Spot]:
     """Where a clique that touches a site of a piece lies, and where one does that the data joins."""
-    return (site.variable, ALL if _is_everywhere(site) else site_offset(site.place) or 0), (site.variable, ANY)
+    return (site.variable, ALL if _is_everywhere(site) else place_offset(site.place) or 0), (site.variable, ANY)
 
 
 def _places(piece: Piece) -> set[_Spot]:
@@ -146,7 +145,7 @@ def _nearer(context: Context, piece: Piece, label: str, clique: CliqueSpec) -> s
     own = _labelled(context, clique)
     over = listed(_shown(site) for site in piece.over)
     shifts = {
-        (site_offset(site.place) or 0) - offset
+        (place_offset(site.place) or 0) - offset
         for site in piece.over
         for name, offset in own
         if name == site.variable and not clique.positions
@@ -166,7 +165,7 @@ def idle(context: Context) -> Iterator[Diagnostic]:
     """Variables that no clique of a piece touches, and pieces that train nothing."""
     cliques = {clique.label: clique for clique in context.spec.cliques}
     for n, piece in _sound(context):
-        held = [(cliques[m.clique], site_offset(m.place)) for m in piece.members if m.clique in cliques]
+        held = [(cliques[m.clique], place_offset(m.place)) for m in piece.members if m.clique in cliques]
         if len(held) < len(piece.members):
             continue
         spots = set().union(*(_touched(context, clique, shift or 0) for clique, shift in held))
@@ -191,7 +190,7 @@ def too_long(context: Context) -> Iterator[Diagnostic]:
     """With data: a piece lies in some sentence."""
     longest = max(context.data.lengths().tolist(), default=0) if context.data is not None else 0
     for n, piece in _sound(context):
-        offsets = [site_offset(site.place) or 0 for site in piece.over]
+        offsets = [place_offset(site.place) or 0 for site in piece.over]
         span = max(offsets) - min(offsets) + 1
         if context.data is not None and span > longest:
             message = f"no sentence has an instance of piece `{piece.name}`"
@@ -239,7 +238,7 @@ def _has_nota(criterion: CallSpec) -> bool:
 def _shown(site: Site) -> str:
     if _is_everywhere(site):
         return f"{site.variable}[all]"
-    return _at(site.variable, site_offset(site.place) or 0)
+    return _at(site.variable, place_offset(site.place) or 0)
 
 
 def latents_apart(context: Context) -> Iterator[Diagnostic]:
@@ -250,13 +249,13 @@ def latents_apart(context: Context) -> Iterator[Diagnostic]:
         if any(site.variable in latents for site in clique.sites):
             cliques.setdefault(clique.label, []).append(clique)
     for n, piece in enumerate(context.spec.pieces):
-        over = {(site.variable, site_offset(site.place)) for site in piece.over}
+        over = {(site.variable, place_offset(site.place)) for site in piece.over}
         everywhere = {site.variable for site in piece.over if _is_everywhere(site)}
         for m, member in enumerate(piece.members):
             for clique in cliques.get(member.clique, ()):
-                shift = site_offset(member.place) or 0
+                shift = place_offset(member.place) or 0
                 for site in clique.sites:
-                    place = (site.variable, (site_offset(site.place) or 0) + shift)
+                    place = (site.variable, (place_offset(site.place) or 0) + shift)
                     if site.variable in latents and place not in over and site.variable not in everywhere:
                         message = f"piece `{piece.name}` would condition on `{site.variable}`, which is never known"
                         remedy = f"make it over `{_at(*place)}` as well"

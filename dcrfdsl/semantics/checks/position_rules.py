@@ -9,31 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import Diagnostic
 from ...registry import did_you_mean
-from ..schema import Apply, At, Here, Named, Path, Place, Reference, Several, Window
+from ..schema import Apply, At, Named, Node, Path, Place, Reference, Several, Window, nodes, place_text, value_if_nodes
 from .context import Context, Rule, listed
-from .walk import Node, every_node, nodes, value_if_nodes
+from .walk import every_node
 
-__all__ = ["RULES", "WIDEST", "place_text"]
+__all__ = ["RULES", "WIDEST"]
 
 WIDEST = 1000  # a window beyond this is a slip of the pen
-
-
-def place_text(place: Place) -> str:
-    """A place as it is written, `[-1]`; nothing for the position itself."""
-    match place:
-        case Here() | At(offset=0):
-            return ""
-        case At(offset=offset):
-            return f"[{offset}]"
-        case Window(first=first, last=last):
-            return f"[{first}..{last}]"
-        case Several(offsets=offsets):
-            return f"[{', '.join(str(offset) for offset in offsets)}]"
-        case Named(position=position, shift=0):
-            return f"[{position}]"
-        case Named(position=position, shift=shift):
-            return f"[{position}{shift:+d}]"
-    raise AssertionError(place)
 
 
 def bad_window(context: Context) -> Iterator[Diagnostic]:

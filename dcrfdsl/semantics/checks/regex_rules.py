@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from ...errors import Diagnostic, Span
 from ..conditions import compile_regex
-from ..schema import Apply, Has, Matches, Path, Reference, Regex
+from ..schema import Apply, Has, Matches, Path, Reference, Regex, nodes
 from .context import Context, Rule
-from .walk import every_node, nodes
+from .walk import every_node
 
 __all__ = ["RULES", "compile_error"]
 
@@ -59,7 +59,7 @@ def ascii_class(context: Context) -> Iterator[Diagnostic]:
 def _foreign_value(context: Context, term: Reference | Apply) -> str | None:
     """A value of the term's columns in the data with a letter that is not ASCII."""
     columns = context.data.columns if context.data else {}
-    for _, node in nodes(term, ()):
+    for _, node in nodes(term):
         values: Any = getattr(columns.get(node.name), "values", ()) if isinstance(node, Reference) else ()
         for value in values:
             if isinstance(value, str) and not value.isascii() and any(c.isalpha() and not c.isascii() for c in value):

@@ -8,10 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..schema import FUNCTIONS, And, Apply, CliqueSpec, Equals, Named, Path, Reference, plain
+from ..schema import (
+    FUNCTIONS,
+    Apply,
+    CliqueSpec,
+    Equals,
+    Named,
+    Node,
+    Path,
+    Reference,
+    conjuncts,
+    nodes,
+    place_text,
+    plain,
+    term_places,
+)
 from .context import COLUMN, KINDS, Context, Rule, listed
-from .position_rules import place_text
-from .walk import Node, nodes
 
 __all__ = ["RULES"]
 
@@ -98,7 +110,7 @@ def no_equality(context: Context) -> Iterator[Diagnostic]:
     for path, clique in _relational(context):
         if clique.where is None or len(clique.positions) != 2 or clique.max_gap is not None:
             continue
-        parts = clique.where.parts if isinstance(clique.where, And) else (clique.where,)
+        parts = conjuncts(clique.where)
         if any(isinstance(part, Equals) and not part.negated and len(_positions_of(part)) == 2 for part in parts):
             continue
         first, second = clique.positions
@@ -111,8 +123,7 @@ def no_equality(context: Context) -> Iterator[Diagnostic]:
 
 def _positions_of(part: Node) -> set[str]:
     """The named positions that a condition reads."""
-    places = [node.place for _, node in nodes(part, ()) if isinstance(node, Reference | Apply)]
-    return {place.position for place in places if isinstance(place, Named)}
+    return {place.position for place in term_places(part) if isinstance(place, Named)}
 
 
 def _number(context: Context, value: int | Reference | None) -> int | None:

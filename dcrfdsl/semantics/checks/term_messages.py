@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...errors import Diagnostic
-from ..schema import FUNCTIONS, Apply, Path, Reference
+from ..schema import FUNCTIONS, Apply, Path, Reference, nodes, reference_names
 from .context import LABEL_KINDS, OBSERVED_KINDS, Context, a, listed
-from .walk import nodes
 
 __all__ = ["label_as_argument", "unknown_function", "unknown_state"]
 
@@ -47,7 +46,7 @@ def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnost
 
 def label_as_argument(context: Context, subject: Reference | Apply, at: Path, call: Apply | None = None) -> Diagnostic:
     """A function of a label (`call`), or a label that is looked up in a lexicon."""
-    name = next((node.name for _, node in nodes(subject, ()) if isinstance(node, Reference)), "")
+    name = next(reference_names(nodes(subject)), "")
     entry = context.named(name)
     kind = "label" if entry is None else entry.kind
     message = f"the {kind} `{name}` is looked up in a lexicon, and lexicons are of what is observed"

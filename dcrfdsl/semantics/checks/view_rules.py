@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import Diagnostic
-from ..schema import Apply, Named, Path, Reference, View
-from .clique_rules import site_offset
+from ..schema import Apply, Named, Path, Reference, View, place_offset, place_text, reference_names, value_if_nodes
 from .context import Context, Rule, listed
-from .position_rules import place_text
-from .walk import value_if_nodes
 
 __all__ = ["RULES"]
 
@@ -33,7 +30,7 @@ def one_label(context: Context) -> Iterator[Diagnostic]:
     for n, view in enumerate(context.spec.views):
         read = _read(context, n, view)
         names = list(dict.fromkeys(node.name for _, node in read))
-        names_of_all = {node.name for _, node in value_if_nodes(view.value, ()) if isinstance(node, Reference)}
+        names_of_all = set(reference_names(value_if_nodes(view.value)))
         if not read and (context.unlabelled or not names_of_all.isdisjoint(context.meant_as_labels)):
             continue  # whose `label` is missing
         if not read:
@@ -45,7 +42,7 @@ def one_label(context: Context) -> Iterator[Diagnostic]:
         for path, node in value_if_nodes(view.value, ("views", n, "value")):
             if not isinstance(node, Reference | Apply):
                 continue
-            if isinstance(node.place, Named) or site_offset(node.place) != 0:
+            if isinstance(node.place, Named) or place_offset(node.place) != 0:
                 message = f"view `{view.name}` reads `{place_text(node.place)}`, and a view is of one position"
                 remedy = f"read the position itself, and shift the view in the clique: `{view.name}[-1]`"
                 yield context.complaint("bad-view", message, (*path, "place"), "another position", help=remedy)
@@ -62,7 +59,7 @@ def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
         seen: dict[tuple[str, str], str] = {}
         for s, site in enumerate(clique.sites):
             label = label_of.get(site.variable, site.variable)
-            offset = site_offset(site.place)
+            offset = place_offset(site.place)
             key = label, place_text(site.place) if offset is None else str(offset)
             if key in seen and seen[key] != site.variable:
                 message = f"`{site.variable}` and `{seen[key]}` are the same variable at one position, `{label}`"

@@ -5,7 +5,6 @@ from .condition_tables import (
     Sites as Sites,
     compile_regex as compile_regex,
     is_word as is_word,
-    term_offset as term_offset,
     view_label as view_label,
 )
 from .constraint_tables import constraint_sites as constraint_sites, constraint_table as constraint_table

@@ -8,7 +8,7 @@ and `not` of it true. Not here: what a `forbid` or a memory makes of a table, ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Mask
 from ...errors import DcrfError, Diagnostic
 from ..schema import (
     FUNCTIONS,
     And,
     Apply,
-    At,
     Condition,
     Equals,
     Has,
@@ -35,12 +35,18 @@ from ..schema import (
     Reference,
     Regex,
     View,
+    nodes,
+    place_offset,
     plain,
+    reference_names,
+    term_places,
+    terms,
+    value_if_nodes,
 )
 
 __all__ = [
     "BOOLEAN", "FALSE_STATE", "MOST_ENTRIES", "TRUE_STATE", "ConditionReader", "HardTable", "Observed", "Over", "Sites",
-    "Views", "combined", "compile_regex", "condition_terms", "is_word", "laid_out", "site_of", "term_offset",
+    "Views", "combined", "compile_regex", "is_word", "laid_out", "site_of",
     "variable_names", "view_label",
 ]  # fmt: skip
 
@@ -78,7 +84,7 @@ class HardTable:
 
     sites: Sites
     observed: tuple[Observed, ...]  # empty: one table for all anchors
-    allowed: NDArray[np.bool_]  #     [codes, K1, …, Kn]; [1, K1, …, Kn] without observations
+    allowed: Mask  #                  [codes, K1, …, Kn]; [1, K1, …, Kn] without observations
     position: int | None = None
     name: str = "constraint"
 
@@ -96,9 +102,7 @@ def view_label(spec: ModelSpec, view: View) -> str | None:
     kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
     if is_declared and view.name in kept:
         return kept[view.name]
-    parts = (view.value.value, view.value.condition, view.value.otherwise)
-    terms = (term for part in parts if part is not None for term in condition_terms(part))
-    found = {name for term in terms for name in _names(term) if name in spec.labels_by_name}
+    found = {name for name in reference_names(value_if_nodes(view.value)) if name in spec.labels_by_name}
     label = found.pop() if len(found) == 1 else None
     if is_declared:
         kept[view.name] = label
@@ -107,38 +111,12 @@ def view_label(spec: ModelSpec, view: View) -> str | None:
 
 def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
     """The site that a term names: a variable, or a view of one, at a fixed offset. None if it is anything else."""
-    offset = term_offset(term)
+    offset = place_offset(term.place)
     if not isinstance(term, Reference) or offset is None:
         return None
     view = spec.views_by_name.get(term.name)
     label = term.name if view is None else view_label(spec, view)
     return (label, offset) if label in spec.hidden_names else None
-
-
-def term_offset(term: Reference | Apply) -> int | None:
-    match term.place:
-        case Here():
-            return 0
-        case At(offset=offset):
-            return offset
-    return None
-
-
-def condition_terms(condition: Condition) -> Iterator[Reference | Apply]:
-    """The terms of a condition, from left to right."""
-    match condition:
-        case Reference() | Apply():
-            yield condition
-        case Equals():
-            yield condition.left
-            yield condition.right
-        case Not():
-            yield from condition_terms(condition.inner)
-        case And() | Or():
-            for part in condition.parts:
-                yield from condition_terms(part)
-        case _:
-            yield condition.term
 
 
 def is_word(spec: ModelSpec, term: Condition) -> bool:
@@ -158,16 +136,6 @@ def compile_regex(regex: Regex) -> Any:
     options.log_errors = False
     options.case_sensitive = not regex.ignore_case
     return re2.compile(regex.pattern, options)
-
-
-def _names(term: Reference | Apply) -> Iterator[str]:
-    """Every name inside a term."""
-    if isinstance(term, Reference):
-        yield term.name
-        return
-    for argument in term.arguments:
-        if isinstance(argument.value, Reference | Apply):
-            yield from _names(argument.value)
 
 
 # arrays with named axes -------------------------------------------------------------------------------------------
@@ -261,8 +229,8 @@ class ConditionReader:
 
     def is_observed(self, condition: Condition) -> bool:
         """Whether a condition or term reads the data alone."""
-        terms = [term for term in condition_terms(condition) if not is_word(self.spec, term)]
-        return bool(terms) and not any(self._names_variable(term) for term in terms)
+        read = [term for term in terms(condition) if not is_word(self.spec, term)]
+        return bool(read) and not any(self._names_variable(term) for term in read)
 
     def texts(self, term: Reference | Apply) -> Over | None:
         """The states of a variable, or what a view sees in them, along its axis; None if it lies outside."""
@@ -281,7 +249,7 @@ class ConditionReader:
 
     def _names_variable(self, term: Reference | Apply) -> bool:
         spec = self.spec
-        return any(name in spec.hidden_names or name in spec.views_by_name for name in _names(term))
+        return any(name in spec.hidden_names or name in spec.views_by_name for name in reference_names(nodes(term)))
 
     def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
         """The parts that read the data alone are one observation together."""
@@ -335,7 +303,7 @@ class ConditionReader:
         if not negated:
             return combined(np.equal, codes, read)
         unequal = combined(np.not_equal, codes, read)
-        if _reads_anchor(term):
+        if all(place_offset(place) == 0 for place in term_places(term)):
             return unequal
         # outside the sequence nothing is unequal either; a term is inside where it equals itself or does not
         inside = Or(parts=(Equals(left=term, right=term), Equals(left=term, right=term, negated=True)))
@@ -343,12 +311,6 @@ class ConditionReader:
 
 
 _FALSE = Over((), np.array(False))
-
-
-def _reads_anchor(term: Reference | Apply) -> bool:
-    """Whether every place in a term is the anchor."""
-    inner = () if isinstance(term, Reference) else (argument.value for argument in term.arguments)
-    return term_offset(term) == 0 and all(_reads_anchor(v) for v in inner if isinstance(v, Reference | Apply))
 
 
 def _unreadable(condition: Condition) -> DcrfError:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...errors import DcrfError, Diagnostic
-from ..schema import Constraint, ModelSpec
+from ..schema import Constraint, ModelSpec, terms
 from .condition_tables import (
     TRUE_STATE,
     ConditionReader,
@@ -22,13 +22,12 @@ from .condition_tables import (
     Views,
     combined,
     compile_regex,
-    condition_terms,
     laid_out,
     site_of,
 )
 
 __all__ = [
-    "TRUE_STATE", "HardTable", "Observed", "Sites", "Views", "compile_regex", "condition_terms", "constraint_sites",
+    "TRUE_STATE", "HardTable", "Observed", "Sites", "Views", "compile_regex", "constraint_sites",
     "constraint_table",
 ]  # fmt: skip
 
@@ -62,7 +61,7 @@ def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
     """The variables that a constraint reads, each with its offset; a window or a named position has no site."""
     found: dict[tuple[str, int], None] = {}
     for condition in (constraint.condition, constraint.when):
-        for term in condition_terms(condition) if condition is not None else ():
+        for term in terms(condition) if condition is not None else ():
             site = site_of(spec, term)
             if site is not None:
                 found[site] = None

@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..schema import Apply, Condition, Cross, Feature, FeatureGroup, ModelSpec, Place, Reference, Several, Window
-from .condition_tables import condition_terms
+from ..schema import (
+    Condition,
+    Cross,
+    Feature,
+    FeatureGroup,
+    ModelSpec,
+    Place,
+    Reference,
+    Several,
+    Window,
+    term_places,
+)
 
 __all__ = ["COUNTED", "DEEPEST", "MOST_FEATURES", "GroupTree", "held_names", "strong_components"]
 
@@ -104,7 +114,7 @@ class GroupTree:
         if isinstance(factor, Reference) and factor.name in self.sizes:
             return self.sizes[factor.name] * _width(factor.place)
         found = 1
-        for place in _places(factor):
+        for place in term_places(factor):
             found = min(COUNTED, found * _width(place))
         return found
 
@@ -139,17 +149,6 @@ class GroupTree:
 def _groups_in(features: Iterable[Feature], groups: Iterable[str]) -> list[str]:
     known = groups if isinstance(groups, Mapping | set) else set(groups)
     return list(dict.fromkeys(name for feature in features for name in held_names(feature) if name in known))
-
-
-def _places(condition: Condition) -> Iterator[Place]:
-    """The places of all terms of a condition, those inside functions too."""
-    waiting: list[object] = list(condition_terms(condition))
-    while waiting:
-        term = waiting.pop()
-        if isinstance(term, Reference | Apply):
-            yield term.place
-        if isinstance(term, Apply):
-            waiting.extend(argument.value for argument in term.arguments)
 
 
 def _width(place: Place) -> int:

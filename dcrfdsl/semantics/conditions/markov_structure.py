@@ -12,7 +12,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from ..schema import NUMERIC, At, CliqueSpec, Cross, Feature, FeatureGroup, ModelSpec, Named, Path, Reference
+from ..schema import (
+    NUMERIC,
+    CliqueSpec,
+    Cross,
+    Feature,
+    FeatureGroup,
+    ModelSpec,
+    Path,
+    Reference,
+    shift_of_site,
+)
 
 __all__ = ["Obstacle", "last_site", "obstacles", "scope"]
 
@@ -31,14 +41,14 @@ class Obstacle(NamedTuple):
 def last_site(spec: ModelSpec, clique: CliqueSpec, order: Order) -> int:
     """The number of the site that a clique gives the distribution of."""
     names = [label.name for label in spec.labels]
-    keys = [(_offset(clique, n), names.index(site.variable)) for n, site in enumerate(clique.sites)]
+    keys = [(shift_of_site(site.place), names.index(site.variable)) for site in clique.sites]
     return keys.index(max(keys) if order == "declared" else min(keys))
 
 
 def scope(spec: ModelSpec, clique: CliqueSpec, order: Order) -> frozenset[tuple[str, int]]:
     """Its labels, each with its position from that of the last one."""
-    origin = _offset(clique, last_site(spec, clique, order))
-    return frozenset((site.variable, _offset(clique, n) - origin) for n, site in enumerate(clique.sites))
+    origin = shift_of_site(clique.sites[last_site(spec, clique, order)].place)
+    return frozenset((site.variable, shift_of_site(site.place) - origin) for site in clique.sites)
 
 
 def obstacles(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
@@ -147,9 +157,4 @@ def _joined(spec: ModelSpec, one: CliqueSpec, other: CliqueSpec, order: Order) -
 
 
 def _spans(clique: CliqueSpec) -> bool:
-    return len({_offset(clique, n) for n in range(len(clique.sites))}) > 1
-
-
-def _offset(clique: CliqueSpec, number: int) -> int:
-    place = clique.sites[number].place
-    return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0
+    return len({shift_of_site(site.place) for site in clique.sites}) > 1

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Ints
 from ...errors import DcrfError, Diagnostic
 from ..schema import (
     FUNCTIONS,
@@ -28,6 +28,7 @@ from ..schema import (
     Scheme,
     StatesOf,
     scheme_states,
+    terms,
 )
 from .condition_tables import (
     BOOLEAN,
@@ -40,7 +41,6 @@ from .condition_tables import (
     Sites,
     Views,
     combined,
-    condition_terms,
     is_word,
     laid_out,
     site_of,
@@ -103,7 +103,7 @@ def initial_state(memory: Memory, states: Sequence[str]) -> str | None:
 
 def memory_sites(spec: ModelSpec, memory: Memory) -> Sites:
     """The variables that a memory reads, each with its offset, in order of first mention."""
-    sites = (site_of(spec, term) for _, part in _parts(memory) for term in condition_terms(part))
+    sites = (site_of(spec, term) for _, part in _parts(memory) for term in terms(part))
     return tuple(dict.fromkeys(site for site in sites if site is not None))
 
 
@@ -183,7 +183,7 @@ def _values(memory: Memory, states: Sequence[str], first: int, reader: Condition
     """The state that a memory takes, for every reading."""
     strays: dict[Stray, int] = {}
 
-    def numbers(texts: Sequence[str], part: str) -> NDArray[np.int64]:
+    def numbers(texts: Sequence[str], part: str) -> Ints:
         known = {state: number for number, state in enumerate(states)}
         return np.array(
             [known[t] if t in known else strays.setdefault(Stray(t, part), len(states) + len(strays)) for t in texts]

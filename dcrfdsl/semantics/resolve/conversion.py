@@ -6,11 +6,12 @@ statements (`declare`), what names mean (`check`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ...errors import Diagnostic, Label, Span
 from ...syntax import ast
-from ..schema import SCHEMES, Path, expressions as ex, model_spec as model
+from ..schema import SCHEMES, SYNTAX, Path, expressions as ex, model_spec as model
 
 __all__ = ["MAX_STATES", "Converter"]
 
@@ -85,6 +86,10 @@ class Converter:
         self.note(at, node)
         return ex.Regex(pattern=node.pattern, ignore_case=node.ignore_case)
 
+    def word(self, node: ast.Name | ast.State, at: Path) -> str:
+        self.note(at, node)
+        return node.text
+
     def arguments(self, nodes: Sequence[ast.Argument | ast.TypedArgument], at: Path) -> tuple[ex.Argument, ...]:
         found: list[ex.Argument] = []
         for node in nodes:
@@ -101,48 +106,16 @@ class Converter:
 
     # conditions and features ----------------------------------------------------------------------------------
 
-    def condition(self, node: ast.Condition, at: Path) -> ex.Condition:
+    def condition(self, node: ast.Feature, at: Path) -> Any:
         self.note(at, node)
-        match node:
-            case ast.Reference() | ast.Apply():
-                return self.term(node, at)
-            case ast.Matches():
-                return ex.Matches(
-                    term=self.term(node.term, (*at, "term")), regex=self.regex(node.regex, (*at, "regex"))
-                )
-            case ast.Has():
-                return ex.Has(term=self.term(node.term, (*at, "term")), regex=self.regex(node.regex, (*at, "regex")))
-            case ast.Is():
-                self.note((*at, "state"), node.state)
-                return ex.Is(term=self.term(node.term, (*at, "term")), state=node.state.text, negated=node.negated)
-            case ast.InLexicon():
-                self.note((*at, "lexicon"), node.lexicon)
-                term = self.term(node.term, (*at, "term"))
-                return ex.InLexicon(term=term, lexicon=node.lexicon.text, negated=node.negated)
-            case ast.InSet():
-                states = self.states(node.states, (*at, "states"))
-                return ex.InSet(term=self.term(node.term, (*at, "term")), states=states, negated=node.negated)
-            case ast.Equals():
-                left, right = self.term(node.left, (*at, "left")), self.term(node.right, (*at, "right"))
-                return ex.Equals(left=left, right=right, negated=node.negated)
-            case ast.Not():
-                return ex.Not(inner=self.condition(node.inner, (*at, "inner")))
-            case ast.And():
-                return ex.And(parts=self._conditions(node.parts, (*at, "parts")))
-            case ast.Or():
-                return ex.Or(parts=self._conditions(node.parts, (*at, "parts")))
-
-    def _conditions(self, nodes: Sequence[ast.Condition], at: Path) -> tuple[ex.Condition, ...]:
-        return tuple(self.condition(node, (*at, n)) for n, node in enumerate(nodes))
-
-    def feature(self, node: ast.Feature, at: Path) -> ex.Feature:
-        if isinstance(node, ast.Cross):
-            self.note(at, node)
-            return ex.Cross(factors=self._conditions(node.factors, (*at, "factors")))
-        return self.condition(node, at)
+        if isinstance(node, ast.Reference | ast.Apply):
+            return self.term(node, at)
+        kind = _KINDS[type(node)]
+        names = [name for name in kind.model_fields if name != "kind"]
+        return kind(**{name: _FIELDS[name](self, getattr(node, name), (*at, name)) for name in names})
 
     def features(self, nodes: Sequence[ast.Feature], at: Path) -> tuple[ex.Feature, ...]:
-        return tuple(self.feature(node, (*at, n)) for n, node in enumerate(nodes))
+        return tuple(self.condition(node, (*at, n)) for n, node in enumerate(nodes))
 
     def value_if(self, node: ast.ValueIf, at: Path) -> ex.ValueIf:
         self.note(at, node)
@@ -231,3 +204,19 @@ class Converter:
             self.complain("unknown-name", f"`{name}` is not a segment scheme", call.name, "unknown scheme", remedy)
             return model.Learned()
         return model.Scheme(name=name, types=tuple(words))
+
+
+_KINDS: Mapping[type[ast.Node], type[ex.Frozen]] = {node: kind for kind, node in SYNTAX.items()}
+_FIELDS: Mapping[str, Callable[[Converter, Any, Path], Any]] = {
+    "term": Converter.term,
+    "left": Converter.term,
+    "right": Converter.term,
+    "regex": Converter.regex,
+    "state": Converter.word,
+    "states": Converter.states,
+    "lexicon": Converter.word,
+    "negated": lambda converter, negated, at: negated,
+    "inner": Converter.condition,
+    "parts": Converter.features,
+    "factors": Converter.features,
+}

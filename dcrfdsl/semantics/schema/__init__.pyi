@@ -1,3 +1,12 @@
+from .condition_tree import (
+    Node as Node,
+    conjuncts as conjuncts,
+    nodes as nodes,
+    reference_names as reference_names,
+    term_places as term_places,
+    terms as terms,
+    value_if_nodes as value_if_nodes,
+)
 from .expressions import (
     And as And,
     Apply as Apply,
@@ -59,6 +68,7 @@ from .model_spec import (
     View as View,
     plain as plain,
 )
+from .places import place_offset as place_offset, place_text as place_text, shift_of_site as shift_of_site
 from .search_ranges import (
     RANGES as RANGES,
     Candidates as Candidates,
@@ -84,4 +94,4 @@ from .statement_options import (
     read_options as read_options,
     shown as shown,
 )
-from .unparse import to_text as to_text, value_text as value_text
+from .unparse import SYNTAX as SYNTAX, to_text as to_text, value_text as value_text

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Integers, Ints, Mask, Offsets
 from ...registry import Table
 
 __all__ = [
@@ -87,7 +87,7 @@ def learn_types(name: str, values: Iterable[str]) -> tuple[tuple[str, ...], tupl
     return tuple(types), tuple(strangers)
 
 
-def legal_moves(name: str, states: Sequence[str]) -> NDArray[np.bool_]:
+def legal_moves(name: str, states: Sequence[str]) -> Mask:
     """`allowed[a, b]`, [K+1, K+1]: whether state b may follow state a.
 
     Row K is the start of a sequence (`allowed[K, b]`: b may come first) and column K its end. A state that is not of
@@ -108,10 +108,10 @@ def legal_moves(name: str, states: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def violations(
-    allowed: NDArray[np.bool_],
-    codes: NDArray[np.integer],
-    sentence_off: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    allowed: Mask,
+    codes: Integers,
+    sentence_off: Offsets,
+) -> Ints:
     """Tokens, [V], whose state may not stand where it stands.
 
     `codes` [N] are states 0 … K-1, negative where unknown (any state fits there); `sentence_off` [S+1] cuts them into

@@ -7,7 +7,7 @@ is laid out afresh: one blank line between kinds of statements, long lists as bl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...errors import Source, Span, require_kind
 from ...syntax import RESERVED, ast, format_statement, format_template, format_value
 from . import expressions as ex, model_spec as model
 
-__all__ = ["is_plain_name", "statement_text", "to_template", "to_text", "value_text"]
+__all__ = ["SYNTAX", "is_plain_name", "statement_text", "to_template", "to_text", "value_text"]
 
 _NOWHERE = Span(Source("<spec>", ""), 0, 0)
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -129,34 +129,43 @@ def _regex(regex: ex.Regex) -> ast.Regex:
     return ast.Regex(span=_NOWHERE, pattern=regex.pattern, ignore_case=regex.ignore_case)
 
 
-def _condition(condition: ex.Condition) -> ast.Condition:
-    match condition:
-        case ex.Reference() | ex.Apply():
-            return _term(condition)
-        case ex.Matches(term=term, regex=regex):
-            return ast.Matches(span=_NOWHERE, term=_term(term), regex=_regex(regex))
-        case ex.Has(term=term, regex=regex):
-            return ast.Has(span=_NOWHERE, term=_term(term), regex=_regex(regex))
-        case ex.Is(term=term, state=state, negated=negated):
-            return ast.Is(span=_NOWHERE, term=_term(term), state=_state(state), negated=negated)
-        case ex.InLexicon(term=term, lexicon=lexicon, negated=negated):
-            return ast.InLexicon(span=_NOWHERE, term=_term(term), lexicon=_name(lexicon), negated=negated)
-        case ex.InSet(term=term, states=states, negated=negated):
-            return ast.InSet(span=_NOWHERE, term=_term(term), states=tuple(map(_state, states)), negated=negated)
-        case ex.Equals(left=left, right=right, negated=negated):
-            return ast.Equals(span=_NOWHERE, left=_term(left), right=_term(right), negated=negated)
-        case ex.Not(inner=inner):
-            return ast.Not(span=_NOWHERE, inner=_condition(inner))
-        case ex.And(parts=parts):
-            return ast.And(span=_NOWHERE, parts=tuple(map(_condition, parts)))
-        case ex.Or(parts=parts):
-            return ast.Or(span=_NOWHERE, parts=tuple(map(_condition, parts)))
+def _condition(condition: ex.Feature) -> Any:
+    if isinstance(condition, ex.Reference | ex.Apply):
+        return _term(condition)
+    fields = {name: _FIELDS[name](value) for name, value in condition if name != "kind"}
+    return SYNTAX[type(condition)](span=_NOWHERE, **fields)
 
 
-def _feature(feature: ex.Feature) -> ast.Feature:
-    if isinstance(feature, ex.Cross):
-        return ast.Cross(span=_NOWHERE, factors=tuple(map(_condition, feature.factors)))
-    return _condition(feature)
+def _conditions(conditions: Sequence[ex.Feature]) -> tuple[Any, ...]:
+    return tuple(map(_condition, conditions))
+
+
+# The node of a text for each kind of condition; the fields of the two have the same names.
+SYNTAX: Mapping[type[ex.Frozen], type[ast.Node]] = {
+    ex.Matches: ast.Matches,
+    ex.Has: ast.Has,
+    ex.Is: ast.Is,
+    ex.InLexicon: ast.InLexicon,
+    ex.InSet: ast.InSet,
+    ex.Equals: ast.Equals,
+    ex.Not: ast.Not,
+    ex.And: ast.And,
+    ex.Or: ast.Or,
+    ex.Cross: ast.Cross,
+}
+_FIELDS: Mapping[str, Callable[[Any], Any]] = {
+    "term": _term,
+    "left": _term,
+    "right": _term,
+    "regex": _regex,
+    "state": _state,
+    "states": lambda states: tuple(map(_state, states)),
+    "lexicon": _name,
+    "negated": bool,
+    "inner": _condition,
+    "parts": _conditions,
+    "factors": _conditions,
+}
 
 
 def _value_if(value: ex.ValueIf) -> ast.ValueIf:
@@ -296,7 +305,7 @@ def _group(group: model.FeatureGroup) -> ast.FeatureGroup:
     return ast.FeatureGroup(
         **_common(group.doc, len(group.features)),
         name=_name(group.name),
-        features=tuple(map(_feature, group.features)),
+        features=_conditions(group.features),
         settings=_options(group, ("min_count", "outside")),
     )
 
@@ -318,7 +327,7 @@ def _clique(clique: model.CliqueSpec) -> ast.Clique:
         where=None if clique.where is None else _condition(clique.where),
         name=_maybe_name(clique.name),
         settings=options,
-        features=tuple(map(_feature, clique.features)),
+        features=_conditions(clique.features),
         where_in_block=in_block,
         settings_in_block=in_block and bool(options),
     )

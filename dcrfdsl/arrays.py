@@ -1,0 +1,20 @@
+"""Types of the arrays that pass between rooms, one name for each kind of number.
+
+Shapes are not said here: they stand where an array is declared. Kernels keep names of their own, since Numba infers
+their types.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Ints32: TypeAlias = NDArray[np.int32]
+Integers: TypeAlias = NDArray[np.integer]  # of any width
+Codes: TypeAlias = Ints32  #                 states or strings, each by its number
+Offsets: TypeAlias = Ints  #                 [n + 1]  where each of n runs begins, and where the last one ends
+Mask: TypeAlias = NDArray[np.bool_]

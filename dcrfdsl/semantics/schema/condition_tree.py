@@ -1,0 +1,165 @@
+"""Conditions, features and terms as one tree: walked, folded and rewritten without a word about each kind of node.
+
+Not here: what a kind means. Whoever evaluates, checks or writes conditions says that of the kinds that differ for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from .expressions import (
+    And,
+    Apply,
+    Argument,
+    Condition,
+    Cross,
+    Equals,
+    Feature,
+    Frozen,
+    Has,
+    InLexicon,
+    InSet,
+    Is,
+    Matches,
+    Not,
+    Or,
+    Place,
+    Reference,
+    Value,
+    ValueIf,
+)
+from .source_spans import Path
+
+__all__ = [
+    "Connectives", "Node", "children", "conjuncts", "fold", "nodes", "reference_names", "rewritten",
+    "term_places", "terms", "value_if_nodes", "with_children",
+]  # fmt: skip
+
+Node: TypeAlias = Feature | Value
+T = TypeVar("T")
+N = TypeVar("N", bound=Frozen)
+
+# The fields of each kind that hold further nodes; a kind that is not here is a leaf.
+_INSIDE: Mapping[type[Frozen], tuple[str, ...]] = {
+    Apply: ("arguments",),
+    Matches: ("term", "regex"),
+    Has: ("term", "regex"),
+    Is: ("term",),
+    InLexicon: ("term",),
+    InSet: ("term",),
+    Equals: ("left", "right"),
+    Not: ("inner",),
+    And: ("parts",),
+    Or: ("parts",),
+    Cross: ("factors",),
+}
+
+
+# walking --------------------------------------------------------------------------------------------------------
+
+
+def children(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """The nodes right below `node`, from left to right, each with its path."""
+    for name in _INSIDE.get(type(node), ()):
+        value = getattr(node, name)
+        if not isinstance(value, tuple):
+            yield (*path, name), value
+            continue
+        for n, part in enumerate(value):
+            at = (*path, name, n)
+            yield ((*at, "value"), part.value) if isinstance(part, Argument) else (at, part)
+
+
+def nodes(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """`node` and everything inside it, outermost first."""
+    waiting = [(path, node)]
+    while waiting:
+        at, inner = waiting.pop()
+        yield at, inner
+        waiting.extend(reversed([*children(inner, at)]))
+
+
+def value_if_nodes(value: ValueIf, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    """Everything inside a `value if condition else otherwise`."""
+    for part, node in (("value", value.value), ("condition", value.condition), ("otherwise", value.otherwise)):
+        if node is not None:
+            yield from nodes(node, (*path, part))
+
+
+def terms(node: Node) -> Iterator[Reference | Apply]:
+    """The terms of a condition, from left to right. What stands inside a term is a part of it."""
+    if isinstance(node, Reference | Apply):
+        yield node
+        return
+    for _, inner in children(node):
+        yield from terms(inner)
+
+
+def term_places(node: Node) -> Iterator[Place]:
+    """The places of all terms, those inside functions too."""
+    return (inner.place for _, inner in nodes(node) if isinstance(inner, Reference | Apply))
+
+
+def reference_names(found: Iterable[tuple[Path, Node]]) -> Iterator[str]:
+    """The names that nodes refer to."""
+    return (node.name for _, node in found if isinstance(node, Reference))
+
+
+def conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """The conditions that must all hold for `condition` to hold."""
+    return condition.parts if isinstance(condition, And) else (condition,)
+
+
+# folding ------------------------------------------------------------------------------------------------------------
+
+
+class Connectives(NamedTuple, Generic[T]):
+    """What `not`, `and` and `or` make of what their operands give."""
+
+    negation: Callable[[T], T]
+    conjunction: Callable[[list[T]], T]
+    disjunction: Callable[[list[T]], T]
+
+
+def fold(
+    condition: Condition,
+    connectives: Connectives[T],
+    leaf: Callable[[Condition], T],
+    is_leaf: Callable[[Condition], bool] = lambda condition: False,
+) -> T:
+    """`leaf` of the conditions between connectives, put together. Where `is_leaf`, a condition is not taken apart."""
+
+    def one(part: Condition) -> T:
+        return fold(part, connectives, leaf, is_leaf)
+
+    if not is_leaf(condition):
+        match condition:
+            case Not(inner=inner):
+                return connectives.negation(one(inner))
+            case And(parts=parts):
+                return connectives.conjunction([one(part) for part in parts])
+            case Or(parts=parts):
+                return connectives.disjunction([one(part) for part in parts])
+    return leaf(condition)
+
+
+# rewriting ------------------------------------------------------------------------------------------------------------
+
+
+def with_children(node: N, fresh: Iterable[Node]) -> N:
+    """`node` with other nodes below it, as many as `children` lists."""
+    left = iter(fresh)
+
+    def renewed(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(renewed, value))
+        return value.model_copy(update={"value": next(left)}) if isinstance(value, Argument) else next(left)
+
+    inside = _INSIDE.get(type(node), ())
+    return node.model_copy(update={name: renewed(getattr(node, name)) for name in inside}) if inside else node
+
+
+def rewritten(node: N, change: Callable[[Any], Node]) -> N:
+    """`node` with `change` of each node right below it."""
+    return with_children(node, [change(inner) for _, inner in children(node)])  # type: ignore[arg-type]
