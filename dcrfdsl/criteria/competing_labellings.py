@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats
 from ..graph import ANY, differing_graph, differing_rows, only
-from ..inference import METHODS, Binder, BoundData, Expectations, Orders, RunStatus, Steering
+from ..inference import METHODS, Binder, BoundData, Orders, RunStatus, Steering, run_decoding, run_inference
 from ..semantics import AutoSettings, ExactSettings
 from .judged_spans import goes_on
 from .supervision import Inference, Supervision
 
 __all__ = ["ExactRivals", "OrderedRivals", "Rivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
-
-RUNS = 16
 
 
 def differing_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
@@ -62,12 +60,10 @@ class ExactRivals:
     def best_wrong(self, weights: Floats) -> Codes:
         """See `Rivals.best_wrong`."""
         data, method = self._data, self._method
-        labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
-        out, potentials = Expectations.empty(data), data.potentials(weights)
-        self._workers.map(lambda first, last: method.decode(potentials, first, last, out, labelling), data.chunks(RUNS))
-        impossible = out.summary().impossible  # no other labelling: nothing can go wrong there
+        best = run_decoding(data, method, data.potentials(weights), self._workers)
+        impossible = best.outcome.summary().impossible  # no other labelling: nothing can go wrong there
         self.status = self.status + RunStatus(graphs=data.num_sequences)
-        found = labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
+        found = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
         for s in impossible:
             found[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
         return found
@@ -126,12 +122,7 @@ class OrderedRivals:
     def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> Orders:
         """For each of some sentences: the wrong state that has the largest marginal."""
         data, method, given = self._data, self._method, self._given
-        out = Expectations.empty(data, marginals=True, approximate=method.approximate)
-        potentials, nothing = data.potentials(weights), np.zeros(0)
-        given.workers.map(
-            lambda first, last: method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard))),
-            data.chunks(RUNS),
-        )
+        out = run_inference(data, method, data.potentials(weights), given.workers, marginals=True)
         cards = given.graph.cards
         marginals = out.marginals.reshape(-1, sum(cards))
         starts = np.cumsum([0, *cards])

@@ -9,14 +9,13 @@ never show are not scaled. Not here: the updates (`optimizers.special.iis`).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
-from ..inference import BoundData, Expectations, SequenceMethod, Workers
+from ..inference import BoundData, Expectations, SequenceMethod, Workers, even_runs, run_decoding
 from ..kernels.tables import add_bias_gradient, collect_gradient
 
 __all__ = ["LikelihoodScaling"]
@@ -41,10 +40,9 @@ class LikelihoodScaling:
 
     def _largest_totals(self, d: BoundData, decoder: SequenceMethod) -> Floats:
         potentials = d.potentials((self.counts > 0.0).astype(float))
-        out, labelling = Expectations.empty(d), np.zeros(int(d.labelling_off[-1]), np.int32)
-        self.workers.map(lambda first, last: decoder.decode(potentials, first, last, out, labelling), d.chunks(16))
+        best = run_decoding(d, decoder, potentials, self.workers).outcome.log_z
         # totals of indicators are whole numbers, which sums of exponents and logarithms miss by a little
-        rounded = np.round(out.log_z, 9)
+        rounded = np.round(best, 9)
         return np.where(np.isfinite(rounded), rounded, 0.0)
 
     def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
@@ -67,5 +65,4 @@ class LikelihoodScaling:
                 found.append((own, gradient[own]))
             return found
 
-        cuts = list(itertools.pairwise(np.unique(np.linspace(0, len(totals), 17).astype(int)).tolist()))
-        return [part for run in self.workers.map(expectation, cuts) for part in run]
+        return [part for run in self.workers.map(expectation, even_runs(len(totals))) for part in run]

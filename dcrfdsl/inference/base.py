@@ -13,7 +13,7 @@ from ..kernels.runtime import IMPOSSIBLE
 from .bound import BoundData, Potentials
 from .run_status import RunStatus
 
-__all__ = ["Expectations", "ExpectingMethod", "SequenceMethod"]
+__all__ = ["Decoder", "Expectations", "ExpectingMethod", "SequenceMethod"]
 
 NOTHING = np.zeros(0)
 
@@ -76,10 +76,22 @@ class ExpectingMethod(Protocol):
         """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells]."""
 
 
-class SequenceMethod(ExpectingMethod, Protocol):
-    """A method that decodes as well."""
+class Decoder(Protocol):
+    """Finds labellings of the sequences `first`..`last` of the data that it was built for."""
+
+    @property
+    def approximate(self) -> bool:
+        """Whether some labelling may not be the best."""
 
     def decode(
         self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
     ) -> None:
         """Writes the best labelling found to `labelling` (see `BoundData.labelling_off`), -1 if there is none."""
+
+
+class SequenceMethod(ExpectingMethod, Decoder, Protocol):
+    """A method that decodes as well."""
+
+    @property
+    def approximate(self) -> bool:
+        """Whether some answer may not be exact."""

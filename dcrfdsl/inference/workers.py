@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import numpy as np
+
 from ..errors import DcrfError, Diagnostic, require_whole
 
-__all__ = ["Workers"]
+__all__ = ["RUNS", "Workers", "even_runs"]
+
+RUNS = 16  # into which work is cut: enough for the threads there are, and for none of them to wait long
 
 Result = TypeVar("Result")
 
@@ -29,6 +34,11 @@ class Workers:
         if self._pool is None or len(runs) < 2:
             return [task(first, last) for first, last in runs]
         return list(self._pool.map(lambda run: task(*run), runs))
+
+
+def even_runs(count: int, most: int = RUNS) -> list[tuple[int, int]]:
+    """At most so many runs of about equally many of `count` things."""
+    return list(itertools.pairwise(np.unique(np.linspace(0, count, most + 1).astype(int)).tolist()))
 
 
 def _threads_asked_for() -> int:

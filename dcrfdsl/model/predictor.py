@@ -26,7 +26,6 @@ from ..inference import (  # fmt: skip
     Binder,
     BoundData,
     CliqueMarginal,
-    Expectations,
     LocalDecoder,
     NBest,
     RunStatus,
@@ -43,16 +42,17 @@ from ..inference import (  # fmt: skip
     largest_table,
     latents_first_fits,
     parts_by_width,
+    run_decoding,
+    run_inference,
+    score_sequences,
     summed_best,
 )
-from ..kernels.sequences import score_labellings
 from ..optimizers import Voters
 from ..semantics import DECODINGS, AutoSettings, ExactSettings, ModelSpec, TrpSettings, decoding, inference_settings
 from .supervised_data import gold_of, known_labels
 
 __all__ = ["Answers", "Engine", "Labelled"]
 
-RUNS = 16
 POOL = 5  # labellings more than are wanted that are compared where latent variables cannot be summed out exactly …
 PAIRS = 10  # … from so many labellings with latent states for each that is wanted
 
@@ -133,11 +133,13 @@ class Answers:
 
     def log_z(self, weights: Floats, workers: Workers) -> Floats:
         """Of each sentence, [S]; Bethe's approximation on loops; -inf where no labelling is possible."""
-        return _expectations(*self._bound, weights, workers, marginals=False).log_z
+        data, method = self._bound
+        return run_inference(data, method, data.potentials(weights), workers).log_z
 
     def marginals(self, weights: Floats, workers: Workers) -> tuple[list[Floats], RunStatus]:
         """p(y_t = state | x) of every variable, [N, states]."""
-        out = _expectations(*self._bound, weights, workers, marginals=True)
+        data, method = self._bound
+        out = run_inference(data, method, data.potentials(weights), workers, marginals=True)
         return self._by_variable(out.marginals), out.summary()
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
@@ -179,23 +181,13 @@ class Answers:
                 scores[s] = own.score[0] if len(own) else np.nan
             return Labelled(found.first(self._labels, self.corpus.lengths()), found.status, scores)
         data, method = self._bound
-        out = Expectations.empty(data, approximate=method.approximate)
-        labelling = np.empty(int(data.labelling_off[-1]), np.int32)
         potentials = data.potentials(weights)
-
-        def run(first: int, last: int) -> None:
-            method.decode(potentials, first, last, out, labelling)
-            if not method.approximate:  # the best score is what exact decoding ends with
-                best = out.log_z[first:last]
-                scores[first:last] = np.where(np.isneginf(best), np.nan, best)
-                return
-            score_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights,
-                potentials.log_base, labelling, data.labelling_off, scores,
-            )  # fmt: skip
-
-        workers.map(run, data.chunks(RUNS))
-        return Labelled(self._codes(labelling), out.summary(), scores)
+        best = run_decoding(data, method, potentials, workers)
+        if method.approximate:
+            scores = score_sequences(data, best.labelling, potentials, workers)
+        else:  # the best score is what exact decoding ends with
+            scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
+        return Labelled(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Labelled:
         """The labelling of each sentence that most of `voters` find best; it has no score. The status is the worst."""
@@ -214,16 +206,9 @@ class Answers:
             data = self.bind(False, False, self.given)
             self._local_decoders[stage] = LocalDecoder(data, pieces, self.engine.graph)
         decoder = self._local_decoders[stage]
-        data = decoder.data
-        out = Expectations.empty(data)
-        labelling = np.empty(int(data.labelling_off[-1]), np.int32)
-        potentials = data.potentials(weights)
-
-        def run(first: int, last: int) -> None:
-            decoder.decode(potentials, first, last, out, labelling)
-
-        workers.map(run, data.chunks(RUNS))
-        return Labelled(self._codes(labelling), out.summary(), np.where(np.isneginf(out.log_z), np.nan, out.log_z))
+        best = run_decoding(decoder.data, decoder, decoder.data.potentials(weights), workers)
+        scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
+        return Labelled(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def _codes(self, labelling: Codes) -> list[Codes]:
         """A flat labelling as the states of each label, [N]; the first state where there is none."""
@@ -251,13 +236,13 @@ class Answers:
         variables, and the likeliest state of every label.
         """
         data, method = self._measured(self.given)
-        free = _expectations(data, method, weights, workers, marginals=True)
+        free = run_inference(data, method, data.potentials(weights), workers, marginals=True)
         marginals = self._of_labels(self._by_variable(free.marginals))
         likeliest = np.array([own.argmax(axis=1) for own in marginals], np.int32)
-        candidates = [
-            (codes, _expectations(*self._measured(known_labels(codes)), weights, workers, marginals=False).log_z)
-            for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest)
-        ]
+        candidates = []
+        for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest):
+            clamped, measure = self._measured(known_labels(codes))
+            candidates.append((codes, run_inference(clamped, measure, clamped.potentials(weights), workers).log_z))
         covered = np.array([own.probability.sum() if own.exact else 0.0 for own in joint.sentences])
         log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
         off = self.corpus.sentence_off
@@ -300,17 +285,3 @@ class Answers:
             own[~own.any(axis=1)] = 1.0 / card
             out.append(own)
         return out
-
-
-def _expectations(
-    data: BoundData, method: SequenceMethod, weights: Floats, workers: Workers, *, marginals: bool
-) -> Expectations:
-    out = Expectations.empty(data, marginals=marginals, approximate=method.approximate)
-    potentials = data.potentials(weights)
-    nothing = np.zeros(0)
-
-    def run(first: int, last: int) -> None:
-        method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard)))
-
-    workers.map(run, data.chunks(RUNS))
-    return out

@@ -20,14 +20,12 @@ from ..criteria import PRIORS, Supervision
 from ..errors import DcrfError, Diagnostic
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
 from ..graph import AddedWeights, instances_of, known_assignments
-from ..inference import METHODS, Binder, BoundData, Expectations, assignment_marginals
+from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
 from ..kernels.extraction import cross_gains, crosses, distinct_rows, rows_of_features
 from ..model import InductionRound
 from ..semantics import At, Here, InduceSettings, Reference, Several, TrainSettings, Window
 
 __all__ = ["Marginals", "induce_round", "require_known_labels"]
-
-RUNS = 16  # of sentences, for threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +137,7 @@ class Marginals:
         if self._of_variables is None:
             data = self._bound(programs=METHODS[self.inference.name].programs)
             method, potentials = self.inference.build(data), data.potentials(self.given.weights)
-            out = Expectations.empty(data, marginals=True, approximate=method.approximate)
-            nothing = np.zeros(0)
-
-            def run(first: int, last: int) -> None:
-                method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard)))
-
-            self.given.workers.map(run, data.chunks(RUNS))
+            out = run_inference(data, method, potentials, self.given.workers, marginals=True)
             self._of_variables = out.marginals.reshape(-1, sum(self.given.graph.cards))
         return self._of_variables
 

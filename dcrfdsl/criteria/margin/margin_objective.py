@@ -52,8 +52,8 @@ from .violated_labellings import (
 
 __all__ = ["Hmsvm", "build_hmsvm"]
 
-RUNS = 32  # in which labellings are looked for one after another, each at weights of its own
-SMALLEST = 8  # sequences of a run
+SEARCHES = 32  # in which labellings are looked for one after another, each at weights of its own
+SMALLEST = 8  # sequences of a search
 
 
 class Hmsvm:
@@ -83,7 +83,7 @@ class Hmsvm:
             self.limit *= settings.weight ** (np.diff(given.sentence_off) * given.graph.num_labels)
         self.metric = _metric(given)
         self.tolerance = settings.tolerance
-        self.runs = [(0, count)] if search.whole else self._data.chunks(max(1, min(RUNS, count // SMALLEST)))
+        self.runs = [(0, count)] if search.whole else self._data.chunks(max(1, min(SEARCHES, count // SMALLEST)))
         self.complete(np.zeros(self.num_weights))
 
     @property

@@ -19,10 +19,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Codes, Floats
-from ...inference import METHODS, BoundData, ExactMethod, Expectations, ExpectingMethod, RunStatus
+from ...inference import (
+    METHODS,
+    BoundData,
+    ExactMethod,
+    Expectations,
+    ExpectingMethod,
+    RunStatus,
+    run_decoding,
+    run_inference,
+    score_sequences,
+)
 from ...kernels.chain import LARGEST, Smoothing
 from ...kernels.optimization import count_labellings
-from ...kernels.sequences import score_labellings
 from ...semantics import ExactSettings, MceSettings
 from ..competing_labellings import Rivals
 from ..run_sums import FeatureSums
@@ -31,8 +40,6 @@ from .error_counts import Counted
 from .smoothing import smoothed, smoothing_of
 
 __all__ = ["SequenceCounter"]
-
-RUNS = 16
 
 
 class _Pulls(NamedTuple):
@@ -120,9 +127,7 @@ class SequenceCounter:
         if math.isfinite(self._settings.psi):
             return None, self._log_sum(self._known, self._known_method, weights)
         data, method = self._known, self._known_method
-        labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
-        out, potentials = Expectations.empty(data), data.potentials(weights)
-        self._workers.map(lambda first, last: method.decode(potentials, first, last, out, labelling), data.chunks(RUNS))
+        labelling = run_decoding(data, method, data.potentials(weights), self._workers).labelling
         return labelling, self._scores(weights, labelling)
 
     def _compare(self, weights: Floats, right: Floats, wrong: Floats) -> tuple[Floats, _Pulls]:
@@ -140,26 +145,12 @@ class SequenceCounter:
 
     def _scores(self, weights: Floats, labelling: Codes) -> Floats:
         """g of a labelling of each sentence, -inf where there is none, [S]."""
-        data, out = self._data, np.zeros(self._data.num_sequences)
-        potentials = data.potentials(weights)
-        self._workers.map(
-            lambda first, last: score_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights,
-                potentials.log_base, labelling, data.labelling_off, out,
-            ),
-            data.chunks(RUNS),
-        )  # fmt: skip
-        return np.where(np.isnan(out), -np.inf, out)
+        scores = score_sequences(self._data, labelling, self._data.potentials(weights), self._workers)
+        return np.where(np.isnan(scores), -np.inf, scores)
 
     def _log_sum(self, data: BoundData, method: ExpectingMethod, weights: Floats) -> Floats:
         """log Z of each sentence, [S]."""
-        out, potentials, nothing = Expectations.empty(data), data.potentials(weights), np.zeros(0)
-
-        def run(first: int, last: int) -> None:
-            method.expectations(potentials, first, last, out, nothing, np.zeros(len(data.hard)))
-
-        self._workers.map(run, data.chunks(RUNS))
-        return out.log_z
+        return run_inference(data, method, data.potentials(weights), self._workers).log_z
 
     def _expected(
         self, data: BoundData, method: ExactMethod, sums: FeatureSums, weights: Floats, share: Floats

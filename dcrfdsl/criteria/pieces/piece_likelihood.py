@@ -24,7 +24,6 @@ from ...graph import UNKNOWN, ModelGraph, PieceTemplate, offsets, piece_template
 from ...inference import (
     METHODS,
     BoundData,
-    Expectations,
     PieceMethod,
     RunStatus,
     SharedPieceMethod,
@@ -32,6 +31,7 @@ from ...inference import (
     local_cost,
     most_cases,
     no_cases,
+    run_inference,
 )
 from ...kernels.piecewise import ALL, LISTED, MOST_SITES, ONE, SAMPLED, Cases, PieceInstances, likely_cases
 from ...semantics import (
@@ -55,7 +55,6 @@ __all__ = ["PieceObjective", "build_piecewise", "local_pieces", "settled_decodin
 
 Loss = Likelihood | LargePieces
 Result = TypeVar("Result")
-RUNS = 16  # of sentences, for threads
 LARGEST = 2**16  # joint states of a piece that are gone through one by one …
 FASTER = 2**12  # … where inference on its graph cannot do instead, and from how many on it is used where it can
 MOST_SEARCHED = 2**20  # entries of a table in the search for local labellings, where nobody asks for them
@@ -225,13 +224,7 @@ def _chosen(
     inference = given.inference(settings)
     data = given.bind(programs=METHODS[inference.name].programs)
     whole = inference.build(data)
-    out = Expectations.empty(data, marginals=True, approximate=whole.approximate)
-    potentials = data.potentials(weights)
-
-    def run(first: int, last: int) -> None:
-        whole.expectations(potentials, first, last, out, np.zeros(0), np.zeros(len(data.hard)))
-
-    given.workers.map(run, data.chunks(RUNS))
+    out = run_inference(data, whole, data.potentials(weights), given.workers, marginals=True)
     own = method.data
     listed = likely_cases(
         own.shapes, own.rows, method.pieces, out.marginals, own.marginal_off, method.labelling, own.labelling_off,

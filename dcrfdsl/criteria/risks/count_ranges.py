@@ -10,7 +10,6 @@ Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,15 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from ...inference import BoundData, ExactMethod, Expectations, Workers
+from ...inference import BoundData, ExactMethod, Expectations, Workers, even_runs
 from ...kernels.chain import ChainSums, room_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros
 from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
 from ..gold_counts import Firing, SequenceCounts
 
 __all__ = ["PairExpectations", "Ranges", "ranges_of"]
-
-RUNS = 16  # of sequences, for threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,5 +178,4 @@ class PairExpectations:
 
     def _runs(self, count: int) -> list[tuple[int, int]]:
         """Cuts of so many sequences. Nothing depends on where they are: each sequence has its own pairs."""
-        runs = RUNS if self._workers.threads > 1 else 1
-        return list(itertools.pairwise(np.unique(np.linspace(0, count, runs + 1).astype(int)).tolist()))
+        return even_runs(count) if self._workers.threads > 1 else even_runs(count, 1)

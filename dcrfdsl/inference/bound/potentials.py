@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from ...kernels.tables import (
     open_bundles,
     sum_bundles,
 )
+from ..workers import RUNS
 from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]
@@ -125,6 +127,11 @@ class BoundData:
         if self.packing is not None:
             weights = self.packing.pack(weights, cells)
         return Potentials(weights, log_base, base, peaks, fits)
+
+    @cached_property
+    def runs(self) -> list[tuple[int, int]]:
+        """The runs of sequences that threads share out where no run keeps sums of its own."""
+        return self.chunks(RUNS)
 
     def chunks(self, count: int) -> list[tuple[int, int]]:
         """At most `count` runs of whole sequences of about equally many tokens; the cut depends on the data only."""

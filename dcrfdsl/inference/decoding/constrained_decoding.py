@@ -16,17 +16,14 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...features import FeatureRows, Pairs
 from ...graph import ANY, ModelGraph, Parameters, offsets, steered_graph
-from ...kernels.sequences import score_labellings
 from ...semantics import MethodSettings
-from ..base import Expectations
 from ..bound import Binder, BoundData
 from ..methods import METHODS
+from ..run import run_decoding, score_sequences
 from ..run_status import RunStatus
 from ..workers import Workers
 
 __all__ = ["Orders", "Steered", "Steering"]
-
-RUNS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,21 +95,10 @@ class Steering:
     def decode(self, weights: Floats, orders: Orders) -> Steered:
         """The best labelling that each order allows, at weights [W]."""
         data = self.ordered(orders)
-        labelling = np.full(int(data.labelling_off[-1]), -1, np.int32)
-        score = np.full(data.num_sequences, -np.inf)
         if data.num_sequences == 0:
-            return Steered(data, labelling, score)
-        method = self._entry.build(data, self._settings)
-        potentials = data.potentials(weights)
-        out = Expectations.empty(data, approximate=method.approximate)
-
-        def run(first: int, last: int) -> None:
-            method.decode(potentials, first, last, out, labelling)
-            score_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, potentials.weights,
-                potentials.log_base, labelling, data.labelling_off, score,
-            )  # fmt: skip
-
-        self._workers.map(run, data.chunks(RUNS))
-        self.status = self.status + out.summary()
-        return Steered(data, labelling, np.where(np.isnan(score), -np.inf, score))
+            return Steered(data, np.zeros(0, np.int32), np.zeros(0))
+        method, potentials = self._entry.build(data, self._settings), data.potentials(weights)
+        best = run_decoding(data, method, potentials, self._workers)
+        scores = score_sequences(data, best.labelling, potentials, self._workers)
+        self.status = self.status + best.outcome.summary()
+        return Steered(data, best.labelling, np.where(np.isnan(scores), -np.inf, scores))

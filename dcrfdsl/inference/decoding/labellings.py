@@ -30,7 +30,6 @@ __all__ = [
     "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
 ]  # fmt: skip
 
-RUNS = 16
 MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables, at most half as many, lie in memory
 
 
@@ -222,7 +221,7 @@ def _exactly(
             p.peaks, p.fits, d.labelling_off, labelling, found, score, out.log_z, out.status, out.redone, *arenas(d),
         )  # fmt: skip
 
-    workers.map(run, data.chunks(RUNS))
+    workers.map(run, data.runs)
     return out
 
 
@@ -250,7 +249,7 @@ def _by_messages(
             score, out.status, out.iterations, out.residual,
         )  # fmt: skip
 
-    workers.map(run, data.chunks(RUNS))
+    workers.map(run, data.runs)
     return out
 
 
@@ -270,7 +269,7 @@ def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int,
             p.peaks, p.fits, seeds, samples, d.labelling_off, out.log_z, out.status, out.redone, *arenas(d),
         )  # fmt: skip
 
-    workers.map(run, data.chunks(RUNS))
+    workers.map(run, data.runs)
     table = samples.reshape(count, data.rows.token_off[-1], len(data.graph.variables))
     labels = data.graph.variables[: data.graph.num_labels]
     codes = {name: np.ascontiguousarray(table[:, :, m]) for m, name in enumerate(labels)}

@@ -22,7 +22,7 @@ from ..base import Expectations
 from ..bound import BoundData, Potentials
 from ..run_status import RunStatus
 from ..workers import Workers
-from .labellings import RUNS, Labellings, NBest, arenas, largest_table, ordered_labellings
+from .labellings import Labellings, NBest, arenas, largest_table, ordered_labellings
 
 __all__ = ["best_candidates", "latents_first_fits", "summed_best"]
 
@@ -57,7 +57,7 @@ def summed_best(data: BoundData, potentials: Potentials, count: int, workers: Wo
             out.status, out.redone, *arenas(d),
         )  # fmt: skip
 
-    workers.map(run, data.chunks(RUNS))
+    workers.map(run, data.runs)
     return NBest(tuple(ordered_labellings(data, labelling, found, score, out.log_z, exact=True)), out.summary())
 
 

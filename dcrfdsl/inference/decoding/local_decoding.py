@@ -55,6 +55,8 @@ class LocalDecoder:
     model: the graph of the model alone; what clamps the data set to known labels is no part of a piece.
     """
 
+    approximate = False
+
     def __init__(self, data: BoundData, templates: Sequence[PieceTemplate], model: ModelGraph):
         self.data = data
         constraints = len(model.templates)

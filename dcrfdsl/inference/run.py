@@ -1,0 +1,67 @@
+"""Inference over a whole data set: its runs of sequences shared out among threads, one result for all of them.
+
+Each sequence writes at its own index, and runs are cut by the data alone, so nothing depends on the number of threads.
+Not here: what a method does with a run (`methods`), sums of gradients, which criteria keep run by run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.sequences import score_labellings
+from .base import Decoder, Expectations, ExpectingMethod
+from .bound import BoundData, Potentials
+from .workers import Workers
+
+__all__ = ["Decoded", "run_decoding", "run_inference", "score_sequences"]
+
+Floats = NDArray[np.float64]
+NOTHING = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """The best labelling of each sequence, flat (see `BoundData.labelling_off`); -1 where there is none."""
+
+    labelling: NDArray[np.int32]
+    outcome: Expectations
+
+
+def run_inference(
+    data: BoundData, method: ExpectingMethod, potentials: Potentials, workers: Workers, *, marginals: bool = False
+) -> Expectations:
+    """log Z and status of every sequence, with the marginals of its variables if asked for; no gradient.
+
+    `method` is built for `data`; `potentials` are those of `data` at some weights.
+    """
+    out = Expectations.empty(data, marginals=marginals, approximate=method.approximate)
+
+    def expect(first: int, last: int) -> None:
+        method.expectations(potentials, first, last, out, NOTHING, np.zeros(len(data.hard)))
+
+    workers.map(expect, data.runs)
+    return out
+
+
+def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, workers: Workers) -> Decoded:
+    """The best labelling of every sequence, as `decoder` finds it."""
+    out = Expectations.empty(data, approximate=decoder.approximate)
+    labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
+    workers.map(lambda first, last: decoder.decode(potentials, first, last, out, labelling), data.runs)
+    return Decoded(labelling, out)
+
+
+def score_sequences(data: BoundData, labelling: NDArray[np.int32], potentials: Potentials, workers: Workers) -> Floats:
+    """Σ log φ at a labelling of each sequence, [S]; nan where a label is unknown (negative)."""
+    d, p, out = data, potentials, np.zeros(data.num_sequences)
+
+    def add_up(first: int, last: int) -> None:
+        score_labellings(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, p.weights, p.log_base, labelling, d.labelling_off, out
+        )
+
+    workers.map(add_up, d.runs)
+    return out
