@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from ..errors import json_text
 from .console import Features, Json, Quiet, Talk, refuse
 from .inputs import read_unused_features
+from .options import with_options
 
 if TYPE_CHECKING:
     from ..inference import GraphResult
@@ -17,32 +19,40 @@ if TYPE_CHECKING:
 __all__ = ["infer"]
 
 Task = Literal["mar", "pr", "map"]
+# The options that are settings of a method, by their names there.
+_SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_in", "thin")
 
 
-def infer(
-    graph: Annotated[str, typer.Argument(metavar="FILE.uai", help="Factor graph in the UAI format.")],
+@dataclass(frozen=True, kw_only=True)
+class InferOptions:
+    """The command line of `infer`."""
+
+    graph: Annotated[str, typer.Argument(metavar="FILE.uai", help="Factor graph in the UAI format.")]
     task: Annotated[
         Task, typer.Option("--task", metavar="mar|pr|map", help="Marginals, log Z, or the best assignment.")
-    ] = "mar",
+    ] = "mar"
     method: Annotated[
         str, typer.Option("--method", metavar="M", help="auto, exact, trp, bp, mean_field, trw, gibbs.")
-    ] = "auto",
+    ] = "auto"
     evidence: Annotated[
         str | None, typer.Option("--evidence", metavar="FILE", help="Observed variables, UAI format.")
-    ] = None,
+    ] = None
     tolerance: Annotated[
         float | None, typer.Option("--tolerance", help="Largest change of a message at convergence.")
-    ] = None,
-    max_iterations: Annotated[int | None, typer.Option("--max-iterations", help="Iterations at most.")] = None,
-    damping: Annotated[float | None, typer.Option("--damping", help="Share of the old message that is kept.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the method's random choices.")] = None,
-    samples: Annotated[int | None, typer.Option("--samples", help="Sweeps that gibbs keeps.")] = None,
-    burn_in: Annotated[int | None, typer.Option("--burn-in", help="Sweeps that gibbs leaves out first.")] = None,
-    thin: Annotated[int | None, typer.Option("--thin", help="Of so many sweeps gibbs keeps one.")] = None,
-    features: Features = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+    ] = None
+    max_iterations: Annotated[int | None, typer.Option("--max-iterations", help="Iterations at most.")] = None
+    damping: Annotated[float | None, typer.Option("--damping", help="Share of the old message that is kept.")] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the method's random choices.")] = None
+    samples: Annotated[int | None, typer.Option("--samples", help="Sweeps that gibbs keeps.")] = None
+    burn_in: Annotated[int | None, typer.Option("--burn-in", help="Sweeps that gibbs leaves out first.")] = None
+    thin: Annotated[int | None, typer.Option("--thin", help="Of so many sweeps gibbs keeps one.")] = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@with_options(InferOptions)
+def infer(options: InferOptions) -> None:
     """Infer on a factor graph in the UAI format.
 
     Marginals (mar), log Z (pr) or the best assignment (map).
@@ -52,47 +62,46 @@ def infer(
       dcrfdsl infer grid.uai --task mar --method trp --tolerance 1e-6
       dcrfdsl infer grid.uai --evidence grid.uai.evid --task pr --json
     """
-    chosen = {
-        "tolerance": tolerance, "max_iterations": max_iterations, "damping": damping, "seed": seed,
-        "samples": samples, "burn_in": burn_in, "thin": thin,
-    }  # fmt: skip
-    talk = Talk(quiet)
-    read_unused_features(features, talk, "a factor graph has no features")
-    settings = _settings(method, {name: value for name, value in chosen.items() if value is not None}, talk)
+    talk = Talk(options.quiet)
+    read_unused_features(options.features, talk, "a factor graph has no features")
+    settings = _settings(options, talk)
     from ..graph import read_uai, read_uai_evidence
     from ..inference import infer_graph
 
-    model = read_uai(graph)
-    if evidence is not None:
-        model = model.given(read_uai_evidence(evidence, model))
-    result = infer_graph(model, task, settings)
+    graph = read_uai(options.graph)
+    if options.evidence is not None:
+        graph = graph.given(read_uai_evidence(options.evidence, graph))
+    result = infer_graph(graph, options.task, settings)
     status = result.status
     if status.impossible:
-        refuse("no-assignment", f"no assignment of `{graph}` is possible: each has potential 0, log Z is -inf")
+        refuse("no-assignment", f"no assignment of `{options.graph}` is possible: each has potential 0, log Z is -inf")
     if status.damped:
         talk("note: the messages oscillated and were damped")
-    if not status.converged and method == "gibbs":
+    if not status.converged and options.method == "gibbs":
         talk(
             f"warning: the chains of `gibbs` do not agree: their average has a standard error of {status.residual:.1e} "
             f"after {status.iterations} sweeps; try more --samples, or another method"
         )
     elif not status.converged:
         talk(
-            f"warning: `{method}` did not converge: what it computes still moves by {status.residual:.1e} "
+            f"warning: `{options.method}` did not converge: what it computes still moves by {status.residual:.1e} "
             f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"
         )
-    print(json_text(_as_json(task, method, result)) if as_json else _as_text(result))
+    print(json_text(_as_json(options, result)) if options.as_json else _as_text(result))
 
 
-def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings:
-    """The settings of `method`, those of the command line in place of its defaults.
+def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
+    """The settings of the method: its defaults, but for what the command line sets.
 
-    What a method does not have (`exact` has no iterations) is said and left out, so that one command line serves all.
+    A setting that the method does not have (`exact` has no iterations) is left out with a note, so that one command
+    line serves all methods.
     """
     from pydantic import ValidationError
 
     from ..semantics import INFERENCE
 
+    method = options.method
+    chosen = {name: value for name in _SETTINGS if (value := vars(options)[name]) is not None}
     if method not in INFERENCE:
         near = INFERENCE.suggest(method)
         remedy = f"did you mean `{near}`?" if near else f"it is one of {', '.join(INFERENCE)}"
@@ -108,11 +117,11 @@ def _settings(method: str, chosen: dict[str, Any], talk: Talk) -> MethodSettings
         raise typer.BadParameter(f"--{option}: {first['msg'].lower()}, found {first['input']}") from None
 
 
-def _as_json(task: str, method: str, result: GraphResult) -> dict[str, Any]:
+def _as_json(options: InferOptions, result: GraphResult) -> dict[str, Any]:
     """The contract of `infer --json`; what a task does not compute is absent."""
-    answer = {
-        "task": task,
-        "method": method,
+    record = {
+        "task": options.task,
+        "method": options.method,
         "log_z": result.log_z,
         "marginals": None if result.marginals is None else [marginal.tolist() for marginal in result.marginals],
         "assignment": None if result.assignment is None else result.assignment.tolist(),
@@ -121,7 +130,7 @@ def _as_json(task: str, method: str, result: GraphResult) -> dict[str, Any]:
         "iterations": result.status.iterations,
         "residual": result.status.residual,
     }
-    return {name: value for name, value in answer.items() if value is not None}
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def _as_text(result: GraphResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -13,6 +14,7 @@ from ..errors import figure, json_text
 from .ahead import ahead
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
+from .options import with_options
 from .probabilities import probability_notes
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..data import Chunk, Corpus, EncodedLabels
     from ..inference import CliqueMarginal, NBest
-    from ..model import Answers, TrainedModel
+    from ..model import Predictor, TrainedModel
 
 __all__ = ["tag"]
 
@@ -29,32 +31,38 @@ _SMALLEST = 5e-5  # a probability below this would read 0.0000
 _NO_LABEL = "_"
 
 
-def tag(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+@dataclass(frozen=True, kw_only=True)
+class TagOptions:
+    """The command line of `tag`."""
+
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE...]", help="Text to tag; - or nothing is stdin.")
-    ] = None,
+    ] = None
     marginals: Annotated[
         bool, typer.Option("--marginals", help="One more column a label: STATE:PROBABILITY;…, likeliest first.")
-    ] = False,
+    ] = False
     cliques: Annotated[
         bool, typer.Option("--clique-marginals", help="With --json: the distribution of every clique at every place.")
-    ] = False,
+    ] = False
     nbest: Annotated[
         int | None, typer.Option("--nbest", min=1, metavar="K", help="The K best labellings of a sentence.")
-    ] = None,
-    decode: Decode = None,
-    given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False,
-    as_json: Json = False,
+    ] = None
+    decode: Decode = None
+    given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False
+    as_json: Json = False
     flush: Annotated[
         bool | None,
         typer.Option("--flush/--no-flush", help="Answer each sentence at its end (default at pipes and terminals)."),
-    ] = None,
-    rounds: Rounds = None,
-    threads: Threads = None,
-    features: Features = None,
-    quiet: Quiet = False,
-) -> None:
+    ] = None
+    rounds: Rounds = None
+    threads: Threads = None
+    features: Features = None
+    quiet: Quiet = False
+
+
+@with_options(TagOptions)
+def tag(options: TagOptions) -> None:
     """Tag text. The input comes out again with the predicted labels appended, in the order of the template.
 
     With --nbest every sentence comes once for each of its labellings, best first, with rank and probability: two more
@@ -80,26 +88,22 @@ def tag(
       dcrfdsl tag chunk.model test.txt --nbest 10 --json
       dcrfdsl tag chunk.model partly-tagged.txt --given
     """
-    if cliques and not as_json:
+    if options.cliques and not options.as_json:
         refuse("needs-json", "`--clique-marginals` has no place in the columns of the input", "add `--json`")
-    if decode is not None and nbest is not None:
+    if options.decode is not None and options.nbest is not None:
         refuse("idle-decode", "`--nbest` lists labellings in their order, which no `--decode` changes", "leave out one")
-    check_decode(decode)
+    check_decode(options.decode)
     from ..inference import RunStatus
     from ..model import TrainedModel
     from .compiler_notice import announce_compiling
 
-    trained = TrainedModel.load(model, registered=read_features(features))
-    trained = trained if rounds is None else trained.at_round(rounds)
-    talk, status, tagger = (
-        Talk(quiet),
-        RunStatus(),
-        _Tagger(trained, threads, decode=decode, marginals=marginals, cliques=cliques, given=given, as_json=as_json),
-    )
+    model = TrainedModel.load(options.model, registered=read_features(options.features))
+    model = model if options.rounds is None else model.at_round(options.rounds)
+    talk, status, tagger = Talk(options.quiet), RunStatus(), _Tagger(model, options)
     announce_compiling(talk)
-    prepared = map(tagger.prepared, _chunks(files or [STDIN], trained, given, flush))
-    for work in prepared if threads == 1 else ahead(prepared):
-        status += tagger.best(work) if nbest is None else tagger.several(work, nbest)
+    prepared = map(tagger.prepared, _chunks(model, options))
+    for work in prepared if options.threads == 1 else ahead(prepared):
+        status += tagger.best(work) if options.nbest is None else tagger.several(work, options.nbest)
         sys.stdout.flush()
     if not status.converged:
         talk(
@@ -110,15 +114,15 @@ def tag(
         talk(note)
 
 
-def _chunks(files: list[str], trained: TrainedModel, given: bool, flush: bool | None) -> Iterator[Chunk]:
-    """Whole sentences of the input, file after file; the label columns may be there or not, unless they are `given`."""
+def _chunks(model: TrainedModel, options: TagOptions) -> Iterator[Chunk]:
+    """Whole sentences of the input, file after file. Columns of labels may be absent, but not with `--given`."""
     from ..data import stream_corpus
 
-    data, labels = data_statement(trained.spec), trained.labels
-    required, optional = (labels, ()) if given else ((), labels)
-    for file in files:
+    data, labels = data_statement(model.spec), model.labels
+    required, optional = (labels, ()) if options.given else ((), labels)
+    for file in options.files or [STDIN]:
         yield from stream_corpus(
-            file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, flush=flush
+            file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, flush=options.flush
         )
 
 
@@ -132,30 +136,22 @@ def _sentences(count: int) -> str:
 
 
 class _Work(NamedTuple):
-    """A chunk, the labels that it gives, and its features; None where nothing is given, or there is no token."""
+    """A chunk of the input.
+
+    given: its labels, with `--given`.   predictor: None where the chunk has no token.
+    """
 
     chunk: Chunk
-    known: EncodedLabels | None
-    answers: Answers | None
+    given: EncodedLabels | None
+    predictor: Predictor | None
 
 
 class _Tagger:
-    """Writes chunk after chunk to stdout; `sentences` counts those written as JSON."""
+    """Writes chunk after chunk to stdout, and counts what is to be said at the end."""
 
-    def __init__(
-        self,
-        trained: TrainedModel,
-        threads: int | None,
-        *,
-        decode: str | None,
-        marginals: bool,
-        cliques: bool,
-        given: bool,
-        as_json: bool,
-    ):
-        self.trained, self.threads, self.as_json = trained, threads, as_json
-        self.marginals, self.cliques, self.given, self.decode = marginals, cliques, given, decode
-        self.sentences = 0
+    def __init__(self, model: TrainedModel, options: TagOptions):
+        self.model, self.options = model, options
+        self.sentences = 0  # written as JSON
         self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
         self.searched, self.score = 0, 0.0  # sentences whose best labelling was searched approximately, its total score
         self.without: list[str] = []  # where sentences without any labelling begin
@@ -164,18 +160,23 @@ class _Tagger:
 
     def prepared(self, chunk: Chunk) -> _Work:
         """What can be done before the chunk's turn comes."""
-        known = self._known(chunk.corpus)
-        return _Work(chunk, known, self.trained.on(chunk.corpus, known) if chunk.corpus.num_tokens else None)
+        from ..data import given_labels
+
+        corpus = chunk.corpus
+        if not corpus.num_tokens:
+            return _Work(chunk, None, None)
+        given = given_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        return _Work(chunk, given, self.model.on(corpus, given))
 
     def best(self, work: _Work) -> Any:
         """The one best labelling of each sentence; `_` in a sentence without any. Returns how inference ended."""
         from ..data import tagged
         from ..inference import RunStatus
 
-        (chunk, known, answers), status, columns = work, RunStatus(), dict[str, list[str]]()
+        (chunk, given, predictor), status, columns = work, RunStatus(), dict[str, list[str]]()
         corpus = chunk.corpus
-        if answers is not None:
-            prediction = self.trained.predict(answers, threads=self.threads, decode=self.decode)
+        if predictor is not None:
+            prediction = self.model.predict(predictor, threads=self.options.threads, decode=self.options.decode)
             status = prediction.status
             scores = [score for score in prediction.scores.tolist() if score == score]  # not-a-number: pointwise
             if status.approximate and scores:
@@ -186,9 +187,9 @@ class _Tagger:
             for token in _tokens_of(status.impossible, corpus):
                 for texts in columns.values():
                     texts[token] = _NO_LABEL
-        tables = self._tables(corpus, answers)
-        if self.as_json:
-            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known)
+        tables = self._tables(corpus, predictor)
+        if self.options.as_json:
+            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, given)
         else:
             sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
         return status
@@ -198,19 +199,19 @@ class _Tagger:
         from ..data import repeated, tagged
         from ..inference import RunStatus
 
-        chunk, known, answers = work
+        chunk, given, predictor = work
         self.ranked, corpus = True, chunk.corpus
-        if answers is None:
-            if not self.as_json:
+        if predictor is None:
+            if not self.options.as_json:
                 sys.stdout.buffer.write(tagged(chunk, {}))
             return RunStatus()
-        found = self.trained.nbest(answers, count, threads=self.threads)
-        self._note(found, corpus)
-        copies = [max(1, len(own)) for own in found.sentences]
-        columns, remarks = self._ranked(found, corpus)
-        tables = self._tables(corpus, answers)
-        if self.as_json:
-            self._print_json(corpus, copies, remarks, columns, tables, known)
+        nbest = self.model.nbest(predictor, count, threads=self.options.threads)
+        self._note(nbest, corpus)
+        copies = [max(1, len(labellings)) for labellings in nbest.sentences]
+        columns, remarks = self._ranked(nbest, corpus)
+        tables = self._tables(corpus, predictor)
+        if self.options.as_json:
+            self._print_json(corpus, copies, remarks, columns, tables, given)
         else:
             import numpy as np
 
@@ -222,44 +223,38 @@ class _Tagger:
             written = {**columns, **self._distributions(again)}
             said = {name: remarks[name] for name in ("rank", "probability")}
             sys.stdout.buffer.write(tagged(repeated(chunk, copies), written, said))
-        return found.status
+        return nbest.status
 
-    def _known(self, corpus: Corpus) -> EncodedLabels | None:
-        """The labels that the input gives; None where nothing is asked for, or there is no token."""
-        from ..data import given_labels
-
-        return (
-            given_labels(self.trained.spec, self.trained.states, corpus) if self.given and corpus.num_tokens else None
-        )
-
-    def _ranked(self, found: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
+    def _ranked(self, nbest: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:
         """Labels of each token of the copies; rank, probability and score of each copy."""
-        columns: dict[str, list[str]] = {label: [] for label in self.trained.labels}
+        columns: dict[str, list[str]] = {label: [] for label in self.model.labels}
         remarks: dict[str, list[float | str | None]] = {"rank": [], "probability": [], "score": []}
-        for own, length in zip(found.sentences, corpus.lengths().tolist(), strict=True):
-            if not len(own):
+        for labellings, length in zip(nbest.sentences, corpus.lengths().tolist(), strict=True):
+            if not len(labellings):
                 for texts in columns.values():
                     texts += [_NO_LABEL] * length
                 remarks["rank"].append(0)
-                remarks["probability"].append(0.0 if own.exact else None)
+                remarks["probability"].append(0.0 if labellings.exact else None)
                 remarks["score"].append(None)
-            for rank, (score, probability) in enumerate(zip(own.score.tolist(), own.probability.tolist(), strict=True)):
+            for rank, (score, probability) in enumerate(
+                zip(labellings.score.tolist(), labellings.probability.tolist(), strict=True)
+            ):
                 for label, texts in columns.items():
-                    states = self.trained.states[label]
-                    texts += [states[code] for code in own.codes[label][rank].tolist()]
+                    states = self.model.states[label]
+                    texts += [states[code] for code in labellings.codes[label][rank].tolist()]
                 remarks["rank"].append(rank + 1)
                 remarks["probability"].append(None if math.isnan(probability) else probability)
                 remarks["score"].append(score)
         return columns, remarks
 
-    def _note(self, found: NBest, corpus: Corpus) -> None:
-        for own in found.sentences:
-            weighed = bool(len(own)) and not math.isnan(own.probability[0])
-            self.exact += own.exact
-            self.tried += not own.exact and weighed
-            self.approximate += not own.exact and not weighed
-        none = [s for s, own in enumerate(found.sentences) if not len(own)]
-        self._note_without(none, corpus, surely=all(found.sentences[s].exact for s in none))
+    def _note(self, nbest: NBest, corpus: Corpus) -> None:
+        for labellings in nbest.sentences:
+            weighed = bool(len(labellings)) and not math.isnan(labellings.probability[0])
+            self.exact += labellings.exact
+            self.tried += not labellings.exact and weighed
+            self.approximate += not labellings.exact and not weighed
+        none = [s for s, labellings in enumerate(nbest.sentences) if not len(labellings)]
+        self._note_without(none, corpus, surely=all(nbest.sentences[s].exact for s in none))
 
     def _note_without(self, sentences: Iterable[int], corpus: Corpus, *, surely: bool) -> None:
         for s in sentences:
@@ -270,9 +265,9 @@ class _Tagger:
         """What is to be said at the end."""
         from ..semantics import inference_settings
 
-        method = inference_settings(self.trained.spec).method
-        if self.ranked or self.marginals or self.cliques:
-            yield from probability_notes(self.trained)
+        method = inference_settings(self.model.spec).method
+        if self.ranked or self.options.marginals or self.options.cliques:
+            yield from probability_notes(self.model)
         if self.searched:
             yield (
                 f"note: the labels of {_sentences(self.searched)} are the best that `{method}` found, and need not be "
@@ -292,7 +287,7 @@ class _Tagger:
                 "summed out first at a bearable cost"
             )
         if self.without:
-            kept = "that keeps to the given labels " if self.given else ""
+            kept = "that keeps to the given labels " if self.options.given else ""
             verdict = "is possible" if self.surely else "was found"
             many = f"{len(self.without)} sentences, the first" if len(self.without) > 1 else "the sentence"
             rank = "rank 0 and " if self.ranked else ""
@@ -301,21 +296,21 @@ class _Tagger:
                 f"written with {rank}`{_NO_LABEL}` for each label"
             )
 
-    def _tables(self, corpus: Corpus, answers: Answers | None) -> Mapping[str, NDArray[Any]]:
+    def _tables(self, corpus: Corpus, predictor: Predictor | None) -> Mapping[str, NDArray[Any]]:
         """Marginals of each label, [N, states]; not-a-number in a sentence without any labelling."""
-        if not self.marginals or answers is None:
+        if not self.options.marginals or predictor is None:
             return {}
-        tables, status = self.trained.marginals(answers, threads=self.threads)
-        own = {label: tables[label] for label in self.trained.labels}
-        for table in own.values():
+        marginals, status = self.model.marginals(predictor, threads=self.options.threads)
+        tables = {label: marginals[label] for label in self.model.labels}
+        for table in tables.values():
             table[_tokens_of(status.impossible, corpus)] = math.nan
-        return own
+        return tables
 
     def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
         """Each label's marginal distribution as text, a token each."""
         columns = {}
         for label, table in tables.items():
-            states = self.trained.states[label]
+            states = self.model.states[label]
             order = (-table).argsort(axis=1, kind="stable")
             columns[f"{label}_marginals"] = [
                 ";".join(f"{states[state]}:{row[state]:.4f}" for state in ranks if row[state] >= _SMALLEST) or _NO_LABEL
@@ -330,26 +325,26 @@ class _Tagger:
         remarks: Mapping[str, Sequence[float | str | None]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
-        known: EncodedLabels | None,
+        given: EncodedLabels | None,
     ) -> None:
-        """A line a labelling. `marginals` are those of the tokens, the same for every labelling of a sentence."""
+        """Prints a line for each labelling. The marginals of a sentence stand on the line of each of its labellings."""
         at = copy = 0
         off = corpus.sentence_off.tolist()
-        asked = self.cliques and corpus.num_tokens
-        of_cliques = self.trained.clique_marginals(corpus, given=known) if asked else iter(())
+        asked = self.options.cliques and corpus.num_tokens
+        of_cliques = self.model.clique_marginals(corpus, given=given) if asked else iter(())
         for s, many in enumerate(copies):
             length = off[s + 1] - off[s]
             more: dict[str, Any] = {}
             if tables:
                 more["marginals"] = {
                     label: [
-                        None if math.isnan(row[0]) else dict(zip(self.trained.states[label], row, strict=True))
-                        for row in own[off[s] :][:length].tolist()
+                        None if math.isnan(row[0]) else dict(zip(self.model.states[label], row, strict=True))
+                        for row in table[off[s] :][:length].tolist()
                     ]
-                    for label, own in tables.items()
+                    for label, table in tables.items()
                 }
-            if self.cliques:
-                more["cliques"] = [self._clique_record(own) for own in next(of_cliques)[0]]
+            if self.options.cliques:
+                more["cliques"] = [self._clique_record(marginal) for marginal in next(of_cliques)[0]]
             for _ in range(many):
                 record: dict[str, Any] = {
                     "file": corpus.file,
@@ -363,17 +358,17 @@ class _Tagger:
                 at, copy = at + length, copy + 1
         self.sentences += len(copies)
 
-    def _clique_record(self, own: CliqueMarginal) -> dict[str, Any]:
+    def _clique_record(self, marginal: CliqueMarginal) -> dict[str, Any]:
         import numpy as np
 
-        states = [self.trained.states[variable] for variable, _ in own.sites]
+        states = [self.model.states[variable] for variable, _ in marginal.sites]
         table = [
-            [*(names[x] for names, x in zip(states, index, strict=True)), float(own.table[index])]
-            for index in np.ndindex(own.table.shape)
-            if own.table[index] >= _SMALLEST
+            [*(names[x] for names, x in zip(states, index, strict=True)), float(marginal.table[index])]
+            for index in np.ndindex(marginal.table.shape)
+            if marginal.table[index] >= _SMALLEST
         ]
         return {
-            "clique": own.clique,
-            "sites": [list(site) for site in own.sites],
+            "clique": marginal.clique,
+            "sites": [list(site) for site in marginal.sites],
             "states": sorted(table, key=lambda entry: -entry[-1]),
         }

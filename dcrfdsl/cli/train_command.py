@@ -7,11 +7,11 @@ import os
 import secrets
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -19,15 +19,17 @@ from ..errors import DcrfError, json_text
 from .console import Features, Json, Quiet, SetPaths, StageName, Talk, Threads, print_diagnostics, refuse
 from .inputs import STDIN, read_features, read_gold, resolved_template
 from .interrupts import Interruption
+from .options import with_options
 from .probabilities import training_notes
-from .tune_command import Plan, Search, SearchSeed, Trials, Tune, check_ranges, refuse_idle_options, tuned
+from .tune_command import Search, SearchSeed, Trials, Tune, check_ranges, plan_of, refuse_idle_options, tuned
 
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..errors import Diagnostic
+    from ..features import RegisteredFeature
     from ..model import TrainedModel
     from ..optimizers import Iteration
-    from ..semantics import ModelSpec, Resolved
+    from ..semantics import ModelSpec, Resolved, TrainSettings
     from .report import TrainingProgress
 
 __all__ = ["train"]
@@ -35,27 +37,33 @@ __all__ = ["train"]
 NO_TOLERANCE = 1e-300  # of methods that go through the data a given number of times
 
 
-def train(
-    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Write the model here.")],
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """The command line of `train`."""
+
+    template: Annotated[str, typer.Argument(metavar="TEMPLATE", help="Template file; - is stdin.")]
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")]
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Write the model here.")]
     dev: Annotated[
         str | None, typer.Option("--dev", metavar="DATA", help="Held-out data, scored as training goes on.")
-    ] = None,
-    stage: StageName = None,
-    set_: SetPaths = None,
-    tune: Tune = False,
-    search: Search = None,
-    trials: Trials = None,
-    seed: SearchSeed = None,
+    ] = None
+    stage: StageName = None
+    set_: SetPaths = None
+    tune: Tune = False
+    search: Search = None
+    trials: Trials = None
+    seed: SearchSeed = None
     curve: Annotated[
         Path | None, typer.Option("--curve", metavar="FILE", help="Write learning curves here: .csv or .jsonl.")
-    ] = None,
-    threads: Threads = None,
-    features: Features = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+    ] = None
+    threads: Threads = None
+    features: Features = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@with_options(TrainOptions)
+def train(options: TrainOptions) -> None:
     """Train a model. The first Ctrl-C (or SIGTERM, SIGHUP) stops early and saves what there is, the second at once.
 
     \b
@@ -74,53 +82,61 @@ def train(
     linear(a, b) or among(V, ...). The model of the best trial is written; it was trained on DATA alone. A constant
     given by --set is not searched.
     """
-    from ..files import ensure_writable
-
-    refuse_idle_options(tune, dev, search, trials, seed)
-    _refuse_clashes((output, curve), template, data, dev)
-    ensure_writable(output)
-    if curve is not None:
-        from ..training import check_curve_path
-
-        check_curve_path(curve)
-    from ..semantics import check_or_raise
+    _refuse_unusable(options)
     from . import report
 
-    talk = Talk(quiet)
+    talk = Talk(options.quiet)
     with Interruption(talk) as interruption:
-        registered = read_features(features)
-        resolved = resolved_template(template, set_, stage, data)
-        spec = resolved.spec
-        check_or_raise(resolved, stage=stage, registered=registered)  # before anything is read
-        if tune:
-            check_ranges(resolved, stage, registered)
-        from .compiler_notice import announce_compiling  # loads Numba, as reading does
-
-        announce_compiling(talk)
-        corpus = read_gold(data, spec, talk)
-        remarks = check_or_raise(resolved, stage=stage, registered=registered, corpus=corpus)
-        if not quiet:
-            print_diagnostics(remarks)
-        held_out = read_gold(dev, spec, talk) if dev else None
-        how: dict[str, Any] = {"stage": stage, "threads": threads, "registered": registered}
-        how["should_stop"] = interruption.requested
+        job = _read(options, talk)
         interruption.training()
-        if tune and held_out is not None:
-            model = tuned(resolved, corpus, held_out, Plan(search, trials, seed), talk, as_json=as_json, **how)
+        if options.tune and job.dev is not None:
+            model = _tuned(job, job.dev, talk, interruption.requested)
         else:
-            progress = _aimed(report.progress_for(as_json=as_json, quiet=quiet), spec, stage)
-            model = _fitted(resolved, corpus, held_out, progress, curve, **how)
+            model = _fitted(
+                job, report.progress_for(as_json=options.as_json, quiet=options.quiet), interruption.requested
+            )
         interruption.saving()
-        _save(_noted(model, remarks), output)
-        if curve is not None and tune:
+        _save(_noted(model, job.remarks), options.output)
+        if options.curve is not None and options.tune:
             from ..training import write_curve
 
-            write_curve(curve, model.record)
-    _conclude(model, output, talk, as_json=as_json)
+            write_curve(options.curve, model.record)
+    _conclude(model, options, talk)
+
+
+class _Job(NamedTuple):
+    """What the command line names, read and checked.   remarks: what the checker says, no errors among it."""
+
+    options: TrainOptions
+    resolved: Resolved
+    registered: Mapping[str, RegisteredFeature]
+    corpus: Corpus
+    dev: Corpus | None
+    remarks: Sequence[Diagnostic]
+
+
+def _read(options: TrainOptions, talk: Talk) -> _Job:
+    """The template is checked before data is read, and again with the data."""
+    from ..semantics import check_or_raise
+
+    registered = read_features(options.features)
+    resolved = resolved_template(options.template, options.set_, options.stage, options.data)
+    check_or_raise(resolved, stage=options.stage, registered=registered)
+    if options.tune:
+        check_ranges(resolved, options.stage, registered)
+    from .compiler_notice import announce_compiling  # loads Numba, as reading does
+
+    announce_compiling(talk)
+    corpus = read_gold(options.data, resolved.spec, talk)
+    remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
+    if not options.quiet:
+        print_diagnostics(remarks)
+    dev = read_gold(options.dev, resolved.spec, talk) if options.dev else None
+    return _Job(options, resolved, registered, corpus, dev, remarks)
 
 
 def _save(model: TrainedModel, output: Path) -> None:
-    """Saves the model, in the directory of temporary files where its own place has become unusable meanwhile."""
+    """Saves the model; in the directory of temporary files if its own place has become unusable meanwhile."""
     try:
         model.save(output)
     except DcrfError as error:
@@ -129,44 +145,75 @@ def _save(model: TrainedModel, output: Path) -> None:
             model.save(refuge)
         except DcrfError:
             raise error from None
-        (found, *_) = error.diagnostics
-        raise DcrfError(replace(found, help=f"the model has been saved as `{refuge}`: move it from there")) from None
+        (diagnostic, *_) = error.diagnostics
+        raise DcrfError(
+            replace(diagnostic, help=f"the model has been saved as `{refuge}`: move it from there")
+        ) from None
 
 
-def _fitted(
-    resolved: Resolved, corpus: Corpus, dev: Corpus | None, progress: TrainingProgress, curve: Path | None, **how: Any
-) -> TrainedModel:
-    from ..training import fit  # loads the engine
+def _tuned(job: _Job, dev: Corpus, talk: Talk, should_stop: Callable[[], bool]) -> TrainedModel:
+    from ..training import ConstantSearch
 
+    options = job.options
+    constants = ConstantSearch(
+        job.resolved, job.corpus, dev, options.stage, options.threads, job.registered, should_stop=should_stop
+    )
+    plan = plan_of(options.search, options.trials, options.seed)
+    return tuned(constants, plan, talk, as_json=options.as_json)
+
+
+def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], bool]) -> TrainedModel:
+    from ..training import CurveWriter, fit  # loads the engine
+
+    options = job.options
+    _aim(progress, job.resolved.spec, options.stage)
     with ExitStack() as open_ones:
         open_ones.enter_context(progress)
-        if curve is None:
-            return fit(resolved, corpus, dev=dev, on_iteration=progress, unchecked=True, **how)
-        from ..training import CurveWriter
+        writer = None if options.curve is None else open_ones.enter_context(CurveWriter(options.curve))
 
-        writer = open_ones.enter_context(CurveWriter(curve))
-
-        def seen(step: Iteration) -> None:
-            writer.add(step)
+        def report(step: Iteration) -> None:
+            if writer is not None:
+                writer.add(step)
             progress(step)
 
-        model = fit(resolved, corpus, dev=dev, on_iteration=seen, on_stage=writer.begin, unchecked=True, **how)
-    if writer.failure is not None:
-        note = f"the learning curve in `{curve}` ends early: {(writer.failure.strerror or '').lower()}"
-        record = replace(model.record, notes=(*model.record.notes, note))
-        return model.with_weights(model.weights, record, model.voters)
+        model = fit(
+            job.resolved,
+            job.corpus,
+            stage=options.stage,
+            dev=job.dev,
+            threads=options.threads,
+            registered=job.registered,
+            on_iteration=report,
+            should_stop=should_stop,
+            on_stage=None if writer is None else writer.begin,
+            unchecked=True,
+        )
+    if writer is not None and writer.failure is not None:
+        note = f"the learning curve in `{options.curve}` ends early: {(writer.failure.strerror or '').lower()}"
+        return model.with_record(replace(model.record, notes=(*model.record.notes, note)))
     return model
 
 
 def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
-    """The model as it is kept: what the checker has warned of, and was said above, stands in its record."""
+    """The model with the checker's warnings in its record."""
     from ..training import with_remarks
 
     return with_remarks(model, [remark for remark in remarks if remark.severity == "warning"])
 
 
-def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> TrainingProgress:
-    """Progress that knows where the optimizer will stop, for its estimate of the time left."""
+def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
+    """Tells the progress where the optimizer will stop, for its estimate of the time left."""
+    from ..semantics import stage_chain, stage_settings
+
+    settings = stage_settings(spec, stage)
+    goal = _goal(settings)
+    if goal is not None:
+        starts = settings.restarts if spec.latents else 1
+        progress.aim(*goal, starts=starts, stages=len(stage_chain(spec, stage)))
+
+
+def _goal(settings: TrainSettings) -> tuple[float, int] | None:
+    """The tolerance at which training stops, and the iterations that it takes at most; None where neither is known."""
     from ..semantics import (
         AdaboostSettings,
         DualSettings,
@@ -174,31 +221,37 @@ def _aimed(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> Tr
         OnlineSettings,
         PerceptronSettings,
         StoppingSettings,
-        stage_chain,
-        stage_settings,
     )
 
-    settings = stage_settings(spec, stage)
-    limit: tuple[float, int] | None = None
-    if isinstance(settings.criterion, PerceptronSettings):
-        limit = NO_TOLERANCE, settings.criterion.epochs
-    elif isinstance(settings.criterion, AdaboostSettings):
-        limit = NO_TOLERANCE, settings.criterion.rounds
-    elif isinstance(settings.criterion, HmsvmSettings):
-        assert isinstance(settings.optimizer, DualSettings | StoppingSettings)
-        limit = settings.criterion.tolerance, settings.optimizer.max_iterations
-    elif isinstance(settings.optimizer, OnlineSettings):
-        limit = NO_TOLERANCE, settings.optimizer.epochs
-    elif isinstance(settings.optimizer, StoppingSettings):
-        limit = settings.optimizer.tolerance, settings.optimizer.max_iterations
-    if limit is not None:
-        starts = settings.restarts if spec.latents else 1
-        progress.aim(*limit, starts=starts, stages=len(stage_chain(spec, stage)))
-    return progress
+    match settings.criterion, settings.optimizer:
+        case PerceptronSettings(epochs=passes), _:
+            return NO_TOLERANCE, passes
+        case AdaboostSettings(rounds=rounds), _:
+            return NO_TOLERANCE, rounds
+        case HmsvmSettings(tolerance=tolerance), DualSettings() | StoppingSettings() as optimizer:
+            return tolerance, optimizer.max_iterations
+        case _, OnlineSettings(epochs=passes):
+            return NO_TOLERANCE, passes
+        case _, StoppingSettings(tolerance=tolerance, max_iterations=most):
+            return tolerance, most
+    return None
+
+
+def _refuse_unusable(options: TrainOptions) -> None:
+    """Options that do not go together, and outputs that cannot be written: found out before anything is read."""
+    from ..files import ensure_writable
+
+    refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)
+    _refuse_clashes((options.output, options.curve), options.template, options.data, options.dev)
+    ensure_writable(options.output)
+    if options.curve is not None:
+        from ..training import check_curve_path
+
+        check_curve_path(options.curve)
 
 
 def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, dev: str | None) -> None:
-    """Stdin serves one input, no input is overwritten, and no output by another one."""
+    """One input at most is stdin, and no output overwrites an input or another output."""
     inputs = [path for path in (template, data, dev) if path is not None]
     if inputs.count(STDIN) > 1:
         raise typer.BadParameter("`-` (stdin) can be given once only")
@@ -210,12 +263,12 @@ def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, de
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
 
 
-def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -> None:
-    """The last line of `--json`, or a summary and what to type next."""
+def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
+    """Prints the last line of `--json`, and says how training ended and what to type next."""
     from . import report
 
-    record = model.record
-    if as_json:
+    record, output = model.record, options.output
+    if options.as_json:
         summary = {
             "weights": model.num_weights,
             "objective": record.objective,
@@ -234,8 +287,8 @@ def _conclude(model: TrainedModel, output: Path, talk: Talk, *, as_json: bool) -
     for note in record.notes:
         talk(f"warning: {note}")
     if record.rounds:
-        added = sum(done.weights for done in record.rounds)
-        crosses = sum(done.conjunctions for done in record.rounds)
+        added = sum(round_.weights for round_ in record.rounds)
+        crosses = sum(round_.conjunctions for round_ in record.rounds)
         talk(f"{len(record.rounds)} rounds of induction: {added:,} weights of {crosses:,} crosses of features")
     how = "converged" if record.converged else f"not converged ({record.reason})"
     talk(

@@ -1,12 +1,13 @@
-"""`train --tune`: a search for constants, shown as it goes on; and what the options of a search need.
+"""`train --tune`: the options of a search for constants, what they need, and the search as a user follows it.
 
-Not here: the search (`tuning`), which model is written where (`train`).
+Not here: the search (`training.tuning`), which model is written where (`train_command`).
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,12 +17,11 @@ from .console import Talk, refuse
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from ..data import Corpus
     from ..model import TrainedModel
     from ..semantics import Resolved
-    from ..training import Trial
+    from ..training import ConstantSearch, SearchPlan, Trial
 
-__all__ = ["Plan", "Search", "SearchSeed", "Trials", "Tune", "check_ranges", "refuse_idle_options", "tuned"]
+__all__ = ["Search", "SearchSeed", "Trials", "Tune", "check_ranges", "plan_of", "refuse_idle_options", "tuned"]
 
 Tune = Annotated[
     bool, typer.Option("--tune", help="Search the constants that have a `tune` range for the best score on --dev.")
@@ -44,12 +44,11 @@ def refuse_idle_options(tune: bool, dev: str | None, search: str | None, trials:
             raise typer.BadParameter(f"`{name}` is an option of `--tune`")
 
 
-class Plan(NamedTuple):
-    """What the options of a search say; None where they say nothing."""
+def plan_of(search: str | None, trials: int | None, seed: int | None) -> SearchPlan:
+    """What the options of a search say; DcrfError where there is no such search."""
+    from ..training import TRIALS, SearchPlan
 
-    search: str | None
-    trials: int | None
-    seed: int | None
+    return SearchPlan(search or "grid", trials or TRIALS, seed or 0)
 
 
 def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[str]) -> None:
@@ -59,30 +58,13 @@ def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[s
     tuned_ranges(resolved, stage=stage, registered=registered)
 
 
-def tuned(
-    resolved: Resolved, corpus: Corpus, dev: Corpus, plan: Plan, talk: Talk, *, as_json: bool, **how: Any
-) -> TrainedModel:
-    """The model of the best trial. Each trial is a line as it ends, and all are a table at the end.
-
-    how: further arguments of the training.
-    """
-    from ..training import TRIALS, tune
+def tuned(constants: ConstantSearch, plan: SearchPlan, talk: Talk, *, as_json: bool) -> TrainedModel:
+    """The model of the best trial. Each trial is a line as it ends, and all are a table at the end."""
     from . import report
 
-    shown = _as_json if as_json else _said(talk)
+    on_trial = _as_json if as_json else _said(talk)
     with report.TrialStatus(shown=not talk.quiet and not as_json) as progress:
-        model = tune(
-            resolved,
-            corpus,
-            dev,
-            search=plan.search or "grid",
-            trials=plan.trials or TRIALS,
-            seed=plan.seed or 0,
-            on_trial=shown,
-            on_iteration=progress,
-            unchecked=True,  # the command has asked the checker, and said what it warns of
-            **how,
-        )
+        model = replace(constants, on_trial=on_trial, on_iteration=progress).run(plan)
     path = model.record.tuning
     if not talk.quiet and not as_json:
         report.print_table(report.trials_table(path["trials"], path["chosen"]), stream=sys.stderr)

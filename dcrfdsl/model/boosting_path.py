@@ -1,6 +1,6 @@
-"""Cutting a model at a round of boosting: the weights as they were then, from the path that the record keeps.
+"""The weights of a boosted model as they were after some round, from the path that its record keeps.
 
-Not here: boosting (`optimizers`), the path by names of features (`inside`).
+Not here: boosting (`optimizers`), the path by names of features (`named_weights`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[
     """Weights [W] and record after so many rounds of the last stage. DcrfError where it has no such round."""
     path = record.path
     if not 0 <= rounds <= len(path):
-        found = f"{len(path)} rounds of boosting" if path else "no rounds of boosting"
-        raise data_error("no-such-round", f"the model has {found}, and round {rounds} was asked for")
+        there = f"{len(path)} rounds of boosting" if path else "no rounds of boosting"
+        raise data_error("no-such-round", f"the model has {there}, and round {rounds} was asked for")
     if any(done.weight < 0 for done in path):
         message = "all weights moved in every round (`update = parallel`), and only the last ones are kept"
         raise data_error("no-such-round", message, help="train with fewer `rounds`, or `update = steepest`")

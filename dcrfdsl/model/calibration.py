@@ -1,6 +1,6 @@
 """Calibration: the temperature τ of p(y | x) ∝ exp(τ Σ log φ) that makes the gold labels of held-out data likeliest.
 
-Not here: the search for it (`optimizers`), the log-probabilities (`model`).
+Not here: the search for it (`optimizers`), the log-probabilities (`trained_model`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .record import Calibration
 
 __all__ = ["calibration_of"]
 
-# What it says of held-out data where the best temperature is none.
+# What a limit says of the held-out data: there is no best temperature then.
 NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",
     math.inf: "no labelling of any sentence scores above the gold one",
@@ -27,11 +27,11 @@ def calibration_of(log_probabilities: Callable[[Floats], Floats], weights: Float
 
     log_probabilities: of the gold labels of each sentence, at any weights [W].   file: what they were read from.
     """
-    found = best_temperature(lambda temperature: float(log_probabilities(temperature * weights).sum()))
+    temperature = best_temperature(lambda tau: float(log_probabilities(tau * weights).sum()))
     before = log_probabilities(weights)
-    why = NO_TEMPERATURE.get(found) if len(before) else "the model can give its labels to no sentence"
+    why = NO_TEMPERATURE.get(temperature) if len(before) else "the model can give its labels to no sentence"
     if why is not None:
         message = f"probabilities cannot be calibrated on `{file}`: {why}"
         raise data_error("cannot-calibrate", message, help="calibrate on other data, or more of it")
-    after = log_probabilities(found * weights)
-    return Calibration(found, float(before.sum()), float(after.sum()), len(after))
+    after = log_probabilities(temperature * weights)
+    return Calibration(temperature, float(before.sum()), float(after.sum()), len(after))

@@ -1,4 +1,4 @@
-"""Looking inside a model: its weights by the names of their cliques, features and states, and how boosting set them.
+"""The weights of a model by the names of their cliques, features and states, and the rounds in which boosting set them.
 
 Not here: how they are printed (`cli.show_command`), what a feature's text is (`features`).
 """
@@ -25,9 +25,9 @@ Row = tuple[str, str, tuple[str, ...], float]
 
 
 class NamedWeights(NamedTuple):
-    """Weights [W] and what names them. A row is (clique, feature, states of its sites, weight).
+    """Weights [W] and what names them. A row is (clique, feature, states of the clique's sites, weight).
 
-    states: of each variable.   The feature of a bias is called `bias`.
+    states: of each variable. The feature of a bias is called `bias`.
     """
 
     graph: ModelGraph
@@ -37,7 +37,7 @@ class NamedWeights(NamedTuple):
     weights: Floats
 
     def rows(self) -> Iterator[Row]:
-        """Of every weight, in the model's order."""
+        """A row for every weight, in the model's order."""
         text = functools.cache(self._feature_text)
         for weight, clique, feature, assignment in self.parameters.walk():
             yield self._row(weight, clique, text(clique, feature), assignment)
@@ -55,15 +55,15 @@ class NamedWeights(NamedTuple):
             raise _no_clique(clique, names)
         wanted = np.array([clique is None or clique == name or fnmatchcase(name, clique) for name in names], bool)
         chosen = np.flatnonzero(wanted[cliques]) if len(names) else np.zeros(0, np.int64)
-        found: list[Row] = []
+        strongest: list[Row] = []
         for weight in chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")].tolist():
-            if len(found) == top:
+            if len(strongest) == top:
                 break
             number = int(cliques[weight])
             described = text(number, int(features[weight]))
             if feature is None or feature in described:
-                found.append(self._row(weight, number, described, int(assignments[weight])))
-        return found
+                strongest.append(self._row(weight, number, described, int(assignments[weight])))
+        return strongest
 
     def of_rounds(self, path: Iterable[BoostingRound]) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
         """Each round of boosting, and clique, feature and states of the weight that it moved; empty where all moved."""

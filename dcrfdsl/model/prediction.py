@@ -1,6 +1,6 @@
-"""What a trained model predicts of a corpus, and corpora that are labelled a run of sentences after another.
+"""The labels that a trained model predicts, and corpora that are labelled one run of sentences after another.
 
-Not here: how labels are found (`answers`), how good they are (`metrics`).
+Not here: how labels are found (`predictor`), how good they are (`metrics`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they
 class Prediction:
     """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
 
-    scores [S]: Σ log φ of each sentence's labelling in nats, with latent variables log Σ_h exp Σ log φ (of a model with
-    a temperature τ, 1/τ log Σ_h exp τ Σ log φ); not-a-number where it was decoded pointwise or elected, or there is
-    none.
+    scores [S]: Σ log φ of each sentence's labelling in nats. With latent variables log Σ_h exp Σ log φ; in a model with
+    a temperature τ, 1/τ log Σ_h exp τ Σ log φ. Not-a-number where labels were decoded pointwise or elected by vote, and
+    where no labelling is possible.
     """
 
     codes: Mapping[str, Codes]

@@ -1,7 +1,8 @@
-"""What a model says about a corpus: labellings, marginals, samples, at any weights.
+"""What a model predicts of a corpus: labellings, marginals, samples, at any weights.
 
-`Engine` is a model without its weights; `Engine.on` reads a corpus once, and `Answers` then answers for any weights.
-Not here: the model as users see it (`model`), inference itself (`inference`).
+`ModelStructure` is a model without its weights. Its `on` extracts the features of a corpus once, and the `Predictor`
+that it returns predicts with any weights. Not here: the model as users see it (`trained_model`), inference itself
+(`inference`).
 """
 
 from __future__ import annotations
@@ -49,41 +50,39 @@ from ..inference import (  # fmt: skip
 )
 from ..optimizers import Voters
 from ..semantics import DECODINGS, AutoSettings, ExactSettings, ModelSpec, TrpSettings, decoding, inference_settings
-from .supervised_data import gold_of, known_labels
+from .supervised_data import fully_known, gold_of
 
-__all__ = ["Answers", "Engine", "Labelled"]
+__all__ = ["Decoded", "ModelStructure", "Predictor"]
 
-POOL = 5  # labellings more than are wanted that are compared where latent variables cannot be summed out exactly …
-PAIRS = 10  # … from so many labellings with latent states for each that is wanted
+# Where latent variables cannot be summed out exactly:
+POOL = 5  # labellings that are compared beyond those that are wanted …
+PAIRS = 10  # … taken from so many labellings with latent states for each one that is wanted
 
 
-class Labelled(NamedTuple):
-    """A labelling of a corpus, [N] a label; how it was found; its score in each sentence [S], see `Prediction`."""
+class Decoded(NamedTuple):
+    """Labels of a corpus, codes [N] of each; how inference ended; the score of each sentence [S], see `Prediction`."""
 
     codes: list[Codes]
     status: RunStatus
     scores: Floats
 
 
-class Engine:
-    """A model without weights. Keeps the wiring of all lengths that it met.
+@dataclass(frozen=True, eq=False)
+class ModelStructure:
+    """A model without its weights. Keeps the unrolled graphs of all lengths that it has met.
 
     states: of each variable: labels, latents, memories.
     """
 
-    def __init__(
-        self,
-        spec: ModelSpec,
-        states: Mapping[str, tuple[str, ...]],
-        extractor: FeatureExtractor,
-        graph: ModelGraph,
-        parameters: Parameters,
-    ):
-        self.spec, self.states, self.extractor, self.graph, self.parameters = spec, states, extractor, graph, parameters
-        self._binders: dict[tuple[bool, bool], Binder] = {}
+    spec: ModelSpec
+    states: Mapping[str, tuple[str, ...]]
+    extractor: FeatureExtractor
+    graph: ModelGraph
+    parameters: Parameters
+    _binders: dict[tuple[bool, bool], Binder] = field(default_factory=dict, init=False)
 
-    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Answers:
-        """The answers about a corpus. given: labels known beforehand, to which every answer keeps."""
+    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
+        """The predictor of a corpus. given: labels known beforehand, to which every prediction keeps."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `given_labels` gives them")
         observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
@@ -102,30 +101,32 @@ class Engine:
             self._binders[key] = binder  # one that raised is not kept: it may hold half a graph
             return data
 
-        return Answers(self, corpus, given, bind)
+        return Predictor(self, corpus, given, bind)
 
 
 class _Bind(Protocol):
+    """The corpus as kernels see it, clamped to what is known of its labels."""
+
     def __call__(self, programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData: ...
 
 
 @dataclass
-class Answers:
-    """What an engine says about one corpus. Made by `Engine.on`."""
+class Predictor:
+    """Predicts the labels of one corpus. Made by `ModelStructure.on`."""
 
-    engine: Engine
+    structure: ModelStructure
     corpus: Corpus
-    given: EncodedLabels | None
+    known: EncodedLabels | None
     bind: _Bind
     _local_decoders: dict[str | None, LocalDecoder] = field(default_factory=dict)  # by stage
 
     @cached_property
     def _bound(self) -> tuple[BoundData, SequenceMethod]:
         """The corpus as kernels see it, with the inference method that the template asks for."""
-        return self._bound_to(self.given)
+        return self._bound_to(self.known)
 
     def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        name, settings = choose_method(self.engine.graph, inference_settings(self.engine.spec))
+        name, settings = choose_method(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(METHODS[name].programs, False, known)
         return data, METHODS[name].build(data, settings)
 
@@ -144,8 +145,8 @@ class Answers:
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Of each sentence: p(y_c | x) for every clique at every place where it lies."""
-        _, settings = choose_method(self.engine.graph, inference_settings(self.engine.spec))
-        data = self.bind(False, False, self.given)
+        _, settings = choose_method(self.structure.graph, inference_settings(self.structure.spec))
+        data = self.bind(False, False, self.known)
         return clique_marginals(data, data.potentials(weights), settings)
 
     # labellings -------------------------------------------------------------------------------------------------------
@@ -157,29 +158,30 @@ class Answers:
         decode: str | None,
         stage: str | None = None,
         temperature: float = 1.0,
-    ) -> Labelled:
+    ) -> Decoded:
         """A state for every label at every token; the first state where no labelling is possible.
 
-        stage: that the weights were trained by, which may say how to decode; the last one by default.   temperature:
-        of probabilities, which count where they are summed: over all other labels, or over latent variables.
+        decode: `joint`, `marginal` or `local`; by default what `stage` says.   stage: that the weights were trained by;
+        by default the last one.   temperature: of probabilities; it counts where they are summed, over all other
+        labels or over latent variables.
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
-        mode = decoding(self.engine.spec, stage) if decode is None else decode
+        mode = decoding(self.structure.spec, stage) if decode is None else decode
         if mode not in DECODINGS:
             known = ", ".join(f"`{name}`" for name in DECODINGS)
             message = f"`{mode}` is not a way to decode"
             raise DcrfError(Diagnostic("unknown-method", message, help=f"the ways to decode are {known}"))
         if mode == "marginal":
             marginals, status = self.marginals(temperature * weights, workers)
-            likeliest = [own.argmax(axis=1).astype(np.int32) for own in self._of_labels(marginals)]
-            return Labelled(likeliest, status, scores)
+            likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
+            return Decoded(likeliest, status, scores)
         if mode == "local":
             return self._local(weights, workers, stage)
-        if self.engine.graph.num_latents:
-            found = self.nbest(weights, workers, 1, temperature)
-            for s, own in enumerate(found.sentences):
-                scores[s] = own.score[0] if len(own) else np.nan
-            return Labelled(found.first(self._labels, self.corpus.lengths()), found.status, scores)
+        if self.structure.graph.num_latents:
+            nbest = self.nbest(weights, workers, 1, temperature)
+            for s, labellings in enumerate(nbest.sentences):
+                scores[s] = labellings.score[0] if len(labellings) else np.nan
+            return Decoded(nbest.first(self._labels, self.corpus.lengths()), nbest.status, scores)
         data, method = self._bound
         potentials = data.potentials(weights)
         best = run_decoding(data, method, potentials, workers)
@@ -187,44 +189,44 @@ class Answers:
             scores = score_sequences(data, best.labelling, potentials, workers)
         else:  # the best score is what exact decoding ends with
             scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
-        return Labelled(self._codes(best.labelling), best.outcome.summary(), scores)
+        return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
-    def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Labelled:
-        """The labelling of each sentence that most of `voters` find best; it has no score. The status is the worst."""
+    def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
+        """The labelling of each sentence that most `voters` find best, without a score; the worst status of all."""
         ballots, status = Ballots(self.corpus.sentence_off), RunStatus()
-        for votes, weights in voters.walk(self.engine.parameters.num_weights):
-            found = self.best(weights, workers, "joint", stage)
-            ballots.cast(votes, np.array(found.codes))
-            if status.graphs == 0 or found.status.not_converged > status.not_converged:
-                status = found.status
-        return Labelled(list(ballots.winners()), status, np.full(self.corpus.num_sentences, np.nan))
+        for votes, weights in voters.walk(self.structure.parameters.num_weights):
+            vote = self.best(weights, workers, "joint", stage)
+            ballots.cast(votes, np.array(vote.codes))
+            if status.graphs == 0 or vote.status.not_converged > status.not_converged:
+                status = vote.status
+        return Decoded(list(ballots.winners()), status, np.full(self.corpus.num_sentences, np.nan))
 
-    def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Labelled:
+    def _local(self, weights: Floats, workers: Workers, stage: str | None) -> Decoded:
         """The best labellings under the product of the pieces' local distributions."""
         if stage not in self._local_decoders:
-            pieces = local_pieces(self.engine.spec, self.engine.graph, stage)
-            data = self.bind(False, False, self.given)
-            self._local_decoders[stage] = LocalDecoder(data, pieces, self.engine.graph)
+            pieces = local_pieces(self.structure.spec, self.structure.graph, stage)
+            data = self.bind(False, False, self.known)
+            self._local_decoders[stage] = LocalDecoder(data, pieces, self.structure.graph)
         decoder = self._local_decoders[stage]
         best = run_decoding(decoder.data, decoder, decoder.data.potentials(weights), workers)
         scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
-        return Labelled(self._codes(best.labelling), best.outcome.summary(), scores)
+        return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def _codes(self, labelling: Codes) -> list[Codes]:
         """A flat labelling as the states of each label, [N]; the first state where there is none."""
-        table = np.maximum(labelling, 0).reshape(-1, len(self.engine.graph.variables))
-        return [np.ascontiguousarray(own) for own in self._of_labels(list(table.T))]
+        table = np.maximum(labelling, 0).reshape(-1, len(self.structure.graph.variables))
+        return [np.ascontiguousarray(codes) for codes in self._of_labels(list(table.T))]
 
     def nbest(self, weights: Floats, workers: Workers, count: int, temperature: float = 1.0) -> NBest:
         """The `count` best labellings of each sentence; latent variables are summed out."""
         return self._nbest(temperature * weights, workers, count).scaled(1.0 / temperature)
 
     def _nbest(self, weights: Floats, workers: Workers, count: int) -> NBest:
-        graph, settings = self.engine.graph, inference_settings(self.engine.spec)
+        graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
-            data = self.bind(True, True, self.given)
+            data = self.bind(True, True, self.known)
             return summed_best(data, data.potentials(weights), count, workers)
-        parts = parts_by_width(lambda programs: self.bind(programs, False, self.given), graph, settings)
+        parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
         pool = POOL + PAIRS * count
@@ -232,56 +234,60 @@ class Answers:
         return self._best_proposed(joint, weights, workers, count)
 
     def _best_proposed(self, joint: NBest, weights: Floats, workers: Workers, count: int) -> NBest:
-        """The best of two kinds of labellings: those of `joint`, which are best together with some states of the latent
-        variables, and the likeliest state of every label.
+        """The best labellings among those of `joint` and the one that takes the likeliest state of every label.
+
+        Those of `joint` are best together with some states of the latent variables, which need not make them best.
         """
-        data, method = self._measured(self.given)
+        data, method = self._comparable(self.known)
         free = run_inference(data, method, data.potentials(weights), workers, marginals=True)
         marginals = self._of_labels(self._by_variable(free.marginals))
-        likeliest = np.array([own.argmax(axis=1) for own in marginals], np.int32)
+        likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
         candidates = []
         for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest):
-            clamped, measure = self._measured(known_labels(codes))
+            clamped, measure = self._comparable(fully_known(codes))
             candidates.append((codes, run_inference(clamped, measure, clamped.potentials(weights), workers).log_z))
-        covered = np.array([own.probability.sum() if own.exact else 0.0 for own in joint.sentences])
+        covered = np.array([best.probability.sum() if best.exact else 0.0 for best in joint.sentences])
         log_z = np.full_like(free.log_z, np.nan) if method.approximate else free.log_z
         off = self.corpus.sentence_off
         return best_candidates(candidates, log_z, off, self._labels, count, covered, joint.status)
 
-    def _measured(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        """As `_bound_to`, but by exact inference where it fits, else by messages: bounds and samples do not compare."""
-        graph, settings = self.engine.graph, inference_settings(self.engine.spec)
-        name, own = choose_method(graph, settings)
+    def _comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
+        """As `_bound_to`, by a method whose log Z can be compared: exact inference where it fits, else messages.
+
+        Bounds on log Z cannot be, and samples give none.
+        """
+        graph, settings = self.structure.graph, inference_settings(self.structure.spec)
+        name, chosen = choose_method(graph, settings)
         if not graph.relational and exact_cost(graph).largest <= largest_table(settings):
-            name, own = "exact", ExactSettings(max_table=largest_table(settings))
+            name, chosen = "exact", ExactSettings(max_table=largest_table(settings))
         elif name not in ("exact", "auto", "bp", "trp"):
-            name, own = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
+            name, chosen = ("auto", AutoSettings()) if graph.relational else ("trp", TrpSettings())
         data = self.bind(METHODS[name].programs, False, known)
-        return data, METHODS[name].build(data, own)
+        return data, METHODS[name].build(data, chosen)
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
         """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
-        check_samples_fit(self.engine.graph, inference_settings(self.engine.spec))
-        data = self.bind(True, False, self.given)
+        check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
+        data = self.bind(True, False, self.known)
         return draw_samples(data, data.potentials(weights), count, seed, workers)
 
     # layout -----------------------------------------------------------------------------------------------------------
 
     @property
     def _labels(self) -> tuple[str, ...]:
-        return self.engine.graph.variables[: self.engine.graph.num_labels]
+        return self.structure.graph.variables[: self.structure.graph.num_labels]
 
     def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
-        return of_variables[: self.engine.graph.num_labels]
+        return of_variables[: self.structure.graph.num_labels]
 
     def _by_variable(self, flat: Floats) -> list[Floats]:
         """Flat marginals as one array [N, states] a variable; one in no clique is uniform."""
-        cards = self.engine.graph.cards
+        cards = self.structure.graph.cards
         table = flat.reshape(-1, sum(cards))
         ends = np.cumsum(cards)
         out = []
         for end, card in zip(ends, cards, strict=True):
-            own = table[:, end - card : end]
-            own[~own.any(axis=1)] = 1.0 / card
-            out.append(own)
+            marginal = table[:, end - card : end]
+            marginal[~marginal.any(axis=1)] = 1.0 / card
+            out.append(marginal)
         return out

@@ -2,8 +2,8 @@
 
     R = mean over sentences of |{y ≠ y_i: g(y) ≥ g(y_i)}| / (|Y_i| − 1)        (Altun 2003 eq. 6, w_i = 1 / (|Y_i| − 1))
 
-The best labellings are listed until one scores below the gold one; where the list ends before that, its length is a
-lower bound. Not here: the list (`answers`).
+The count comes from an n-best list. Where the list ends before a labelling scores below the gold one, it gives a lower
+bound. Not here: the list (`predictor`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from ..arrays import Codes, Floats
 from ..data import EncodedLabels
 from ..inference import Labellings, Workers
-from .predictor import Answers
+from .predictor import Predictor
 
 __all__ = ["RankRisk", "rank_risk_of"]
 
-MOST, FEWEST, CODES = 1000, 10, 2**25  # labellings of a sentence that are listed; so many codes in all, if possible
-CLOSE = 1e-9  # relative; scores of the same labelling that were summed in another order
+MOST, FEWEST, CODES = 1000, 10, 2**25  # labellings that are listed of a sentence, and codes of all lists, if possible
+CLOSE = 1e-9  # relative: how far scores of one labelling may lie apart that were summed in different orders
 
 
 class RankRisk(NamedTuple):
@@ -32,9 +32,9 @@ class RankRisk(NamedTuple):
 
 
 def rank_risk_of(
-    free: Answers, clamped: Answers, gold: EncodedLabels, workers: Workers
+    free: Predictor, clamped: Predictor, gold: EncodedLabels, workers: Workers
 ) -> Callable[[Floats], RankRisk]:
-    """The risk as a function of weights [W]. `clamped`: the same corpus as `free`, given its gold labels.
+    """The risk as a function of weights [W]. `clamped`: of the same corpus as `free`, clamped to its gold labels.
 
     Sentences of which some label is not a single known state are left out; so are those whose gold is impossible.
     """
@@ -67,11 +67,11 @@ def _log_less_one(logs: Floats) -> Floats:
     return np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
 
 
-def _above(found: Labellings, gold: dict[str, Codes], right: float, count: int) -> tuple[int, bool]:
+def _above(nbest: Labellings, gold: dict[str, Codes], right: float, count: int) -> tuple[int, bool]:
     """How many listed labellings other than the gold one score as high, and whether there can be no more."""
-    high = found.score >= right - CLOSE * max(1.0, abs(right))
-    is_gold = np.ones(len(found), np.bool_)
-    for name, codes in found.codes.items():
+    high = nbest.score >= right - CLOSE * max(1.0, abs(right))
+    is_gold = np.ones(len(nbest), np.bool_)
+    for name, codes in nbest.codes.items():
         is_gold &= (codes == gold[name]).all(axis=1)
-    is_all = found.exact and (len(found) < count or not high.all())
+    is_all = nbest.exact and (len(nbest) < count or not high.all())
     return int((high & ~is_gold).sum()), is_all

@@ -1,4 +1,7 @@
-"""The record of a training run, kept in the model file: what was run, on what, how it ended, with which versions."""
+"""The record of a training run, kept in the model file: what ran, on what data, how it ended, with which versions.
+
+Not here: the file (`file_format`), learning curves as files (`training.curves`).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,10 @@ PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
 @dataclass(frozen=True)
 class Calibration:
-    """How scores became probabilities: p(y | x) ∝ exp(temperature · g(y, x)), with the temperature of the highest
-    likelihood of held-out labels. before, after: that log-likelihood in nats, with temperature 1 and with this one.
+    """How scores became probabilities: p(y | x) ∝ exp(temperature · g(y, x)).
+
+    temperature: gives the held-out labels the highest likelihood.   before, after: that log-likelihood in nats, with
+    temperature 1 and with this one.
     """
 
     temperature: float
@@ -34,9 +39,10 @@ class Calibration:
 
 @dataclass(frozen=True)
 class InductionRound:
-    """What a round of feature induction did. crosses: that were looked at.   conjunctions, weights: that were added.
+    """What a round of feature induction did.
 
-    best, least: the gains of the first and the last weight that was added, in nats.
+    crosses: how many it looked at.   conjunctions, weights: how many it added.   best, least: the gains of the first
+    and the last weight that it added, in nats.
     """
 
     crosses: int
@@ -50,12 +56,12 @@ class InductionRound:
 class TrainingRecord:
     """How the weights came about. `before` are the records of earlier stages.
 
-    gradient_norm: at the end; None where there is no gradient.   gap: how far the objective is above its least value,
-    at most; None where not known.
-    curve: every iteration, with the dev score where there was held-out data; of all starts where there were several.
-    tuning: of `tune`: how the search went and what it chose.   rounds: of feature induction.   calibration: of
-    probabilities, None where there was none.   path: of boosting, round by round.   decode: by which rule labels are
-    found where nothing else is asked for; empty in files that were written before it was kept.
+    gradient_norm: at the end; None where there is no gradient.   gap: how far the objective lies above its minimum, at
+    most; None where that is unknown.
+    curve: every iteration of every start, with the dev score where there was held-out data.
+    tuning: how a search of `tune` went and what it chose.   rounds: of feature induction.   calibration: of
+    probabilities; None where there was none.   path: of boosting, round by round.   decode: the rule that decodes
+    labels unless another one is asked for; empty in older files, which do not have it.
     """
 
     stage: str = ""
@@ -86,10 +92,11 @@ class TrainingRecord:
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
         """From the header of a model file, in which tuples are lists. `Unfit` where a part is of another type."""
         norm = stored.get("gradient_norm")
-        known = norm if not isinstance(norm, float) or norm == norm else None  # older files say so by not-a-number
-        record: TrainingRecord = typed(TrainingRecord, {**stored, "gradient_norm": known}, "record")
-        method = record.settings.get("criterion", {})
-        if record.stage and not (isinstance(method, dict) and isinstance(method.get("method"), str)):
+        if isinstance(norm, float) and norm != norm:  # how older files say that there was none
+            stored = {**stored, "gradient_norm": None}
+        record: TrainingRecord = typed(TrainingRecord, stored, "record")
+        criterion = record.settings.get("criterion", {})
+        if record.stage and not (isinstance(criterion, dict) and isinstance(criterion.get("method"), str)):
             raise Unfit("`record.settings` does not say which criterion it was")
         return record
 
@@ -101,32 +108,34 @@ class TrainingRecord:
         outcome: Outcome,
         corpus: Corpus,
         inference: str,
-        notes: Any,
+        notes: Sequence[str],
         earlier: TrainingRecord,
         curve: Sequence[Iteration] = (),
         rounds: Sequence[InductionRound] = (),
     ) -> TrainingRecord:
         """The record of a stage that has just run."""
-        before = (*earlier.before, {k: v for k, v in asdict(earlier).items() if k != "before"}) if earlier.stage else ()
+        before = earlier.before
+        if earlier.stage:
+            before = (*before, {name: value for name, value in asdict(earlier).items() if name != "before"})
         return cls(
-            stage,
-            outcome.objective,
-            outcome.iterations,
-            outcome.evaluations,
-            outcome.converged,
-            outcome.reason,
-            outcome.seconds,
-            inference,
-            corpus.num_sentences,
-            corpus.num_tokens,
-            _corpus_hash(corpus),
-            _settings_record(settings),
-            tuple(notes),
-            {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-            before,
-            outcome.gradient_norm,
-            outcome.gap,
-            tuple(curve),
+            stage=stage,
+            objective=outcome.objective,
+            iterations=outcome.iterations,
+            evaluations=outcome.evaluations,
+            converged=outcome.converged,
+            reason=outcome.reason,
+            seconds=outcome.seconds,
+            inference=inference,
+            sentences=corpus.num_sentences,
+            tokens=corpus.num_tokens,
+            data_sha256=_corpus_hash(corpus),
+            settings=_settings_record(settings),
+            notes=tuple(notes),
+            versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            before=before,
+            gradient_norm=outcome.gradient_norm,
+            gap=outcome.gap,
+            curve=tuple(curve),
             rounds=tuple(rounds),
             path=outcome.path,
             decode=settings.decode or "",
@@ -134,7 +143,7 @@ class TrainingRecord:
 
     @property
     def end(self) -> str:
-        """The objective, and how near its least value is, in words."""
+        """The objective, and how far it may lie above its minimum, in words."""
         value = f"objective {figure(self.objective)}"
         if self.gap is not None:
             return f"{value} (at most {self.gap:.2g} above the least)"
@@ -142,22 +151,21 @@ class TrainingRecord:
 
 
 def _settings_record(settings: TrainSettings) -> dict[str, Any]:
-    """Every setting of a stage that training went by."""
-    return {
-        name: {key: _settled(one) for key, one in value.items()} if isinstance(value, dict) else _settled(value)
-        for name, value in settings
-    }
+    """Every setting of a stage, as a model file keeps it."""
+    return {name: _plain(value) for name, value in settings}
 
 
-def _settled(value: Any) -> Any:
-    """A setting; of a method its name and its own settings, which may be methods again."""
+def _plain(value: Any) -> Any:
+    """A setting in types of JSON; a method as its name and its settings, which may be methods again."""
     if isinstance(value, MethodSettings):
-        return {"method": value.method, **{name: _settled(own) for name, own in value}}
+        return {"method": value.method, **{name: _plain(setting) for name, setting in value}}
+    if isinstance(value, dict):
+        return {name: _plain(setting) for name, setting in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
 def _corpus_hash(corpus: Corpus) -> str:
-    """SHA-256 over the interned columns and sentence offsets: equal for equal content, whatever the file's name."""
+    """SHA-256 of the columns and sentence offsets: equal for equal content, whatever the name of the file."""
     digest = hashlib.sha256(corpus.sentence_off.tobytes())
     for name, column in sorted(corpus.columns.items()):
         digest.update(name.encode())

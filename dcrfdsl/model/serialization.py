@@ -1,8 +1,9 @@
-"""From a model file to the parts of a model, each checked to fit the others before anything is computed with it.
+"""The parts of a model, written to a file, and read from one with a check that each fits the others.
 
 A file that was made by somebody else, or by a program with a mistake, has a checksum that fits. It is refused here, in
-one line, with the first part that is not what it must be. Each part checks itself (`restore`); here is what is between
-them. Not here: the container (`model_file`), the checks that parts share (`stored`).
+one line about the first part that is not what it must be, before anything is computed with it. Each part checks itself
+(`restore`); what must hold between them is checked here. Not here: the container (`file_format`), the checks that parts
+share (`files.stored_arrays`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from ..arrays import Floats
 from ..errors import DcrfError, data_error
-from ..features import FeatureExtractor, RegisteredFeature, unpack_strings
+from ..features import FeatureExtractor, RegisteredFeature, pack_strings, unpack_strings
 from ..files import StoredArrays, Unfit, array, check_strings, typed
 from ..graph import ModelGraph, Parameters, variable_names
 from ..optimizers import Voters
@@ -32,32 +35,39 @@ from ..semantics import (
     Memory,
     ModelSpec,
     approve_stored,
+    to_text,
     without_retired,
 )
-from .file_format import read_model
+from .file_format import read_model, write_model
 from .record import TrainingRecord
 
-__all__ = ["RestoredModel", "restored_model"]
+__all__ = ["ModelParts", "read_parts", "write_parts"]
 
-MOST_ASSIGNMENTS = 1 << 27  # of a clique: its table of them is made when a model is loaded, and takes 1 GiB
+MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, which then takes 1 GiB
 
 
-class RestoredModel(NamedTuple):
-    """The parts of a `TrainedModel`, see there."""
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelParts:
+    """Everything that tagging needs, and the record of the training.
+
+    states: of each variable: labels, latents, memories.   known_values: training values of the columns that an OOV
+    metric names.   voters: of a model whose labellings are elected; `weights` is then their mean, by which everything
+    but the best labelling is found.
+    """
 
     spec: ModelSpec
-    states: dict[str, tuple[str, ...]]
+    states: Mapping[str, tuple[str, ...]]
     extractor: FeatureExtractor
-    known_values: dict[str, frozenset[str]]
+    known_values: Mapping[str, frozenset[str]]
     graph: ModelGraph
     parameters: Parameters
     weights: Floats
     record: TrainingRecord
-    voters: Voters | None
+    voters: Voters | None = None
 
 
 class _Header(BaseModel, extra="forbid"):
-    """The header of a model file. Its parts are looked at one by one, each with what it goes together with."""
+    """The header of a model file. Each part is checked later, with those that it must fit."""
 
     template: str
     spec: dict[str, object]
@@ -67,12 +77,36 @@ class _Header(BaseModel, extra="forbid"):
     record: dict[str, object]
 
 
-def restored_model(
-    path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False
-) -> RestoredModel:
-    """The parts of the model in a file. DcrfError if it is no sound model, or needs functions that are not given.
+# writing ------------------------------------------------------------------------------------------------------------
 
-    unchecked: what the checker says of its template does not count.
+
+def write_parts(path: str | Path, parts: ModelParts) -> None:
+    """Writes the model file, whole or not at all. DcrfError where it cannot be written."""
+    arrays: dict[str, NDArray[Any]] = {"weights": parts.weights}
+    arrays.update(parts.parameters.arrays())
+    arrays.update({f"features.{name}": array for name, array in parts.extractor.arrays().items()})
+    if parts.voters is not None:
+        arrays.update({f"voters.{name}": array for name, array in parts.voters.arrays().items()})
+    for column, values in parts.known_values.items():
+        arrays[f"known.{column}.bytes"], arrays[f"known.{column}.off"] = pack_strings(sorted(values))
+    header = {
+        "template": to_text(parts.spec),
+        "spec": parts.spec.model_dump(mode="json"),
+        "states": {label: list(states) for label, states in parts.states.items()},
+        "features": parts.extractor.metadata(),
+        "known": list(parts.known_values),
+        "record": asdict(parts.record),
+    }
+    write_model(path, arrays, header)
+
+
+# reading ------------------------------------------------------------------------------------------------------------
+
+
+def read_parts(path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False) -> ModelParts:
+    """The parts of the model in a file. DcrfError if it is no sound model, or `registered` lacks a function it needs.
+
+    unchecked: leaves out the checker.
     """
     stored, arrays = read_model(path)
     with _one_message(path):
@@ -87,34 +121,34 @@ def restored_model(
 
 def _restored(
     spec: ModelSpec, header: _Header, arrays: StoredArrays, registered: Mapping[str, RegisteredFeature]
-) -> RestoredModel:
-    states = {name: tuple(own) for name, own in header.states.items()}
+) -> ModelParts:
+    states = {name: tuple(names) for name, names in header.states.items()}
     _check_states(spec, states)
     extractor = FeatureExtractor.restore(spec, arrays.part("features."), header.features, registered=registered)
     graph = ModelGraph.of(spec, states, extractor.set_of_clique, extractor.bias_of_clique)
-    num_features = [own.num_features for own in extractor.sets]
+    num_features = [alphabet.num_features for alphabet in extractor.sets]
     parameters = Parameters.restore(arrays, graph.templates[: len(spec.cliques)], num_features)
     weights = array(arrays, "weights", np.float64)
     _check_weights(weights, parameters.num_weights)
     record = TrainingRecord.restore(header.record)
     _check_record(record, len(weights))
     voters = arrays.part("voters.")
-    found = RestoredModel(
+    parts = ModelParts(
         spec, states, extractor, _known_values(spec, header.known, arrays), graph, parameters, weights, record,
         Voters.restore(voters, len(weights)) if len(voters) else None,
     )  # fmt: skip
     arrays.check_all_read()
-    return found
+    return parts
 
 
 def _check_states(spec: ModelSpec, states: Mapping[str, tuple[str, ...]]) -> None:
-    """`Unfit` unless every variable has states, those that are declared, and no clique more than tables can hold."""
+    """`Unfit` unless every variable has its declared states, and no clique more assignments than tables can hold."""
     names = variable_names(spec)
     if tuple(states) != names:
         raise Unfit(f"there are states of {_listed(states)}, and the variables are {_listed(names)}")
-    for name, own in states.items():
-        if not own or len(set(own)) < len(own):
-            raise Unfit(f"`{name}` has a state twice" if own else f"`{name}` has no state")
+    for name, listed in states.items():
+        if not listed or len(set(listed)) < len(listed):
+            raise Unfit(f"`{name}` has a state twice" if listed else f"`{name}` has no state")
     variables: tuple[Label | Latent | Memory, ...] = (*spec.labels, *spec.latents, *spec.memories)
     for variable in variables:
         others = variable.others if isinstance(variable, Label) else None
@@ -145,7 +179,7 @@ def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
 
 
 def _check_weights(weights: Floats, expected: int) -> None:
-    """`Unfit` unless there are as many as the cliques have, all numbers. -inf is one: the logarithm of a share of 0."""
+    """`Unfit` unless there are as many as the cliques have, all numbers or -inf, the logarithm of a share of 0."""
     if len(weights) != expected:
         raise Unfit(f"there are {len(weights):,} weights, expected {expected:,}")
     if len(weights) and not weights.max() < math.inf:  # not-a-number is not less
@@ -153,17 +187,17 @@ def _check_weights(weights: Floats, expected: int) -> None:
 
 
 def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
-    """The stage that a stored record is of; `Unfit` where the template does not have it."""
+    """The stage that the stored record is of; `Unfit` where the template does not have it."""
     stage = record.get("stage", "")
     if not isinstance(stage, str):
         raise Unfit("`record.stage` is no text")
-    if stage and stage not in {own.label for own in spec.stages or (DEFAULT_STAGE,)}:
+    if stage and stage not in {entry.label for entry in spec.stages or (DEFAULT_STAGE,)}:
         raise Unfit(f"the record is of a stage `{stage}`, which the template does not have")
     return stage
 
 
 def _check_record(record: TrainingRecord, num_weights: int) -> None:
-    """`Unfit` where the record is of weights that the model does not have."""
+    """`Unfit` where the record names weights that the model does not have."""
     for done in record.path:
         if not -1 <= done.weight < num_weights:
             raise Unfit(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")
@@ -182,7 +216,7 @@ def _known_values(spec: ModelSpec, columns: list[str], arrays: StoredArrays) -> 
 
 @contextmanager
 def _one_message(path: str | Path) -> Iterator[None]:
-    """Every complaint about a model's parts is one line about the file that holds it."""
+    """Turns every complaint about a part into one line about the file."""
     remedy = "copy it again from where it came, or train it again"
     try:
         yield

@@ -1,7 +1,7 @@
-"""What is known of a corpus's labels, as the graph takes it: gold with its memories, and data clamped to it.
+"""What is known of the labels of a corpus, as the graph takes it, and the complaint where that is impossible.
 
-Not here: reading labels (`data.labels`), the factors that clamp (`graph.variants.clamping`), the objective
-(`criteria`).
+Not here: reading labels (`data.labels`), counting with gold (`graph.known_labels`), the factors that clamp
+(`graph.variants.clamping`), the objective (`criteria`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..features import FeatureExtractor
 from ..graph import Gold, fill_memories, hidden_tables, variable_names
 from ..semantics import ModelSpec
 
-__all__ = ["gold_of", "known_labels", "no_labelling"]
+__all__ = ["fully_known", "gold_of", "impossible_gold"]
 
-SHOWN = 5
+SHOWN = 5  # sentences that are named
 
 
 def gold_of(
@@ -29,23 +29,23 @@ def gold_of(
     corpus: Corpus,
     encoded: EncodedLabels,
 ) -> Gold:
-    """What is known of every variable: the labels as read, memories as they follow, latents never."""
+    """What is known of every variable: labels as they were read, memories as these imply, nothing of latents."""
     names = variable_names(spec)
     codes = np.full((len(names), corpus.num_tokens), -1, np.int32)
     codes[: len(spec.labels)] = encoded.codes
     tables = hidden_tables(spec, states)
-    observed = [extractor.observed_codes(corpus, [table.observed for table in own]) for own in tables]
+    observed = [extractor.observed_codes(corpus, [table.observed for table in memory]) for memory in tables]
     fill_memories(codes, tables, observed, {name: m for m, name in enumerate(names)}, corpus.sentence_off)
     return Gold(codes, (*encoded.sets, *((),) * (len(names) - len(spec.labels))))
 
 
-def known_labels(codes: Codes) -> EncodedLabels:
-    """A labelling [labels, N] as gold in which everything is known."""
+def fully_known(codes: Codes) -> EncodedLabels:
+    """A labelling [labels, N] as labels that are all known."""
     return EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes))
 
 
-def no_labelling(corpus: Corpus, sentences: Sequence[int]) -> list[Diagnostic]:
-    """The complaint that hard constraints rule out every labelling that agrees with the gold of some sentences."""
+def impossible_gold(corpus: Corpus, sentences: Sequence[int]) -> list[Diagnostic]:
+    """The complaint about sentences whose gold agrees with no labelling that the hard constraints allow."""
     if not len(sentences):
         return []
     lines = ", ".join(str(corpus.token_line[corpus.sentence_off[s]]) for s in sentences[:SHOWN])

@@ -3,4 +3,10 @@ from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_
 from .pipeline import fit as fit, with_remarks as with_remarks
 from .problem import assemble as assemble
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
-from .tuning import TRIALS as TRIALS, Trial as Trial, tune as tune
+from .tuning import (
+    TRIALS as TRIALS,
+    ConstantSearch as ConstantSearch,
+    SearchPlan as SearchPlan,
+    Trial as Trial,
+    tune as tune,
+)

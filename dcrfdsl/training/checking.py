@@ -1,8 +1,8 @@
-"""The doors of Python: a model however it is given, and the checker, asked before anything is done with it.
+"""What the Python functions have in common: a template in any of its forms, and the checker that must approve it.
 
     dcrfdsl.check("chunker.dcrf", corpus)    -> errors, warnings and notes, in the order of the text
 
-Training and tuning come through here too, so that no door lets in what another refuses. Not here: the rules
+Training and tuning come through here too, so that all of them accept the same. Not here: the rules
 (`semantics.checks.checker`), what the command prints.
 """
 
@@ -43,10 +43,10 @@ def check(
 ) -> tuple[Diagnostic, ...]:
     """Everything that the checker says of a template: errors, warnings and notes, in the order of the text.
 
-    data: training data, or its file, to check the template against: also that its gold labels can be trained on.
-    stage: the training stage that is to run; by default the last one.   registered: the user's feature functions.
+    data: training data, or its file. The template is checked against it, and its gold labels are checked too.
+    stage: the training stage to run; by default the last one.   registered: the user's feature functions.
 
-    Raises DcrfError where a file cannot be read; what is wrong with the template is in the answer.
+    Raises DcrfError where a file cannot be read; problems of the template are returned.
     """
     require_registered(registered)
     try:
@@ -57,19 +57,21 @@ def check(
         return error.diagnostics
     corpus = _read(data, resolved.spec) if isinstance(data, str | os.PathLike) else data
     require_kind(corpus, (Corpus, type(None)), "data", f"{CORPUS}, or a path")
-    found = check_template(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
-    if corpus is None or any(diagnostic.severity == "error" for diagnostic in found):
-        return found
-    return (*found, *_wrong_gold(resolved, corpus))
+    diagnostics = check_template(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
+    if corpus is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        return diagnostics
+    return (*diagnostics, *_wrong_gold(resolved, corpus))
 
 
 def _read(path: str | os.PathLike[str], spec: ModelSpec) -> Corpus | None:
-    """Data to check against, in which labels may be absent: that is for the checker to say."""
-    return None if spec.data is None else read_corpus(Path(path), spec.data, optional=[y.name for y in spec.labels])
+    """Data to check against. Columns of labels may be absent; the checker reports that."""
+    if spec.data is None:
+        return None
+    return read_corpus(Path(path), spec.data, optional=[label.name for label in spec.labels])
 
 
 def _wrong_gold(resolved: Resolved, corpus: Corpus) -> Sequence[Diagnostic]:
-    """What keeps gold labels from being trained on, as far as the labels alone tell."""
+    """Problems of gold labels that can be seen without the rest of the model."""
     spec, directories = resolved.spec, resolved.directories
     try:
         states = variable_states(spec, learn_states(spec, corpus, directories), directories)
@@ -79,7 +81,10 @@ def _wrong_gold(resolved: Resolved, corpus: Corpus) -> Sequence[Diagnostic]:
 
 
 def as_resolved(template: Template, name: str = "model") -> Resolved:
-    """A template with what is known of its places. TypeError for anything else; `name` is the argument's."""
+    """A template in any form, with the places of its parts as far as known. TypeError for anything else.
+
+    name: of the argument, for the message.
+    """
     match template:
         case Resolved():
             return template
@@ -100,9 +105,9 @@ def approved(
     stage: str | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """What the checker warns of. DcrfError with all it found if there is an error."""
-    found = check_or_raise(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
-    return tuple(diagnostic for diagnostic in found if diagnostic.severity == "warning")
+    """The checker's warnings. DcrfError with all that it says if there is an error."""
+    diagnostics = check_or_raise(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
+    return tuple(diagnostic for diagnostic in diagnostics if diagnostic.severity == "warning")
 
 
 def require_arguments(
@@ -112,7 +117,7 @@ def require_arguments(
     registered: Mapping[str, RegisteredFeature] | None,
     *functions: object,
 ) -> None:
-    """TypeError unless these are what training takes. The names are those of its arguments."""
+    """TypeError unless these are of the types that training takes. The parameters have the names of its own."""
     require_kind(corpus, Corpus, "corpus", CORPUS)
     require_kind(dev, (Corpus, type(None)), "dev", CORPUS)
     require_kind(stage, (str, type(None)), "stage", "the name of a training stage")

@@ -1,11 +1,11 @@
-"""Learning curves as files: a row an iteration, of every stage that ran.
+"""Learning curves as files: a row for each iteration of every stage that ran.
 
     stage, start, iteration, objective, gradient_norm, seconds, dev, gap
 
-`FORMATS` is the table of file formats, chosen by the end of the name. `start` numbers random starts from 1 (0: there is
-one alone), `seconds` begin anew with each stage and start, `dev` is empty where nothing was held out,
-`gradient_norm` where there is no gradient, `gap` (of the duality) where no dual is solved. Not here: keeping
-curves (`record`).
+`FORMATS` is the table of file formats, chosen by the ending of the file's name. `start` numbers random starts from 1; 0
+means that there was only one. `seconds` begin anew with each stage and start. `dev` is empty without held-out data,
+`gradient_norm` without a gradient, `gap` (the duality gap) where no dual is solved. Not here: keeping curves
+(`model.record`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _jsonl(row: Row) -> str:
 
 
 class CurveFormat(NamedTuple):
-    """What stands before the first row, and a row as text."""
+    """head: what stands before the first row.   line: a row as text."""
 
     head: str
     line: Callable[[Row], str]
@@ -55,10 +55,10 @@ FORMATS: Table[CurveFormat] = Table(
 
 
 class CurveWriter:
-    """Writes a row as soon as its iteration is done, so that whatever ends the training leaves the rows before it.
+    """Writes each row as soon as its iteration is done, so that rows survive whatever ends the training.
 
-    What was in the file stays until the first one comes. DcrfError where it cannot be opened, or another training is
-    writing it; that there is no room for a row is no reason to stop training.
+    An existing file keeps its content until the first row comes. DcrfError where it cannot be opened, or another
+    training is writing it. A row that cannot be written does not stop training.
     """
 
     def __init__(self, path: Path):
@@ -89,11 +89,11 @@ class CurveWriter:
 
     @property
     def failure(self) -> OSError | None:
-        """What went wrong with the last row that was tried; none is tried after that."""
+        """Why a row could not be written; no row is written after that."""
         return self._failure
 
     def begin(self, stage: str) -> None:
-        """The rows that come are of this stage."""
+        """The rows that follow are of this stage."""
         self._stage = stage
 
     def add(self, step: Iteration) -> None:
@@ -112,7 +112,7 @@ class CurveWriter:
 
 
 def check_curve_path(path: Path) -> None:
-    """DcrfError where no curve can be written to `path`: found out before training."""
+    """DcrfError where no curve can be written to `path`. Asked before training."""
     if path.suffix not in FORMATS:
         message = f"`{path}` names no format of a learning curve"
         raise DcrfError(Diagnostic("unknown-format", message, help=f"end its name in {' or '.join(FORMATS)}"))
@@ -134,5 +134,5 @@ def _rows(record: TrainingRecord) -> Iterator[Row]:
 
 
 def _row(stage: str, step: Iteration) -> Row:
-    found = step._asdict()
-    return {"stage": stage, **{name: found[name] for name in COLUMNS[1:]}}
+    values = step._asdict()
+    return {"stage": stage, **{name: values[name] for name in COLUMNS[1:]}}

@@ -1,32 +1,38 @@
-"""What a user should know about a training that has ended, in words. Not here: what is done about it."""
+"""What a user should know about a stage that has ended, in words. Not here: what is done about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..criteria import Criterion, Hmsvm
-from ..data import Corpus
 from ..optimizers import Outcome
-from ..semantics import AutoSettings, ModelSpec, TrainSettings, inference_settings
+from ..semantics import AutoSettings, inference_settings
+from .stage import Stage
 
-__all__ = ["exact_instead", "idle_patience", "notes_on"]
+__all__ = ["diagnostics_of"]
 
 
-def idle_patience(settings: TrainSettings, dev: Corpus | None) -> Sequence[str]:
-    idle = settings.patience is not None and dev is None
+def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list[str]:
+    """Everything that is to be said of a stage, a sentence or two each."""
+    return [*_of_inference(objective, outcome), *_idle_patience(stage), *_exact_instead(stage, objective)]
+
+
+def _idle_patience(stage: Stage) -> Sequence[str]:
+    idle = stage.settings.patience is not None and stage.dev is None
     return ["`patience` changes nothing without held-out data, which `--dev` gives"] if idle else []
 
 
-def exact_instead(spec: ModelSpec, settings: TrainSettings, objective: Criterion) -> Sequence[str]:
-    """That a stage trained under `exact`, where it was to go by another method."""
-    asked, name = settings.infer or inference_settings(spec), settings.criterion.method
+def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
+    """That the stage trained under `exact`, although its settings name another method."""
+    asked = stage.settings.infer or inference_settings(stage.model.spec)
+    name = stage.settings.criterion.method
     if objective.words != "exact" or isinstance(asked, AutoSettings) or asked.method == "exact":
         return []
     return [f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"]
 
 
-def notes_on(objective: Criterion, outcome: Outcome) -> Sequence[str]:
-    """What a user should know about inference during training, said once with its numbers."""
+def _of_inference(objective: Criterion, outcome: Outcome) -> Sequence[str]:
+    """How inference went during training, said once with its numbers."""
     status, notes = objective.total_status, []
     method = objective.words
     if objective.tightened is not None:

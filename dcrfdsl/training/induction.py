@@ -1,10 +1,10 @@
 """Feature induction: which crosses of features would raise the likelihood most, each with one weight of its own.
 
-A round looks at pairs of features of one feature set that fire together (a member may be a cross of an earlier round),
-holds the distribution p(y | x) of the weights at hand, and asks of each cross and each assignment of a clique what the
-best value of its weight would gain (`kernels.extraction.gains`). The best ones become features with weight 0, to be
-trained. Sources: Lafferty, McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: training between rounds
-(`training`), how conjunctions are looked up in new text (`features.alphabet.conjunctions`).
+A round looks at pairs of features of one feature set that fire together; either may be a cross of an earlier round. It
+holds the distribution p(y | x) at the present weights, and computes for each cross and each assignment of a clique what
+the best value of a new weight would gain (`kernels.extraction.gains`). The best ones become features with weight 0, to
+be trained. Sources: Lafferty, McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: training between rounds
+(`induction_rounds`), how conjunctions are looked up in new text (`features.alphabet.conjunctions`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..arrays import Floats, Ints
 from ..criteria import PRIORS, Supervision
 from ..errors import DcrfError, Diagnostic
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
-from ..graph import AddedWeights, instances_of, known_assignments
+from ..graph import AddedWeights, Parameters, instances_of, known_assignments
 from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
 from ..kernels.extraction import cross_gains, crosses, distinct_rows, rows_of_features
 from ..model import InductionRound
@@ -30,64 +30,70 @@ __all__ = ["Marginals", "induce_round", "require_known_labels"]
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains of new weights of a clique, [G] each: features of its set, or crosses of two that are no feature yet."""
+    """Gains of new weights of a clique, [G] each. A weight is of an assignment and a cross of two features."""
 
     clique: int
-    often: Ints
-    seldom: Ints
+    often: Ints  # the member that fires more often
+    seldom: Ints  # the other one
     assignment: Ints
     count: Floats
     gain: Floats
-    fires: Floats  # a number for each set of instances at which a cross fires
+    fires: Floats  # the same number for crosses that fire at the same instances
 
 
-def require_known_labels(given: Supervision) -> None:
-    """DcrfError where a label is not known: gains compare with counts."""
-    if (given.gold.codes < 0).any():
+def require_known_labels(supervision: Supervision) -> None:
+    """DcrfError where a label is not known: a gain compares with its count."""
+    if (supervision.gold.codes < 0).any():
         message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
         raise DcrfError(Diagnostic("cannot-induce", message, help="train by `likelihood`, which sums them out"))
 
 
+def _induce_settings(settings: TrainSettings) -> InduceSettings:
+    """The settings of the criterion, which is to be `induce`."""
+    if not isinstance(settings.criterion, InduceSettings):
+        raise TypeError(f"found the criterion `{settings.criterion.method}`, expected `induce`")
+    return settings.criterion
+
+
 def induce_round(
-    given: Supervision, extractor: FeatureExtractor, settings: TrainSettings
+    supervision: Supervision, extractor: FeatureExtractor, settings: TrainSettings
 ) -> tuple[Supervision, FeatureExtractor, InductionRound]:
-    """One round from `given.weights`: the same problem with the best new features, and what was done."""
-    own = settings.criterion
-    assert isinstance(own, InduceSettings)
-    weights = Marginals(given, settings)
+    """One round at `supervision.weights`: the same data with the best new features, and what the round did."""
+    criterion = _induce_settings(settings)
+    marginals = Marginals(supervision, settings)
     gains, looked_at = [], 0
     for feature_set in range(len(extractor.conjunctions)):
-        cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(given, c)]
-        crossable = _crossable(given, extractor, feature_set, cliques, own.group)
+        cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(supervision, c)]
+        crossable = _crossable(supervision, extractor, feature_set, cliques, criterion.group)
         if not cliques or not crossable.any():
             continue
-        rows = given.rows[feature_set]
+        rows = supervision.rows[feature_set]
         row_off, feature = distinct_rows(rows.row_off, rows.feature, crossable)
         fire_off, fire_row = rows_of_features(row_off, feature, len(crossable))
-        often, seldom, count = crosses(row_off, feature, fire_off, fire_row, own.min_count)
-        kept = np.sort(np.argsort(-count, kind="stable")[: own.candidates])
+        often, seldom, count = crosses(row_off, feature, fire_off, fire_row, criterion.min_count)
+        kept = np.sort(np.argsort(-count, kind="stable")[: criterion.candidates])
         looked_at += len(kept)
-        found = often[kept], seldom[kept], fire_off, fire_row
-        gains += [_gains_of(given, settings, c, weights.of_clique(c), *found) for c in cliques]
-    best = _best(gains, extractor, given, own.per_round)
+        candidates = often[kept], seldom[kept], fire_off, fire_row
+        gains += [_gains_of(supervision, settings, c, marginals.of_clique(c), *candidates) for c in cliques]
+    best = _best(gains, extractor, supervision, criterion.per_round)
     if not best:
-        return given, extractor, InductionRound(looked_at, 0, 0)
-    return _grown(given, extractor, best, looked_at)
+        return supervision, extractor, InductionRound(looked_at, 0, 0)
+    return _grown(supervision, extractor, best, looked_at)
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
 
 
-def _takes_part(given: Supervision, clique: int) -> bool:
-    """Pairs of positions that the data joins have no marginals of their own here."""
-    return not given.graph.templates[clique].relational
+def _takes_part(supervision: Supervision, clique: int) -> bool:
+    """Not a clique over pairs of positions that the data joins: it has no marginals of its own here."""
+    return not supervision.graph.templates[clique].relational
 
 
 def _crossable(
-    given: Supervision, extractor: FeatureExtractor, feature_set: int, cliques: Sequence[int], group: str | None
+    supervision: Supervision, extractor: FeatureExtractor, feature_set: int, cliques: Sequence[int], group: str | None
 ) -> NDArray[np.bool_]:
     """Which features of a set may be members of a cross, conjunctions included."""
-    spec = given.spec
+    spec = supervision.spec
     listed = None
     if group is not None:
         features = [
@@ -106,44 +112,46 @@ _PLACES = (Here, At, Window, Several)
 
 
 class Marginals:
-    """p(assignment | x) at every instance of a clique, under the weights of the problem."""
+    """p(assignment | x) at every instance of a clique, at `supervision.weights`."""
 
-    def __init__(self, given: Supervision, settings: TrainSettings):
-        self.given = given
-        self.inference = given.inference(settings)
+    def __init__(self, supervision: Supervision, settings: TrainSettings):
+        self.supervision = supervision
+        self.inference = supervision.inference(settings)
         self._of_variables: Floats | None = None
 
     def _bound(self, *, programs: bool) -> BoundData:
-        binder = Binder(self.given.graph, self.given.parameters, programs=programs)
-        return binder.bind(self.given.rows, self.given.sentence_off, self.given.relations)
+        binder = Binder(self.supervision.graph, self.supervision.parameters, programs=programs)
+        return binder.bind(self.supervision.rows, self.supervision.sentence_off, self.supervision.relations)
 
     def of_clique(self, clique: int) -> Floats:
         """[instances, assignments]"""
-        template = self.given.graph.templates[clique]
+        template = self.supervision.graph.templates[clique]
         if len(template.variables) > 1 or template.pad or template.offsets != (0,):
             data = self._bound(programs=False)
-            return assignment_marginals(data, data.potentials(self.given.weights), self.inference.settings, clique)
-        (variable,), cards = template.variables, self.given.graph.cards
+            return assignment_marginals(
+                data, data.potentials(self.supervision.weights), self.inference.settings, clique
+            )
+        (variable,), cards = template.variables, self.supervision.graph.cards
         start = sum(cards[:variable])
-        own = self._variables()[:, start : start + cards[variable]]
+        of_states = self._variables()[:, start : start + cards[variable]]
         if not template.views or template.views[0] is None:
-            return np.ascontiguousarray(own)
-        seen = np.zeros((len(own), template.num_assignments))
-        np.add.at(seen.T, template.views[0].of, own.T)
-        return seen
+            return np.ascontiguousarray(of_states)
+        of_views = np.zeros((len(of_states), template.num_assignments))
+        np.add.at(of_views.T, template.views[0].of, of_states.T)
+        return of_views
 
     def _variables(self) -> Floats:
         """p(y_t = state | x) of all variables side by side, [N, states]."""
         if self._of_variables is None:
             data = self._bound(programs=METHODS[self.inference.name].programs)
-            method, potentials = self.inference.build(data), data.potentials(self.given.weights)
-            out = run_inference(data, method, potentials, self.given.workers, marginals=True)
-            self._of_variables = out.marginals.reshape(-1, sum(self.given.graph.cards))
+            method, potentials = self.inference.build(data), data.potentials(self.supervision.weights)
+            out = run_inference(data, method, potentials, self.supervision.workers, marginals=True)
+            self._of_variables = out.marginals.reshape(-1, sum(self.supervision.graph.cards))
         return self._of_variables
 
 
 def _gains_of(
-    given: Supervision,
+    supervision: Supervision,
     settings: TrainSettings,
     clique: int,
     marginal: Floats,
@@ -153,10 +161,10 @@ def _gains_of(
     fire_row: NDArray[np.int32],
 ) -> _Gains:
     """The gain of every cross with every assignment of a clique that may have a weight."""
-    template, spec = given.graph.templates[clique], given.spec.cliques[clique]
-    off, rows = given.sentence_off, given.rows[template.feature_set]
+    template, spec = supervision.graph.templates[clique], supervision.spec.cliques[clique]
+    off, rows = supervision.sentence_off, supervision.rows[template.feature_set]
     sentence, anchor = instances_of(template, off)
-    gold = known_assignments(template, given.gold, off, sentence, anchor)
+    gold = known_assignments(template, supervision.gold, off, sentence, anchor)
     instance = np.full(len(rows.row_off) - 1, -1, np.int64)
     instance[rows.first_row(off)[sentence] + anchor] = np.arange(len(sentence))
     possible = np.zeros(template.num_assignments, np.bool_)
@@ -178,7 +186,7 @@ def _gains_of(
 
 @dataclass(frozen=True)
 class _New:
-    """A new weight: the members of its feature, which exists already where there is one of the same atoms."""
+    """A new weight. members: of its feature, a cross; where a feature of the same atoms exists, it is that one."""
 
     clique: int
     feature_set: int
@@ -189,39 +197,44 @@ class _New:
     gain: float
 
 
-def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, given: Supervision, number: int) -> list[_New]:
-    """The `number` weights of most gain, none that the model has; the first ones of equal gains.
+def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, supervision: Supervision, number: int) -> list[_New]:
+    """The `number` weights of most gain that the model does not have; of equal gains the first ones.
 
     Of crosses that fire at the same instances only the first one enters.
     """
     if not gains:
         return []
-    gain = np.concatenate([own.gain for own in gains])
-    which = np.repeat(np.arange(len(gains)), [len(own.gain) for own in gains])
-    starts = np.cumsum([0, *(len(own.gain) for own in gains)])
-    known = set()
-    for c, own_weights in enumerate(given.parameters.cliques):
-        if (first := _first(extractor, c)) is not None:
-            runs = own_weights.run_off[first:]
-            feature_of = first + np.repeat(np.arange(len(runs) - 1), np.diff(runs))
-            known |= {
-                (c, f, a) for f, a in zip(feature_of.tolist(), own_weights.entry[runs[0] :].tolist(), strict=True)
-            }
+    gain = np.concatenate([part.gain for part in gains])
+    which = np.repeat(np.arange(len(gains)), [len(part.gain) for part in gains])
+    starts = np.cumsum([0, *(len(part.gain) for part in gains)])
+    existing = _weights_of_conjunctions(extractor, supervision.parameters)
     features = _features_by_atoms(extractor.conjunctions)
-    found: dict[tuple[int, int, float], _New] = {}
+    best: dict[tuple[int, int, float], _New] = {}
     for at in np.argsort(-gain, kind="stable").tolist():
-        if len(found) == number or gain[at] <= 0.0:
+        if len(best) == number or gain[at] <= 0.0:
             break
-        own, i = gains[which[at]], at - int(starts[which[at]])
-        feature_set = extractor.set_of_clique[own.clique]
-        members = int(own.often[i]), int(own.seldom[i])
+        part, i = gains[which[at]], at - int(starts[which[at]])
+        feature_set = extractor.set_of_clique[part.clique]
+        members = int(part.often[i]), int(part.seldom[i])
         conjunctions = extractor.conjunctions[feature_set]
         atoms = conjunctions.atoms(members[0]) | conjunctions.atoms(members[1])
-        feature, assignment = features[feature_set].get(atoms), int(own.assignment[i])
-        if feature is None or (own.clique, feature, assignment) not in known:
-            new = _New(own.clique, feature_set, members, atoms, assignment, float(own.count[i]), float(gain[at]))
-            found.setdefault((own.clique, assignment, float(own.fires[i])), new)
-    return list(found.values())
+        feature, assignment = features[feature_set].get(atoms), int(part.assignment[i])
+        if feature is None or (part.clique, feature, assignment) not in existing:
+            new = _New(part.clique, feature_set, members, atoms, assignment, float(part.count[i]), float(gain[at]))
+            best.setdefault((part.clique, assignment, float(part.fires[i])), new)
+    return list(best.values())
+
+
+def _weights_of_conjunctions(extractor: FeatureExtractor, parameters: Parameters) -> set[tuple[int, int, int]]:
+    """(clique, feature, assignment) of every weight of a conjunction."""
+    weights: set[tuple[int, int, int]] = set()
+    for clique, of_clique in enumerate(parameters.cliques):
+        if (first := _first(extractor, clique)) is not None:
+            runs = of_clique.run_off[first:]
+            features = first + np.repeat(np.arange(len(runs) - 1), np.diff(runs))
+            assignments = of_clique.entry[runs[0] :].tolist()
+            weights.update((clique, f, a) for f, a in zip(features.tolist(), assignments, strict=True))
+    return weights
 
 
 def _first(extractor: FeatureExtractor, clique: int) -> int | None:
@@ -231,46 +244,46 @@ def _first(extractor: FeatureExtractor, clique: int) -> int | None:
 
 
 def _features_by_atoms(sets: Sequence[Conjunctions]) -> list[dict[frozenset[int], int]]:
-    return [{own.atoms(f): f for f in range(own.first, own.num_features)} for own in sets]
+    """The number of each conjunction by the features that it is made of, a table for each feature set."""
+    return [{part.atoms(f): f for f in range(part.first, part.num_features)} for part in sets]
 
 
 def _grown(
-    given: Supervision, extractor: FeatureExtractor, best: Sequence[_New], looked_at: int
+    supervision: Supervision, extractor: FeatureExtractor, best: Sequence[_New], looked_at: int
 ) -> tuple[Supervision, FeatureExtractor, InductionRound]:
-    """The problem and the extractor with these weights; the new ones are 0."""
-    sets, rows = list(extractor.conjunctions), list(given.rows)
+    """The data and the extractor with these weights; the new ones are 0."""
+    sets, rows = list(extractor.conjunctions), list(supervision.rows)
     numbers = _features_by_atoms(sets)
-    before = sum(len(own.members) for own in sets)
-    for feature_set, own in enumerate(sets):
-        mine = [new for new in best if new.feature_set == feature_set and new.atoms not in numbers[feature_set]]
-        members = {new.atoms: new.members for new in reversed(mine)}
+    made = 0
+    for feature_set, conjunctions in enumerate(sets):
+        missing = [new for new in best if new.feature_set == feature_set and new.atoms not in numbers[feature_set]]
+        members = {new.atoms: new.members for new in reversed(missing)}
         if not members:
             continue
-        fresh = np.array([members[atoms] for atoms in dict.fromkeys(new.atoms for new in mine)], np.int32)
-        numbers[feature_set] |= {
-            atoms: own.num_features + n for n, atoms in enumerate(dict.fromkeys(new.atoms for new in mine))
-        }
-        sets[feature_set] = own.extended(fresh)
-        rows[feature_set] = conjoined(rows[feature_set], Conjunctions(own.num_features, fresh))
+        atoms = list(dict.fromkeys(new.atoms for new in missing))
+        fresh = np.array([members[each] for each in atoms], np.int32)
+        numbers[feature_set] |= {each: conjunctions.num_features + n for n, each in enumerate(atoms)}
+        sets[feature_set] = conjunctions.extended(fresh)
+        rows[feature_set] = conjoined(rows[feature_set], Conjunctions(conjunctions.num_features, fresh))
+        made += len(atoms)
     added, counts = {}, []
     for clique, feature_set in enumerate(extractor.set_of_clique):
         if feature_set < 0:
             continue
-        mine = [new for new in best if new.clique == clique]
-        feature = np.array([numbers[feature_set][new.atoms] for new in mine], np.int64)
-        assignment = np.array([new.assignment for new in mine], np.int64)
+        of_clique = [new for new in best if new.clique == clique]
+        feature = np.array([numbers[feature_set][new.atoms] for new in of_clique], np.int64)
+        assignment = np.array([new.assignment for new in of_clique], np.int64)
         added[clique] = AddedWeights(feature, assignment, sets[feature_set].num_features)
-        counts += [new.count for new in mine]
-    parameters, kept, placed = given.parameters.extended(added)
+        counts += [new.count for new in of_clique]
+    parameters, kept, placed = supervision.parameters.extended(added)
     grown = replace(
-        given,
+        supervision,
         parameters=parameters,
         rows=tuple(rows),
-        counts=_moved(given.counts, kept, parameters.num_weights),
-        weights=_moved(given.weights, kept, parameters.num_weights),
+        counts=_moved(supervision.counts, kept, parameters.num_weights),
+        weights=_moved(supervision.weights, kept, parameters.num_weights),
     )
     grown.counts[placed] = counts
-    made = sum(len(own.members) for own in sets) - before
     summary = InductionRound(looked_at, made, len(best), best[0].gain, best[-1].gain)
     return grown, extractor.with_conjunctions(sets), summary
 

@@ -26,7 +26,9 @@ __all__ = ["Assembly", "assemble"]
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """states: of every variable.   rows: one a feature set, those of the cliques first, then the codes that hard
+    """Everything about a model and its training data but weights.
+
+    states: of every variable.   rows: of each feature set; those of the cliques first, then the codes that hard
     constraints read.   relations: pairs of each relational clique, by its number.
     """
 
@@ -41,8 +43,8 @@ class Assembly:
     gold: Gold
 
     def learn_parameters(self) -> tuple[Parameters, NDArray[np.float64]]:
-        """The weights that the data calls for, and their counts in sentences that are wholly known."""
-        num_features = [own.num_features for own in self.extractor.sets]
+        """The weights that the data calls for, and their counts [W] in sentences whose labels are all known."""
+        num_features = [alphabet.num_features for alphabet in self.extractor.sets]
         return learn_parameters(
             self.spec.cliques, self.graph, self.rows, num_features, self.gold, self.corpus.sentence_off, self.relations
         )
@@ -76,13 +78,13 @@ def _broken_constraints(
     off = corpus.sentence_off
     if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
         return []
-    found = []
+    complaints = []
     for constraint, template in zip(spec.constraints, constraint_templates(spec, states, graph.templates), strict=True):
         tokens = broken_instances(template, gold, off, rows)
         if len(tokens):
             count = f"{len(tokens):,} of {len(instances_of(template, off)[0]):,}"
             text = statement_text(constraint)
-            found.append(
+            complaints.append(
                 Diagnostic(
                     "broken-constraint",
                     f"the gold labels break `{text}` at {count} places ({places(corpus, tokens)})",
@@ -90,4 +92,4 @@ def _broken_constraints(
                     help=f"correct the data, or relax or remove this `{constraint.action}`",
                 )
             )
-    return found
+    return complaints

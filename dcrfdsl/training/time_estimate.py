@@ -1,9 +1,9 @@
-"""How long a training will take: its pace on the first sentences, and how many iterations such methods need.
+"""How long a training will take: its pace on the first sentences, times the iterations that such methods need.
 
-The training itself runs on a sample for a few iterations, so that whatever its structure, criterion and optimizer cost
-is in the figure: messages that go round loops, memories, conditions. The sample's pace is carried over by tokens and by
-what the graph costs a token (`graph.model_cost`), which may have more states there. How many iterations it takes to
-converge only the training can tell: hence a range. Not here: memory and work (`graph.model_cost`).
+The training itself runs on a sample for a few iterations. So the figure contains whatever its structure, criterion and
+optimizer cost: messages that go round loops, memories, conditions. The pace is scaled to all data by the number of
+tokens and by what the graph costs for each (`graph.model_cost`), as all data may have more states. Only the training
+can tell how many iterations it takes to converge, hence a range. Not here: memory and work (`graph.model_cost`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOKENS = 3_000  # of the sample …
 SENTENCES = 20  # … but so many sentences at least
 ITERATIONS = 9  # of each stage on the sample; the first ones go through single sentences, or compile
 LONGEST = 3.0  # seconds a stage, after which the pace is taken as it is
-FASTER, SLOWER = 0.7, 1.5  # than the sample's pace, for what is in memory and not in the cache, and other programs
+FASTER, SLOWER = 0.7, 1.5  # than on the sample: caches that the data does not fit into, other programs
 CONVERGED = 40, 300  # iterations, those of nine in ten trainings by a gradient …
 CLOSED = 10, 120  # … and passes until a duality gap is closed
 
@@ -65,9 +65,17 @@ def training_seconds(
     """
     sample = _sample(corpus)
     watch = _Watch()
-    how = {"stage": stage, "threads": threads, "registered": registered}
     try:
-        fit(resolved, sample, on_iteration=watch.add, on_stage=watch.begin, should_stop=watch.is_enough, **how)  # type: ignore[arg-type]
+        fit(
+            resolved,
+            sample,
+            stage=stage,
+            threads=threads,
+            registered=registered,
+            on_iteration=watch.add,
+            should_stop=watch.is_enough,
+            on_stage=watch.begin,
+        )
         ratio = relative_cost(sample)
     except DcrfError:  # on so few sentences; what the data itself lacks has been said
         return None
@@ -116,17 +124,18 @@ class _Watch:
 
 def _iterations(settings: TrainSettings) -> tuple[int, int]:
     """How many a stage takes, at least and at most."""
-    criterion, optimizer = settings.criterion, settings.optimizer
-    if isinstance(criterion, HmmSettings):
-        return 1, 1
-    if isinstance(criterion, PerceptronSettings):
-        return max(1, criterion.epochs // 2), criterion.epochs
-    if isinstance(criterion, AdaboostSettings):
-        return criterion.rounds, criterion.rounds
-    if isinstance(optimizer, OnlineSettings):
-        return max(1, optimizer.epochs // 2), optimizer.epochs
-    low, high = CLOSED if isinstance(criterion, HmsvmSettings) else CONVERGED
-    if isinstance(optimizer, StoppingSettings):
-        low, high = min(low, optimizer.max_iterations), min(high, optimizer.max_iterations)
-    induced = criterion.rounds * criterion.iterations if isinstance(criterion, InduceSettings) else 0
-    return low + induced // 2, high + induced
+    match settings.criterion, settings.optimizer:
+        case HmmSettings(), _:
+            return 1, 1
+        case AdaboostSettings(rounds=rounds), _:
+            return rounds, rounds
+        case (PerceptronSettings(epochs=epochs), _) | (_, OnlineSettings(epochs=epochs)):
+            return max(1, epochs // 2), epochs
+    low, high = CLOSED if isinstance(settings.criterion, HmsvmSettings) else CONVERGED
+    if isinstance(settings.optimizer, StoppingSettings):
+        limit = settings.optimizer.max_iterations
+        low, high = min(low, limit), min(high, limit)
+    if isinstance(settings.criterion, InduceSettings):
+        induced = settings.criterion.rounds * settings.criterion.iterations
+        low, high = low + induced // 2, high + induced
+    return low, high

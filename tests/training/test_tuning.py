@@ -23,7 +23,8 @@ from dcrfdsl.semantics.resolve.tuned_constants import tuned_ranges
 from dcrfdsl.semantics.schema.expressions import Number
 from dcrfdsl.semantics.schema.search_ranges import Interval
 from dcrfdsl.training.pipeline import fit
-from dcrfdsl.training.tuning import SEARCHES, Trial, tune
+from dcrfdsl.training.searches import SEARCHES
+from dcrfdsl.training.tuning import Trial, tune
 
 Captured = pytest.CaptureFixture[str]
 TRAIN = "train likelihood: prior = gaussian(variance = v), optimizer = lbfgs(max_iterations = 15)\n"

@@ -1,0 +1,41 @@
+"""Rounds of feature induction within a stage: a few iterations of training, then the best new features, and again.
+
+Source: McCallum (2003), §4. Not here: which features are the best ones (`induction`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..model import InductionRound
+from ..semantics import AutoOptimizer, InduceSettings
+from .induction import induce_round, require_known_labels
+from .stage import Stage
+
+__all__ = ["with_induced_features"]
+
+
+def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stage, list[InductionRound]]:
+    """The stage with the features that the rounds add, and what each round did. Iterations are counted on."""
+    require_known_labels(stage.supervision)
+    supervision, extractor = stage.supervision, stage.model.extractor
+    rounds: list[InductionRound] = []
+    limits: dict[str, int] = {"max_iterations": criterion.iterations}
+    for _ in range(criterion.rounds):
+        optimizer = stage.settings.optimizer.model_copy(update=limits)
+        settings = stage.settings.model_copy(update={"optimizer": optimizer, "patience": None})
+        short = replace(stage, supervision=supervision, settings=settings, dev=None, earlier=stage.last)
+        outcome = short.run(short.objective(), supervision.weights)
+        supervision = replace(supervision, weights=outcome.weights)
+        if stage.is_stopped():
+            break
+        supervision, extractor, done = induce_round(supervision, extractor, stage.settings)
+        if not done.weights:
+            break
+        rounds.append(done)
+        if isinstance(optimizer, AutoOptimizer):
+            limits["epochs"] = 0  # long steps on batches would lead away from where the last round came to
+    model = replace(
+        stage.model, extractor=extractor, parameters=supervision.parameters, weights=supervision.weights, voters=None
+    )
+    return replace(stage, model=model, supervision=supervision), rounds

@@ -1,0 +1,66 @@
+"""How an objective is minimised: by its optimizer at once, in independent parts, or in two runs around a change.
+
+Not here: the optimizers (`optimizers`), what happens after each iteration (`stage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..criteria import Criterion
+from ..optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
+from ..semantics import MethodSettings
+
+__all__ = ["minimised"]
+
+Floats = NDArray[np.float64]
+
+
+def minimised(objective: Criterion, point: Floats, settings: MethodSettings, watch: Watch) -> Outcome:
+    """What the optimizer of `settings` makes of an objective, from `point` on."""
+    minimise = OPTIMIZERS[settings.method]
+    if isinstance(objective, SeparableObjective):
+        return minimise_apart(minimise, objective, point, settings, watch)
+    if objective.pause is None:
+        return minimise(objective, point, settings, watch)
+    return _in_two_parts(minimise, objective, point, settings, watch, objective.pause)
+
+
+def _in_two_parts(
+    minimise: Callable[..., Outcome],
+    objective: Criterion,
+    start: Floats,
+    settings: MethodSettings,
+    watch: Watch,
+    pause: int,
+) -> Outcome:
+    """Minimises an objective that changes after `pause` iterations; they are counted through."""
+    limit, is_stopped = getattr(settings, "max_iterations", pause), False
+
+    def earlier(step: Iteration, weights: Floats) -> bool:
+        nonlocal is_stopped
+        is_stopped = watch(step, weights)
+        return is_stopped
+
+    first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), earlier)
+    if is_stopped or first.iterations >= limit:
+        # what it may have converged to is not the objective that training was to end with
+        return replace(first, converged=False, reason=f"{limit} iterations done") if first.converged else first
+    objective.advance(first.weights)
+
+    def later(step: Iteration, weights: Floats) -> bool:
+        seconds = first.seconds + step.seconds
+        return watch(step._replace(iteration=first.iterations + step.iteration, seconds=seconds), weights)
+
+    rest = settings.model_copy(update={"max_iterations": limit - first.iterations})
+    second = minimise(objective, first.weights, rest, later)
+    return replace(
+        second,
+        iterations=first.iterations + second.iterations,
+        evaluations=first.evaluations + second.evaluations,
+        seconds=first.seconds + second.seconds,
+    )

@@ -1,0 +1,163 @@
+"""A training stage: what it trains, on what, by which settings, who follows it; and one run of its optimizer.
+
+    objective, first weights -> optimizer <-> watch (learning curve, dev scores, patience) -> outcome
+
+Not here: the order of stages (`pipeline`), several runs of one stage (`restarts`), what an objective asks of its
+optimizer (`minimisation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..criteria import CRITERIA, Criterion, Supervision
+from ..data import Corpus
+from ..model import TrainedModel
+from ..optimizers import Iteration, Outcome
+from ..semantics import TrainSettings
+from .minimisation import minimised
+
+__all__ = ["Observers", "Stage"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observers:
+    """Who follows a training.
+
+    on_iteration: called after each iteration.   should_stop: polled then; True ends training with the weights at hand.
+    on_stage: told each stage that begins.
+    """
+
+    on_iteration: Callable[[Iteration], None] | None = None
+    should_stop: Callable[[], bool] | None = None
+    on_stage: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A stage of training, ready to run.
+
+    model: as earlier stages left it.   supervision: the training data, and the weights that the stage begins with.
+    dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on.
+    curve: every iteration so far, of all runs; it grows as they go.
+    """
+
+    model: TrainedModel
+    supervision: Supervision
+    settings: TrainSettings
+    dev: Corpus | None = None
+    observers: Observers = field(default_factory=Observers)
+    earlier: Iteration | None = None
+    curve: list[Iteration] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        return self.supervision.stage
+
+    @property
+    def last(self) -> Iteration | None:
+        """The latest iteration of any run."""
+        return self.curve[-1] if self.curve else None
+
+    def objective(self) -> Criterion:
+        return CRITERIA[self.settings.criterion.method](self.supervision, self.settings)
+
+    def report(self, step: Iteration) -> None:
+        """Adds an iteration to the learning curve, and passes it on."""
+        self.curve.append(step)
+        if self.observers.on_iteration is not None:
+            self.observers.on_iteration(step)
+
+    def is_stopped(self) -> bool:
+        return self.observers.should_stop is not None and self.observers.should_stop()
+
+    def run(self, objective: Criterion, start: Floats, number: int = 0) -> Outcome:
+        """The optimum that the optimizer finds from the weights `start` on.
+
+        number: of the restart; 0 where there is one start alone.
+
+        With `patience` the weights of the best dev score are kept, however training ends: the first such ones, but
+        those that it converged to if none were better.
+        """
+        watch = _Watch(self, objective, number)
+        outcome = minimised(objective, objective.start(start).copy(), self.settings.optimizer, watch)
+        outcome = watch.best_of(outcome)
+        iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)
+        return replace(
+            outcome,
+            weights=objective.weights_of(outcome.weights),
+            iterations=iterations + outcome.iterations,
+            seconds=seconds + outcome.seconds,
+        )
+
+
+class _BestScored(NamedTuple):
+    """The weights with the best dev score of a run so far."""
+
+    score: float
+    iteration: int
+    weights: Floats
+
+
+class _Watch:
+    """Called after each iteration of a run: scores the weights, reports them, and says whether the run is to end."""
+
+    def __init__(self, stage: Stage, objective: Criterion, number: int):
+        self._stage, self._objective, self._number = stage, objective, number
+        self._best: _BestScored | None = None
+        self._score, self._is_impatient = 0.0, False
+        self._evaluate: Callable[[Floats], float] | None = None
+        if stage.dev is not None:
+            workers, rule = stage.supervision.workers, stage.settings.decode
+            self._evaluate = stage.model.evaluator(stage.dev, workers, rule, stage.label)
+
+    def __call__(self, step: Iteration, weights: Floats) -> bool:
+        earlier = self._stage.earlier
+        if earlier is not None:
+            step = step._replace(iteration=earlier.iteration + step.iteration, seconds=earlier.seconds + step.seconds)
+        if self._evaluate is not None:
+            self._score = self._evaluate(self._objective.weights_of(weights))
+            step = step._replace(dev=self._score)
+            if self._best is None or self._score > self._best.score:
+                self._best = _BestScored(self._score, step.iteration, weights.copy())
+            patience = self._stage.settings.patience
+            self._is_impatient = patience is not None and step.iteration - self._best.iteration >= patience
+        self._stage.report(step._replace(start=self._number) if self._number else step)
+        return self._is_impatient or self._stage.is_stopped()
+
+    def best_of(self, outcome: Outcome) -> Outcome:
+        """The outcome of the run, with the weights that patience keeps."""
+        patience, best = self._stage.settings.patience, self._best
+        if patience is None or best is None or (outcome.converged and self._score >= best.score):
+            return outcome
+        why = f"no better dev score for {patience} iterations" if self._is_impatient else outcome.reason
+        outcome = _with_weights(
+            outcome, best.weights, self._objective, f"{why}; weights of iteration {best.iteration} kept"
+        )
+        return replace(outcome, path=outcome.path[: best.iteration])
+
+
+def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reason: str) -> Outcome:
+    """The outcome with the weights of an earlier iteration; as it is where it has just these."""
+    if np.array_equal(weights, outcome.weights):
+        return outcome
+    value, gradient = objective.value_and_gradient(weights)
+    return replace(
+        outcome,
+        weights=weights,
+        objective=value,
+        evaluations=outcome.evaluations + 1,
+        converged=False,
+        reason=reason,
+        stalled=False,
+        gradient_norm=float(np.linalg.norm(gradient)),
+        gap=objective.gap(gradient),
+        voters=None,  # they are of the whole way
+    )
