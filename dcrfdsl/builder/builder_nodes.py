@@ -1,6 +1,7 @@
 """From what the builder's methods take to nodes of the specification: values, settings, columns, domains, sites.
 
-One function a kind of argument, each with the Python forms that it accepts. Not here: terms and conditions (`terms`).
+One function a kind of argument, each with the Python forms that it accepts. Not here: terms and conditions
+(`builder_terms`).
 """
 
 from __future__ import annotations

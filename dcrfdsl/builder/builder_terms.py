@@ -1,7 +1,7 @@
 """What is looked at, in Python: references with places, tests, crosses, conditions, and the values of settings.
 
 Each object wraps a node of `semantics.schema.expressions`; operators make new ones and nothing is changed in place. Not
-here: statements (`model`), feature functions (`functions`).
+here: statements (`template_builder`), feature functions (`term_functions`).
 """
 
 from __future__ import annotations

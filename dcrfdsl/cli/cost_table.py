@@ -146,7 +146,7 @@ def trained_costs(
     taken = f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
     if method == "auto":  # the graphs of the data decide
         bound = Binder(graph, parameters, programs=False).bind(rows, corpus.sentence_off, relations)
-        method = mixed_method(bound, method_settings).words()
+        method = mixed_method(bound, method_settings).description()
         taken = f"`auto` takes {method}"
     counts: dict[str, int | None] = {name: len(own) for name, own in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques

@@ -160,12 +160,12 @@ class _Tagger:
 
     def prepared(self, chunk: Chunk) -> _Work:
         """What can be done before the chunk's turn comes."""
-        from ..data import given_labels
+        from ..data import encode_known_labels
 
         corpus = chunk.corpus
         if not corpus.num_tokens:
             return _Work(chunk, None, None)
-        given = given_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        given = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
         return _Work(chunk, given, self.model.on(corpus, given))
 
     def best(self, work: _Work) -> Any:

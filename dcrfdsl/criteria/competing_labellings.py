@@ -15,24 +15,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats
-from ..graph import ANY, differing_graph, differing_rows, only
-from ..inference import METHODS, Binder, BoundData, Orders, RunStatus, Steering, run_decoding, run_inference
+from ..graph import ANY_STATE, graph_excluding_gold, known_label_rows, only_state
+from ..inference import (
+    METHODS,
+    Binder,
+    BoundData,
+    ConstrainedDecoder,
+    RunStatus,
+    StateConstraints,
+    run_decoding,
+    run_inference,
+)
 from ..semantics import AutoSettings, ExactSettings
 from .judged_spans import goes_on
 from .supervision import Inference, Supervision
 
-__all__ = ["ExactRivals", "OrderedRivals", "Rivals", "differing_data", "rivals_of", "steering_of", "wrong_data"]
+__all__ = [
+    "ExactRivals",
+    "OrderedRivals",
+    "Rivals",
+    "constrained_decoder_of",
+    "data_excluding_gold",
+    "rivals_of",
+    "unpacked_data_excluding_gold",
+]
 
 
-def differing_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+def data_excluding_gold(given: Supervision, looked_at: Sequence[int]) -> BoundData:
     """The training data without the labellings that agree with what is known, packed, with contraction programs."""
-    return wrong_data(given, looked_at).packed(bundled=True)
+    return unpacked_data_excluding_gold(given, looked_at).packed(bundled=True)
 
 
-def wrong_data(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+def unpacked_data_excluding_gold(given: Supervision, looked_at: Sequence[int]) -> BoundData:
     """The same, not packed."""
-    graph = differing_graph(given.graph, given.gold, looked_at, len(given.rows))
-    rows = (*given.rows, *differing_rows(given.graph, given.gold, looked_at))
+    graph = graph_excluding_gold(given.graph, given.gold, looked_at, len(given.rows))
+    rows = (*given.rows, *known_label_rows(given.graph, given.gold, looked_at))
     binder = Binder(graph, given.parameters, programs=True)
     return binder.bind(rows, given.sentence_off, given.relations)
 
@@ -52,7 +69,7 @@ class ExactRivals:
     """Exact, on every graph that `exact` can do."""
 
     def __init__(self, data: BoundData, width: int, settings: ExactSettings, given: Supervision):
-        """data: see `differing_data`.   width: variables of a position in the model."""
+        """data: see `data_excluding_gold`.   width: variables of a position in the model."""
         self._data, self._width, self._workers = data, width, given.workers
         self._method = METHODS["exact"].build(data, settings)
         self.status = RunStatus()
@@ -72,8 +89,8 @@ class ExactRivals:
 class OrderedRivals:
     """By any method; as good as that is."""
 
-    def __init__(self, steering: Steering, given: Supervision, looked_at: Sequence[int], inference: Inference):
-        self._steering, self._given, self._looked_at = steering, given, tuple(looked_at)
+    def __init__(self, decoder: ConstrainedDecoder, given: Supervision, looked_at: Sequence[int], inference: Inference):
+        self._decoder, self._given, self._looked_at = decoder, given, tuple(looked_at)
         self._data = given.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
         # a sentence of which nothing is known is never wrong
@@ -85,14 +102,14 @@ class OrderedRivals:
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
-        return self._steering.status
+        return self._decoder.status
 
     def best_wrong(self, weights: Floats) -> Codes:
         """See `Rivals.best_wrong`."""
         off = self._given.sentence_off
         count, labels = len(off) - 1, self._given.graph.num_labels
-        free = np.full((labels, int(off[-1])), ANY, np.int32)
-        found = self._decode(weights, Orders(np.arange(count), free))
+        free = np.full((labels, int(off[-1])), ANY_STATE, np.int32)
+        found = self._decode(weights, StateConstraints(np.arange(count), free))
         same = np.ones(count, np.bool_)
         wrong = self._given.gold.contradicts(found[:labels], self._given.graph.cards[:labels])
         for variable in self._looked_at:
@@ -101,8 +118,8 @@ class OrderedRivals:
         found[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
         if not len(again):
             return found
-        orders = self._likeliest_others(weights, again)
-        others = self._decode(weights, orders)
+        constraints = self._likeliest_others(weights, again)
+        others = self._decode(weights, constraints)
         at = 0
         for s in again.tolist():
             length = int(off[s + 1] - off[s])
@@ -115,11 +132,11 @@ class OrderedRivals:
         gold = self._given.gold
         return gold.allowed(variable, card)[gold.runs(variable, card)]
 
-    def _decode(self, weights: Floats, orders: Orders) -> Codes:
-        result = self._steering.decode(weights, orders)
+    def _decode(self, weights: Floats, constraints: StateConstraints) -> Codes:
+        result = self._decoder.decode(weights, constraints)
         return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
 
-    def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> Orders:
+    def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> StateConstraints:
         """For each of some sentences: the wrong state that has the largest marginal."""
         data, method, given = self._data, self._method, self._given
         out = run_inference(data, method, data.potentials(weights), given.workers, marginals=True)
@@ -136,10 +153,10 @@ class OrderedRivals:
         for s in sentences.tolist():
             part = best[:, off[s] : off[s + 1]]
             n, t = divmod(int(part.argmax()), part.shape[1])
-            codes = np.full((given.graph.num_labels, part.shape[1]), ANY, np.int32)
-            codes[self._looked_at[n], t] = only(state[n, off[s] + t])
+            codes = np.full((given.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
+            codes[self._looked_at[n], t] = only_state(state[n, off[s] + t])
             blocks.append(codes)
-        return Orders(sentences, np.concatenate(blocks, axis=1))
+        return StateConstraints(sentences, np.concatenate(blocks, axis=1))
 
 
 def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
@@ -148,12 +165,12 @@ def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]
         settings = inference.settings
         assert isinstance(settings, ExactSettings | AutoSettings)
         exact = ExactSettings(max_table=settings.max_table)
-        return ExactRivals(differing_data(given, looked_at), len(given.graph.cards), exact, given)
-    return OrderedRivals(steering_of(given, inference, looked_at), given, looked_at, inference)
+        return ExactRivals(data_excluding_gold(given, looked_at), len(given.graph.cards), exact, given)
+    return OrderedRivals(constrained_decoder_of(given, inference, looked_at), given, looked_at, inference)
 
 
-def steering_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Steering:
-    """Orders on the training data; those on a label that is looked at may ask whether a segment goes on."""
+def constrained_decoder_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> ConstrainedDecoder:
+    """Decodes the training data; constraints on a label that is looked at may ask whether a segment goes on."""
     sets = []
     for variable in range(given.graph.num_labels):
         goes = (
@@ -162,7 +179,7 @@ def steering_of(given: Supervision, inference: Inference, looked_at: Sequence[in
             else np.zeros((0, given.graph.cards[variable]), np.bool_)
         )
         sets.append(np.concatenate([goes, ~goes]))
-    return Steering(
+    return ConstrainedDecoder(
         given.graph, given.parameters, given.rows, given.sentence_off, given.relations, sets, inference.name,
         inference.settings, given.workers,
     )  # fmt: skip

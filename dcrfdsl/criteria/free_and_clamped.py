@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..inference import BoundData, Expectations, ExpectingMethod
 
-__all__ = ["Clamped", "stretches"]
+__all__ = ["Clamped", "true_runs"]
 
 
-def stretches(chosen: NDArray[np.bool_], start: int = 0) -> list[tuple[int, int]]:
+def true_runs(chosen: NDArray[np.bool_], start: int = 0) -> list[tuple[int, int]]:
     """Runs of sequences that are chosen, counted from `start`."""
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
@@ -29,11 +29,11 @@ class Clamped:
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The runs of partly known sentences from `first` to `last`."""
-        return iter(stretches(self.partly[first:last], first))
+        return iter(true_runs(self.partly[first:last], first))
 
     def known_runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The runs of the others."""
-        return iter(stretches(~self.partly[first:last], first))
+        return iter(true_runs(~self.partly[first:last], first))
 
     def contradictions(self) -> tuple[int, ...]:
         """Sentences for which no labelling agrees with what is known and the hard constraints."""

@@ -39,7 +39,7 @@ class Hmm:
     solution [W]: log probabilities.   counts [W]: of the gold labels.
     """
 
-    words = ""  # no inference
+    inference_description = ""  # no inference
     tightened: tuple[str, float, float] | None = None
     total_status = RunStatus()
     pause: int | None = None

@@ -1,4 +1,4 @@
-"""The stretches of a data set that a loss judges: whole sequences, positions, gold segments.
+"""The spans of a data set that a loss judges: whole sequences, positions, gold segments.
 
 Not here: how they are judged (`chains`, `ordered`, `sequences`).
 """
@@ -18,7 +18,7 @@ from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
     "GOES_ON", "Judged", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
-    "stretches_of",
+    "spans_of",
 ]  # fmt: skip
 
 GOES_ON = (1, 2)  # marks after which only what follows shows whether the segment has ended
@@ -26,21 +26,21 @@ GOES_ON = (1, 2)  # marks after which only what follows shows whether the segmen
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Stretches of one label variable. sentence [n]: of each."""
+    """Spans of one label variable. sentence [n]: of each."""
 
     variable: int
     sentence: Ints
-    stretches: Stretches
+    spans: Stretches
 
 
 def judged_sequences(sentence_off: Ints) -> Stretches:
     """Every sequence that has a position, as a whole."""
     sentence = np.flatnonzero(np.diff(sentence_off) > 0)
     first, last = sentence_off[sentence], sentence_off[sentence + 1] - 1
-    return stretches_of(sentence, first, last, np.zeros(len(sentence), np.bool_), sentence_off)
+    return spans_of(sentence, first, last, np.zeros(len(sentence), np.bool_), sentence_off)
 
 
-def stretches_of(
+def spans_of(
     sentence: Ints,
     first: Ints,
     last: Ints,
@@ -48,7 +48,7 @@ def stretches_of(
     sentence_off: Ints,
     weight: Floats | None = None,
 ) -> Stretches:
-    """Stretches of sentences, in order; first, last: tokens of the data set.   weight: by default 1."""
+    """Spans of sentences, in order; first, last: tokens of the data set.   weight: by default 1."""
     return Stretches(
         np.searchsorted(sentence, np.arange(len(sentence_off))),
         (first - sentence_off[sentence]).astype(np.int32),
@@ -68,7 +68,7 @@ def judged_positions(variable: int, codes: NDArray[np.int32], sentence_off: Ints
         times = np.bincount(codes[token])
         weight = len(token) / (np.count_nonzero(times) * times[codes[token]])
     nowhere = np.zeros(len(token), np.bool_)
-    return Judged(variable, sentence, stretches_of(sentence, token, token, nowhere, sentence_off, weight))
+    return Judged(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight))
 
 
 def judged_segments(
@@ -85,7 +85,7 @@ def judged_segments(
     found = segments_of(codes, mark, kind, sentence_off)
     sentence = np.searchsorted(sentence_off, found.start, side="right") - 1
     checked = np.isin(mark[codes[found.end]], GOES_ON)
-    return Judged(variable, sentence, stretches_of(sentence, found.start, found.end, checked, sentence_off))
+    return Judged(variable, sentence, spans_of(sentence, found.start, found.end, checked, sentence_off))
 
 
 def segment_marks(states: tuple[str, ...]) -> SegmentMarks:

@@ -156,9 +156,9 @@ class Likelihood:
         return point
 
     @property
-    def words(self) -> str:
+    def inference_description(self) -> str:
         """How inference is done, for the record."""
-        return self.inference.words(self.method) if self.inference is not None else ""
+        return self.inference.description(self.method) if self.inference is not None else ""
 
     @property
     def tightened(self) -> tuple[str, float, float] | None:
@@ -199,7 +199,9 @@ class Likelihood:
     def scaling(self) -> LikelihoodScaling:
         """What iterative scaling needs. DcrfError where it would not end at the optimum."""
         if self.inference is None or self.method.approximate:
-            message = f"`iis` needs exact expectations, and `{self.words or 'inference'}` does not give them"
+            message = (
+                f"`iis` needs exact expectations, and `{self.inference_description or 'inference'}` does not give them"
+            )
             raise DcrfError(Diagnostic("cannot-scale", message, help="write `infer = exact`, or train by `lbfgs`"))
         if self.clamped is not None:
             message = "`iis` needs the label of every token, and some are not known"
@@ -222,7 +224,7 @@ class Likelihood:
         return self.penalty.l1
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for stretches that make up all weights, by the threads there are."""
+        """`task(first, last)` for ranges that make up all weights, by the threads there are."""
         return self.workers.map(task, self._slices)
 
     def sharpen(self) -> bool:

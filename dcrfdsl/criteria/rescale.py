@@ -29,7 +29,7 @@ class Rescaling:
     def __init__(self, likelihood: Likelihood, weights: Floats, subset: NDArray[np.int64]):
         self.likelihood, self.weights, self.subset = likelihood, weights, subset
         self.num_subsets = int(subset.max(initial=-1)) + 1
-        self.words, self.method = likelihood.words, likelihood.method
+        self.inference_description, self.method = likelihood.inference_description, likelihood.method
 
     @property
     def num_weights(self) -> int:

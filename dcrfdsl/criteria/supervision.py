@@ -42,9 +42,9 @@ class Inference:
     def build(self, data: BoundData) -> SequenceMethod:
         return METHODS[self.name].build(data, self.settings)
 
-    def words(self, method: ExpectingMethod) -> str:
+    def description(self, method: ExpectingMethod) -> str:
         """What a user is told about it."""
-        return method.words() if isinstance(method, MixedMethod) else self.name
+        return method.description() if isinstance(method, MixedMethod) else self.name
 
 
 @dataclass(frozen=True, eq=False)

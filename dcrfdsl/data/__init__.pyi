@@ -4,10 +4,10 @@ from .frames import corpus_from_frame as corpus_from_frame, corpus_from_rows as 
 from .labels import (
     EncodedLabels as EncodedLabels,
     check_gold as check_gold,
+    encode_known_labels as encode_known_labels,
     encode_labels as encode_labels,
-    given_labels as given_labels,
     raise_if_any as raise_if_any,
-    stranger_tokens as stranger_tokens,
+    unknown_label_tokens as unknown_label_tokens,
 )
 from .partial import places as places, read_cells as read_cells
 from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus

@@ -1,7 +1,7 @@
-"""A text file as a stream of blocks of whole sentences: bounded memory however long the file is.
+"""A text file as a stream of blocks of whole sentences: memory stays bounded however long the file is.
 
-Checked here, once a block: that the bytes are UTF-8 text. Not here: what the lines mean, nor where a sentence ends:
-each format brings its own `cut`.
+Each block is checked once to be UTF-8 text. Not here: the meaning of the lines, or where a sentence ends: each format
+brings its own `cut`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MARKS = (_BOM, *_UTF16_MARKS)
 _NEWLINE = 10
-_LONGEST = 1 << 26  # bytes without the end of a sentence: more is no text that anybody labels
+_LONGEST = 1 << 26  # bytes without the end of a sentence: a longer text is not labelled data
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
 
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 @contextmanager
 def open_source(source: TextSource) -> Iterator[tuple[str, BufferedIOBase]]:
-    """The name that messages use, and the bytes. `DcrfError` if the file cannot be opened or read."""
+    """The name for messages, and the stream of bytes. `DcrfError` if the file cannot be opened or read."""
     if isinstance(source, BufferedIOBase):
         yield "<stream>", source
     elif source == "-":
@@ -62,23 +62,23 @@ def open_source(source: TextSource) -> Iterator[tuple[str, BufferedIOBase]]:
 def blocks(
     stream: BufferedIOBase, cut: Callable[[bytes], int], *, size: int, file: str, flush: bool | None = None
 ) -> Iterator[Block]:
-    """Cuts `stream` into blocks of about `size` bytes; a block ends where `cut` finds the last sentence end.
+    """Cuts `stream` into blocks of about `size` bytes; a block ends at the last sentence end that `cut` finds.
 
-    `cut(text)` is the number of bytes of `text` up to there, 0 if no sentence ends in it. A sentence longer than
-    `size` makes a longer block.   flush: a block is what is there when nothing more comes at once, so that whoever
-    waits for an answer before going on gets it; by default wherever one can wait: at terminals, pipes and sockets.
+    `cut(text)` returns the number of bytes of `text` up to that end, 0 if no sentence ends in it. A sentence longer
+    than `size` makes a longer block.   flush: yield a block as soon as no more bytes are available, so that a consumer
+    who waits for an answer gets one; by default for terminals, pipes and sockets.
     """
     waits = _can_wait(stream) if flush is None else flush
     read = functools.partial(_read_what_is_there, stream) if waits else stream.read
     rest, line, bom = b"", 1, b""
     fresh = True
-    while more := read(max(size, len(rest))):  # doubling: a sentence of any length is looked through a few times only
+    while more := read(max(size, len(rest))):  # doubling: a sentence of any length is scanned only a few times
         if fresh:
             while any(mark.startswith(more) and mark != more for mark in _MARKS) and (next_one := read(1)):
                 more += next_one
             bom, more = _split_bom(more, file)
             fresh = False
-        if b"\0" in more:  # before a sentence end is looked for, which `/dev/zero` does not have
+        if b"\0" in more:  # checked before `cut` runs: `/dev/zero` has no sentence end
             raise _binary(Block(rest + more, line), len(rest) + more.find(b"\0"), file)
         text = rest + more
         end = cut(text)
@@ -96,35 +96,35 @@ def blocks(
 
 
 def _can_wait(stream: BufferedIOBase) -> bool:
-    """Whether what is read comes from somebody who may wait for the answer."""
+    """Whether the bytes come from a producer that may wait for the answer."""
     try:
         mode = os.fstat(stream.fileno()).st_mode
-    except OSError:  # no file at all
+    except OSError:  # not a file
         return False
     return stream.isatty() or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _read_what_is_there(stream: BufferedIOBase, size: int) -> bytes:
-    """Up to `size` bytes: waits for the first of them only; nothing at the end."""
-    _is_ready(stream, None)  # a read would hold a lock as long, which ends badly where the process ends meanwhile
-    found = [stream.read1(size)]
-    left = size - len(found[0])
-    while found[-1] and left > 0 and _is_ready(stream):
-        found.append(stream.read1(left))
-        left -= len(found[-1])
-    return b"".join(found)
+    """Up to `size` bytes; waits for the first byte only. Returns nothing at the end."""
+    _is_ready(stream, None)  # a blocking read would hold a lock, which breaks the end of the process
+    parts = [stream.read1(size)]
+    left = size - len(parts[0])
+    while parts[-1] and left > 0 and _is_ready(stream):
+        parts.append(stream.read1(left))
+        left -= len(parts[-1])
+    return b"".join(parts)
 
 
 def _is_ready(stream: BufferedIOBase, milliseconds: int | None = 0) -> bool:
-    """Whether a read returns at once, or by then (None: waits until it does).
+    """Whether a read returns at once, or within `milliseconds` (None: waits until it does).
 
-    `read1` has left nothing in Python's own buffer when it comes to this.
+    `read1` has left nothing in Python's buffer at this point.
     """
     try:
         waiting = select.poll()
         waiting.register(stream.fileno(), select.POLLIN)
         return bool(waiting.poll(milliseconds))
-    except OSError:  # no file at all
+    except OSError:  # not a file
         return False
 
 
@@ -141,7 +141,7 @@ def _split_bom(text: bytes, file: str) -> tuple[bytes, bytes]:
 
 
 def _checked(block: Block, file: str) -> Block:
-    """The block itself if it is UTF-8 text; `DcrfError` names the line and the byte in it otherwise."""
+    """The block itself if it is UTF-8 text; otherwise `DcrfError` names the line and the byte."""
     text = block.text
     nul = text.find(b"\0")
     if nul >= 0:
@@ -177,6 +177,6 @@ def _binary(block: Block, at: int, file: str) -> Exception:
 
 
 def _place(block: Block, at: int) -> tuple[int, int]:
-    """Line of the file and byte of the line, both from 1, of byte `at` of the block."""
+    """The line in the file and the byte in that line, both from 1, of byte `at` of the block."""
     line = block.first_line + block.text.count(b"\n", 0, at)
     return line, at - (block.text.rfind(b"\n", 0, at) + 1) + 1

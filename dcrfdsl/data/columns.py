@@ -1,7 +1,7 @@
-"""Columns put together from the blocks of a file: texts numbered once, numbers parsed once a distinct text.
+"""Columns joined from the blocks of a file: texts are interned once, each distinct number is parsed once.
 
-Every format hands over texts, block by block, as `InternedColumn`s of the block; `CorpusBuilder` joins them and turns
-the columns that were declared as numbers into arrays. Not here: formats.
+Every format hands over the texts of a block as `InternedColumn`s. `CorpusBuilder` joins the blocks and turns columns
+declared as numbers into arrays. Not here: formats.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["CorpusBuilder", "Parsed", "interned"]
 
 
 class Parsed(NamedTuple):
-    """The N tokens of a block. `columns` holds the texts of every column that the file has, also of numeric ones;
+    """The N tokens of a block. `columns` holds the texts of every column of the file, numeric columns included.
 
-    vectors that come as numbers stay what they are.
+    Vectors that arrive as numbers stay arrays.
     """
 
     columns: Mapping[str, InternedColumn | NumericColumn]
-    sentence_len: Ints  # [S]  tokens a sentence, each at least 1
+    sentence_len: Ints  # [S]  tokens per sentence, each at least 1
     token_line: Ints  #   [N]  line in the file, from 1
 
 
@@ -51,7 +51,7 @@ class CorpusBuilder:
         self._lines: list[Ints] = []
 
     def add(self, parsed: Parsed) -> None:
-        """Takes a block in. `DcrfError` names the line of a value that does not fit the type of its column."""
+        """Adds a block. `DcrfError` names the line of a value that does not fit the type of its column."""
         for name, block in parsed.columns.items():
             if name not in self._parts:
                 column_type = self._declared[name].type
@@ -59,7 +59,7 @@ class CorpusBuilder:
             try:
                 self._parts[name].add(block)
             except _BadValue as bad:
-                assert isinstance(block, InternedColumn)  # numbers were looked at where they came from
+                assert isinstance(block, InternedColumn)  # numbers were checked by their reader
                 line = int(parsed.token_line[np.argmax(block.codes == bad.code)])
                 raise data_error("bad-value", f"column `{name}`: {bad.reason}", file=self._file, line=line) from None
         self._lengths.append(parsed.sentence_len)
@@ -92,7 +92,7 @@ class _ColumnParts(Protocol):
 
 class _TextParts:
     def __init__(self, column_type: ColumnType):
-        self._values: Sequence[str] = ()  # of the first block, which keeps its codes
+        self._values: Sequence[str] = ()  # of the first block, whose codes stay as they are
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
         self._parts: list[Ints32] = []
 
@@ -136,7 +136,7 @@ class _NumberParts:
 
 
 def _check_encodable(values: Sequence[str]) -> None:
-    """JSON and Python texts may hold half a surrogate pair, which no file can."""
+    """Raises _BadValue for a text with half a surrogate pair: JSON and Python texts may hold one, no file can."""
     try:
         "".join(values).encode()
     except UnicodeEncodeError:

@@ -1,8 +1,8 @@
-"""Columns a line, a blank line after each sentence: `conll`.
+"""The format `conll`: one token per line, one column per field, a blank line after each sentence.
 
-Columns are split at any white space, or at one character if `separator` is given; cells may then hold spaces or be
-empty. `comment = "#"` leaves out the lines that start with it. White space is ASCII's: a no-break space is part of a
-word. The line-and-cell part is shared with `conllu`.
+Columns are split at white space, or at the one character `separator`; cells may then hold spaces or be empty.
+`comment = "#"` skips the lines that start with it. White space means ASCII white space: a no-break space is part of a
+word. `conllu` shares the table of lines and cells.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .formats import Wanted, absent_columns
 __all__ = ["ConllReader", "LineTable", "conll_options", "cut_at_blank_line"]
 
 _BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
-_TAIL = 1 << 14  # bytes in which a sentence mostly ends
+_TAIL = 1 << 14  # bytes at the end of a block that usually contain a sentence end
 
 
 def cut_at_blank_line(text: bytes) -> int:
-    """End of the last blank line of `text`, 0 if it has none (the first line is not asked)."""
-    for start in (max(0, len(text) - _TAIL), 0):  # one of the two is in no file, and would be sought in all of it
+    """End of the last blank line of `text`, 0 if it has none. The first line is not considered."""
+    for start in (max(0, len(text) - _TAIL), 0):  # the tail first: searching all of a block is slow
         unix, windows = text.rfind(b"\n\n", start), text.rfind(b"\n\r\n", start)
         if max(unix, windows) >= 0:
             return max(unix + 2 if unix >= 0 else 0, windows + 3 if windows >= 0 else 0)
@@ -38,7 +38,7 @@ def cut_at_blank_line(text: bytes) -> int:
 
 
 class LineTable:
-    """The lines of a block: which hold cells, how many, in which sentence."""
+    """The lines of a block: which lines hold cells, how many, and in which sentence."""
 
     def __init__(self, block: Block, separator: str | None, comment: str | None):
         # Numba is loaded when a file is read, not when the room is imported.
@@ -58,7 +58,7 @@ class LineTable:
 
     @property
     def row_cells(self) -> Ints:
-        """Number of cells of each line that has any, [R]."""
+        """Number of cells of each line that has cells, [R]."""
         cells: Ints = self._line_cells[self.rows]
         return cells
 
@@ -72,7 +72,7 @@ class LineTable:
         return self.block.text[start : end if end >= 0 else None].decode()
 
     def column(self, number: int, width: int, kept: Ints | None = None) -> InternedColumn:
-        """Cells `number` of the rows `kept` (default all), given that every row has `width` cells."""
+        """Cells `number` of the rows `kept` (default all). Every row must have `width` cells."""
         start, end = self._start[number::width], self._end[number::width]
         if kept is not None:
             start, end = start[kept], end[kept]
@@ -82,12 +82,12 @@ class LineTable:
         return InternedColumn(codes, b"\n".join(cells).decode().split("\n") if len(first) else [])
 
     def first_empty_cell(self) -> int | None:
-        """Number of the first cell of the block without a character, counted over all rows."""
+        """Number of the first empty cell of the block, counted over all rows."""
         empty = np.flatnonzero(self._start == self._end)
         return int(empty[0]) if len(empty) else None
 
     def sentence_len(self, rows: Ints) -> Ints:
-        """Lengths of the runs of `rows` (line numbers of the block) that no blank line cuts, [S]."""
+        """Lengths of the runs of `rows` (line numbers of the block) between blank lines, [S]."""
         if not len(rows):
             return np.empty(0, np.int64)
         group = self._blanks_before[rows]
@@ -126,24 +126,24 @@ class ConllReader:
         )
 
     def _decide(self, table: LineTable) -> tuple[Column, ...]:
-        wanted, found = self._wanted, int(table.row_cells[0])
+        wanted, num_cells = self._wanted, int(table.row_cells[0])
         choices = [wanted.columns]
         if 0 < len(wanted.without_optional) < len(wanted.columns):
             choices.append(wanted.without_optional)
         for columns in choices:
-            if len(columns) != found:
+            if len(columns) != num_cells:
                 continue
             absent = [c.name for c in wanted.columns if c.name in wanted.required and c not in columns]
             if absent:
-                raise absent_columns(absent, wanted, table.line_of(0), f"found {found} {_columns_word(found)}")
+                raise absent_columns(absent, wanted, table.line_of(0), f"found {num_cells} {_columns_word(num_cells)}")
             return columns
         labels = [c.name for c in wanted.columns if c.name in wanted.required]
-        if labels and found == len(wanted.columns) - len(labels):
-            raise absent_columns(labels, wanted, table.line_of(0), f"found {found} {_columns_word(found)}")
+        if labels and num_cells == len(wanted.columns) - len(labels):
+            raise absent_columns(labels, wanted, table.line_of(0), f"found {num_cells} {_columns_word(num_cells)}")
         raise self._wrong_count(table, 0, choices)
 
     def _wrong_count(self, table: LineTable, row: int, choices: Sequence[Sequence[Column]]) -> DcrfError:
-        found, line, text = int(table.row_cells[row]), table.line_of(row), table.text_of(row)
+        num_cells, line, text = int(table.row_cells[row]), table.line_of(row), table.text_of(row)
         expected = " or ".join(f"{len(columns)} (`{' '.join(c.name for c in columns)}`)" for columns in choices)
         remedy = None
         counts = {len(columns) for columns in choices}
@@ -155,7 +155,7 @@ class ConllReader:
             remedy = "if any white space separates the columns, leave `separator` out of the `data` statement"
         return data_error(
             "column-count",
-            f"line {line} has {found} {_columns_word(found)}, expected {expected}",
+            f"line {line} has {num_cells} {_columns_word(num_cells)}, expected {expected}",
             file=self._wanted.file,
             line=line,
             help=remedy,
@@ -163,8 +163,8 @@ class ConllReader:
 
 
 def conll_options(data: DataSpec) -> dict[str, str]:
-    """`separator` and `comment` as texts. `DcrfError` if an option is another, or has a value that cannot be used."""
-    found: dict[str, str] = {}
+    """`separator` and `comment` as texts. `DcrfError` for any other option, or for a value that cannot be used."""
+    options: dict[str, str] = {}
     for option in data.options:
         name, value = option.name or "", plain(option.value)
         if name not in _OPTION_WORDS:
@@ -174,8 +174,8 @@ def conll_options(data: DataSpec) -> dict[str, str]:
         fits, words = _OPTION_WORDS[name]
         if not isinstance(value, str) or not fits(value):
             raise DcrfError(Diagnostic("bad-option", f"`{name}` of `conll`: expected {words}"))
-        found[name] = value
-    return found
+        options[name] = value
+    return options
 
 
 def _is_separator(value: str) -> bool:

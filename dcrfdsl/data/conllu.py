@@ -1,8 +1,8 @@
-"""CoNLL-U (universaldependencies.org/format.html): ten columns split by TAB, comments, a blank line a sentence.
+"""The format `conllu` (universaldependencies.org/format.html): ten columns split by TAB, comments, blank lines.
 
-Lines of multiword tokens (`1-2`) and empty nodes (`1.1`) are no tokens here; the writers keep them. A column of the
-template is one of the ten, or one key of FEATS: `Case=Nom,Acc` is the one value `Nom,Acc`; of a key that comes twice
-the first value counts, with one warning a file. Not here: whether heads and relations make a tree.
+Lines of multiword tokens (`1-2`) and empty nodes (`1.1`) are not tokens here; the writers keep them. A column of the
+template is one of the ten, or one key of FEATS: `Case=Nom,Acc` is the single value `Nom,Acc`. If a key occurs twice in
+a cell, the first value counts, with one warning per file. Not here: whether heads and relations form a tree.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ConlluReader:
         return {column.source for column in self._wanted.columns}
 
     def _is_token(self, table: LineTable, ids: InternedColumn) -> np.ndarray:
-        """[R] whether the row is a token, by its ID; `DcrfError` for what is no ID."""
+        """[R] whether the row is a token, by its ID; `DcrfError` for an invalid ID."""
         plain = np.empty(len(ids.values), np.bool_)
         for code, text in enumerate(ids.values):
             plain[code] = _TOKEN_ID.fullmatch(text) is not None
@@ -83,7 +83,7 @@ class ConlluReader:
         return plain[ids.codes]
 
     def _feature(self, feats: InternedColumn, key: str, token_line: np.ndarray) -> InternedColumn:
-        """The values of one key of FEATS, found on the distinct values of the column."""
+        """The values of one key of FEATS, looked up once per distinct value of the column."""
         code_of: dict[str, int] = {}
         of_feats = np.empty(len(feats.values), np.int32)
         for code, text in enumerate(feats.values):
@@ -98,10 +98,10 @@ class ConlluReader:
         return InternedColumn(of_feats[feats.codes], list(code_of))
 
     def _wrong_count(self, table: LineTable, row: int) -> DcrfError:
-        found, line = int(table.row_cells[row]), table.line_of(row)
+        num_cells, line = int(table.row_cells[row]), table.line_of(row)
         return data_error(
             "column-count",
-            f"line {line} has {found} {'column' if found == 1 else 'columns'}, expected the 10 of CoNLL-U",
+            f"line {line} has {num_cells} {'column' if num_cells == 1 else 'columns'}, expected the 10 of CoNLL-U",
             file=self._wanted.file,
             line=line,
             help="columns are split by one TAB" if len(table.text_of(row).split()) >= len(CONLLU_COLUMNS) else None,

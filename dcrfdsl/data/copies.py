@@ -1,7 +1,7 @@
-"""A chunk in which each sentence stands several times, one after the other: what n-best labellings are written beside.
+"""A chunk in which each sentence is repeated: n-best labellings are written beside the copies.
 
-A copy is the sentence's lines with its comments; copies are parted as sentences of the format are. What stands between
-sentences is kept once. Not here: what is written to the copies (`writers`).
+A copy is the lines of the sentence with its comments, separated as the format separates sentences. Text between
+sentences is kept once. Not here: the text written to the copies (`writers`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .readers import Chunk
 
 __all__ = ["COPIES", "repeated"]
 
-_Span = tuple[int, int]  # lines of a block from … to, excluded
+_Span = tuple[int, int]  # lines of a block: first, last (excluded)
 _SPACE = " \t\r\v\f"  # of ASCII: a no-break space is part of a word
 
 
 def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
-    """The chunk with sentence s written `copies[s]` times. Its corpus has no columns: it is to be written, not read."""
+    """The chunk with sentence s repeated `copies[s]` times. Its corpus has no columns: it is only written, not read."""
     lines = chunk.block.text.decode().split("\n")
     token_lines = (chunk.corpus.token_line - chunk.block.first_line).tolist()
     off = chunk.corpus.sentence_off.tolist()
@@ -54,7 +54,7 @@ def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
 
 
 def _paragraph(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
-    """From the first line that is not blank to the blank line that ends the sentence."""
+    """From the first non-blank line to the blank line that ends the sentence."""
     start, end = done, last + 1
     while not lines[start].strip(_SPACE):
         start += 1
@@ -64,7 +64,7 @@ def _paragraph(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
 
 
 def _part_paragraphs(lines: list[str]) -> None:
-    """The last sentence of a file may have no blank line after it."""
+    """Adds a blank line after the last sentence of a file, which may lack one."""
     if lines[-1].strip(_SPACE):
         lines.append("")
     if len(lines) > 1 and lines[-2].endswith("\r"):
@@ -76,7 +76,7 @@ def _line(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
 
 
 def _part_lines(lines: list[str]) -> None:
-    """Lines part themselves."""
+    """Nothing to add: one line is one sentence."""
 
 
 COPIES: Table[tuple[Callable[[Sequence[str], int, int, int], _Span], Callable[[list[str]], None]]] = Table(

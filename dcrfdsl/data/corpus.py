@@ -1,7 +1,7 @@
-"""A data set in memory: every column interned once, sentences as offsets. No strings a token.
+"""A data set in memory: every column is interned once, sentences are offsets. No string is kept per token.
 
-Memory is proportional to tokens: one int32 a token and column (float64 for numeric columns), plus each
-distinct value once. Not here: reading and writing (`readers`, `writers`), what a column means.
+Memory is proportional to the tokens: one int32 per token and column (float64 in numeric columns), and each distinct
+value once. Not here: reading and writing (`readers`, `writers`), the meaning of a column.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InternedColumn:
         return self.values[int(self.codes[token])]
 
     def slice(self, first: int, last: int) -> InternedColumn:
-        """Tokens `first` to `last` (excluded), with the values that they have and no others."""
+        """Tokens `first` to `last` (excluded), with only the values that occur in them."""
         used, earliest, codes = np.unique(self.codes[first:last], return_index=True, return_inverse=True)
         order = np.argsort(earliest)
         rank = np.empty(len(order), np.int32)
@@ -39,7 +39,7 @@ class InternedColumn:
 class NumericColumn:
     """A column of numbers; `values` is [N] for `float` and `int` columns, [N, size] for `vector(size)`.
 
-    Readers give double precision; who builds a corpus by hand may give single.
+    Readers produce double precision; a corpus built by hand may hold single precision.
     """
 
     values: Floats
@@ -51,10 +51,10 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class Corpus:
-    """N tokens in S sentences. Columns that the data lacks (labels when tagging) are absent from `columns`.
+    """N tokens in S sentences. Columns missing from the data (labels, when tagging) are absent from `columns`.
 
-    `sentence_off` cuts the tokens: sentence s is tokens `sentence_off[s]` to `sentence_off[s + 1]`.
-    `token_line[n]` is the line (from 1) of token n in `file`, or the item's number where there are no lines.
+    Sentence s has the tokens `sentence_off[s]` to `sentence_off[s + 1]` (excluded).
+    `token_line[n]` is the line (from 1) of token n in `file`, or the number of its item where there are no lines.
     """
 
     file: str
@@ -72,14 +72,14 @@ class Corpus:
         return len(self.sentence_off) - 1
 
     def slice(self, first: int, last: int) -> Corpus:
-        """Sentences `first` to `last` (excluded), as if only they had been read; the lines are still the file's."""
+        """Sentences `first` to `last` (excluded), as if only they had been read. Lines stay those of the file."""
         off = self.sentence_off[first : last + 1]
         start, end = int(off[0]), int(off[-1])
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}
         return Corpus(self.file, off - start, columns, self.token_line[start:end], self.warnings)
 
     def lengths(self) -> Ints:
-        """Tokens a sentence, [S]."""
+        """Tokens per sentence, [S]."""
         return np.diff(self.sentence_off)
 
     def text_column(self, name: str) -> InternedColumn:

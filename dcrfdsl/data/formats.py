@@ -1,7 +1,7 @@
-"""What a data format is to the rest of this room, and what every format decides in the same way.
+"""The interface of a data format, and the decisions that all formats make in the same way.
 
-A file has all declared columns, or all but the optional ones (labels, when tagging): its first line decides and the
-rest has to agree. Not here: the formats themselves.
+A file has all declared columns, or all but the optional ones (labels, when tagging). Its first line decides which, and
+the other lines must agree. Not here: the formats themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Reader", "Wanted", "absent_columns", "no_options"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be read from one file: `required` columns must be there, `optional` ones may all be absent."""
+    """The columns to read from one file: `required` ones must exist, `optional` ones may be missing, all together."""
 
     file: str
     data: DataSpec
@@ -37,7 +37,7 @@ class Wanted:
         return tuple(column for column in self.columns if column.name not in self.optional)
 
     def check_names(self) -> None:
-        """`DcrfError` if a required column is not declared at all."""
+        """`DcrfError` if a required column is not declared."""
         declared = [column.name for column in self.columns]
         for name in sorted(self.required.difference(declared)):
             guess = did_you_mean(name, declared)
@@ -51,9 +51,9 @@ class Wanted:
 
 
 class Reader(Protocol):
-    """Reads one file, block by block. What the file's first line decides is kept from block to block."""
+    """Reads one file, block by block, and keeps the decisions of its first line from block to block."""
 
-    bytes_per_token: ClassVar[int]  # a guess, to cut blocks of a wanted number of tokens
+    bytes_per_token: ClassVar[int]  # an estimate, used to cut blocks of about a wanted number of tokens
     warnings: list[str]
 
     def __init__(self, wanted: Wanted): ...
@@ -66,7 +66,7 @@ class Reader(Protocol):
 
 
 def absent_columns(names: Collection[str], wanted: Wanted, line: int, found: str) -> DcrfError:
-    """Required columns that the file does not have; `found` says what it has."""
+    """The error for required columns missing from the file; `found` says which columns it has."""
     listed = ", ".join(f"`{name}`" for name in names)
     plural = "columns" if len(names) > 1 else "column"
     declared = " ".join(column.name for column in wanted.columns)

@@ -1,6 +1,6 @@
-"""Data that a Python program holds already: lists of sentences, and data frames.
+"""Data that a Python program already holds: lists of sentences, and data frames.
 
-Columns go by their declared names; the reader that the template names is not asked. Not here: files.
+Columns go by their declared names; the format named in the template is ignored. Not here: files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Series(Protocol):
 
 @runtime_checkable
 class DataFrame(Protocol):
-    """What is asked of a data frame (pandas' and others'): its column names and their values."""
+    """The part of a data frame (of pandas or others) that is used: its column names and their values."""
 
     @property
     def columns(self) -> Iterable[Any]: ...
@@ -38,10 +38,10 @@ class DataFrame(Protocol):
 def corpus_from_rows(
     sentences: Iterable[Any], data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = ()
 ) -> Corpus:
-    """A corpus from sentences, each a list of tokens (tuples in declared order, or dicts) or a dict of lists.
+    """A corpus from sentences; each is a list of tokens (tuples in declared order, or dicts) or a dict of lists.
 
-    `required` and `optional` as in `read_corpus`. Lines are numbers of sentences, from 1. A sentence without a token
-    is left out.
+    `required` and `optional` are those of `read_corpus`. Lines are the numbers of sentences, from 1. Sentences without
+    a token are left out. Raises DcrfError for values that do not fit the declared columns, or if there is no token.
     """
     require_kind(data, DataSpec, "data", DATA)
     require_kind(sentences, Iterable, "sentences", "a list of sentences")
@@ -61,9 +61,10 @@ def corpus_from_frame(
     required: Collection[str] = (),
     optional: Collection[str] = (),
 ) -> Corpus:
-    """A corpus from a frame of one token a row.
+    """A corpus from a frame with one token per row.
 
-    Rows of one sentence share the value of column `sentence` and stand together. Lines are rows, from 1.
+    The rows of a sentence share the value of column `sentence` and are consecutive. Lines are rows, from 1. Raises
+    DcrfError for values that do not fit the declared columns, or if there is no token.
     """
     require_kind(data, DataSpec, "data", DATA)
     require_kind(frame, DataFrame, "frame", "a data frame")
@@ -86,7 +87,7 @@ def corpus_from_frame(
 def _check_runs(keys: list[Any], starts: list[int], file: str) -> None:
     seen: set[Any] = set()
     for start in starts:
-        if keys[start] is None or keys[start] != keys[start]:  # NaN is what is not equal to itself
+        if keys[start] is None or keys[start] != keys[start]:  # NaN differs from itself
             raise data_error("no-sentence", f"row {start + 1} belongs to no sentence", file=file, line=start + 1)
         if keys[start] in seen:
             message = f"sentence `{keys[start]}` comes again in row {start + 1}, after another sentence"

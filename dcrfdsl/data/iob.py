@@ -1,7 +1,7 @@
-"""Gold in IOB1, where a template says `bio`, which is IOB2: how it is told apart, and how it is converted.
+"""Gold in IOB1 where the template says `bio`, which is IOB2: detection and conversion.
 
-IOB1: a segment begins with I-X, and with B-X only behind another one of type X. IOB2: every segment begins with B-X
-(Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme allows (`semantics.schema.segment_schemes`).
+IOB1: a segment begins with I-X, and with B-X only directly after another segment of type X. IOB2: every segment begins
+with B-X (Tjong Kim Sang & Veenstra 1999). Not here: which moves a scheme allows (`semantics.schema.segment_schemes`).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ SCHEME = "bio"
 
 
 def is_iob1(scheme: str, states: Sequence[str], codes: Codes, sentence_off: Offsets) -> bool:
-    """Whether each B-X stands right behind a segment of type X. For gold that breaks `bio`; `codes` [N] of `states`."""
+    """Whether each B-X directly follows a segment of type X. For gold that breaks `bio`; `codes` [N] index `states`."""
     if scheme != SCHEME:
         return False
     parts = [split_state(scheme, state) or ("O", "") for state in states]
     kinds = {kind: n for n, kind in enumerate(dict.fromkeys(kind for _, kind in parts))}
-    kind_of = np.array([kinds[kind] if mark != "O" else -1 for mark, kind in parts] + [-2])  # the last: not known
+    kind_of = np.array([kinds[kind] if mark != "O" else -1 for mark, kind in parts] + [-2])  # the last: unknown
     begins_of = np.array([mark == "B" for mark, _ in parts] + [False])
-    own = np.where(codes >= 0, codes, len(parts))
-    kind, begins = kind_of[own], begins_of[own]
+    known = np.where(codes >= 0, codes, len(parts))
+    kind, begins = kind_of[known], begins_of[known]
     before = np.concatenate([[-3], kind[:-1]])
     before[sentence_off[:-1][np.diff(sentence_off) > 0]] = -3  # nothing stands before a sentence
     return bool((before[begins] == kind[begins]).all())
 
 
 def conversion(label: Label, spec: ModelSpec, file: str) -> str:
-    """What to do with a file in IOB1, in lines that can be typed."""
+    """Advice for a file in IOB1, with a command that can be pasted."""
     relaxed = statement_text(label.model_copy(update={"constrain": False, "doc": ()}))
     remedy = f"write `{relaxed}`, which takes it as it is"
     columns = [column.name for column in spec.data.columns] if spec.data is not None else []

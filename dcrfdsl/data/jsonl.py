@@ -1,7 +1,7 @@
-"""One sentence a line, as JSON: `{"word": ["The", "dog"], "pos": ["DT", "NN"]}`, or a list of tokens,
-`[{"word": "The", "pos": "DT"}, {"word": "dog", "pos": "NN"}]`.
+"""The format `jsonl`: one sentence per line, as JSON: `{"word": ["The", "dog"], "pos": ["DT", "NN"]}`, or a list of
+tokens, `[{"word": "The", "pos": "DT"}, {"word": "dog", "pos": "NN"}]`.
 
-Keys that no column names are left alone. Lines of white space are skipped. Not here: what the values mean (`records`).
+Keys that no column names are ignored. Blank lines are skipped. Not here: the meaning of the values (`records`).
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ class JsonlReader:
             ) from None
         except _Refused as error:
             raise data_error("bad-json", str(error), file=self._file, line=number, help=remedy) from None
-        except ValueError:  # the one other thing that Python's decoder refuses
+        except ValueError:  # the only other error of Python's decoder
             raise data_error("bad-json", "a number of thousands of digits", file=self._file, line=number) from None
         except RecursionError:
             raise data_error("bad-json", "JSON nested too deeply", file=self._file, line=number, help=remedy) from None
 
 
 class _Refused(Exception):
-    """What Python's decoder would take, and which means two things."""
+    """JSON that Python's decoder would accept although it is ambiguous."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    by_key = dict(pairs)
+    if len(by_key) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for n, key in enumerate(keys) if key in keys[:n])
         raise _Refused(f"the key {shown(twice)} comes twice in one object")
-    return found
+    return by_key
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)

@@ -1,4 +1,4 @@
-"""A corpus's labels as state numbers, whole or partly known, and what keeps them from being trained on.
+"""The labels of a corpus as state numbers, known wholly or in part, and the problems that forbid training on them.
 
 Not here: the states themselves (`states`), how a cell is read (`partial`), which states may follow each other
 (`semantics.schema.segment_schemes`, `graph`).
@@ -22,12 +22,19 @@ from .partial import label_column, places, read_cells
 from .states import declared_states, learn_states, variable_states
 
 __all__ = [
-    "EncodedLabels", "check_gold", "declared_states", "encode_labels", "given_labels", "learn_states", "raise_if_any",
-    "stranger_tokens", "variable_states",
-]  # fmt: skip
+    "EncodedLabels",
+    "check_gold",
+    "declared_states",
+    "encode_known_labels",
+    "encode_labels",
+    "learn_states",
+    "raise_if_any",
+    "unknown_label_tokens",
+    "variable_states",
+]
 
 UNKNOWN = -1
-SET_MARKS = ("|", "/", ",", ";")  # that may join the states of an ambiguous value
+SET_MARKS = ("|", "/", ",", ";")  # marks that may join the states of an ambiguous value
 FIRST_SET = -2  # set number k has the code FIRST_SET - k
 FREE = "_"  # what `tag --given` reads as "not given", whatever mark the label declares
 
@@ -36,13 +43,13 @@ FREE = "_"  # what `tag --given` reads as "not given", whatever mark the label d
 class EncodedLabels:
     """`codes[m, n]` is what is known of label m at token n: a state, -1 (any), or -2 - k (one of `sets[m][k]`).
 
-    `sets[m]` are the distinct sets of states that tokens of label m allow, in order of first appearance; each has at
-    least two states, sorted, and not all. `strangers[m]` counts tokens by a value (or a member of a set) that is none
-    of the label's states; such a value allows nothing, and a token without any other value has the code -1.
+    `sets[m]` are the distinct sets of states that tokens of label m allow, in order of first appearance. Each set has
+    at least two states, sorted, and not all of them. `unknown_values[m]` counts the tokens of each value (or member of
+    a set) that is not a state of the label. Such a value allows nothing; a token without any other value has code -1.
     """
 
     codes: Codes  # [labels, N]
-    strangers: tuple[Mapping[str, int], ...]
+    unknown_values: tuple[Mapping[str, int], ...]
     sets: tuple[tuple[tuple[int, ...], ...], ...]
 
     @property
@@ -53,26 +60,25 @@ class EncodedLabels:
 
 
 def encode_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> EncodedLabels:
-    """The corpus's label columns as states. Absent columns give -1 throughout; `others` takes what is no state.
+    """The label columns of a corpus as states. An absent column is -1 throughout; `others` takes unknown values.
 
-    Raises DcrfError where a set has an empty member.
+    Raises DcrfError if a set has an empty member.
     """
     return _encode(spec, states, corpus, ())
 
 
-def given_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> EncodedLabels:
-    """What a corpus gives for its labels: `_` and the label's mark of a missing value leave it open.
+def encode_known_labels(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> EncodedLabels:
+    """The labels that a corpus fixes before tagging: `_` and the label's mark of a missing value leave a token free.
 
-    Raises DcrfError, with every problem, where a label has no column or a value that is no state, or a set has an
-    empty member.
+    Raises DcrfError with all problems if a label has no column, a value is not a state, or a set has an empty member.
     """
     for label in spec.labels:
         label_column(label, corpus)
     encoded = _encode(spec, states, corpus, (FREE,))
     raise_if_any(
         [
-            _stranger(label, states[label.name], corpus, tokens, encoded.strangers[m], given=True)
-            for m, label, tokens in _strange(spec, states, corpus, (FREE,))
+            _unknown_label(label, states[label.name], corpus, tokens, encoded.unknown_values[m], fixed=True)
+            for m, label, tokens in _unknown_label_tokens(spec, states, corpus, (FREE,))
         ]
     )
     return encoded
@@ -82,7 +88,7 @@ def _encode(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> EncodedLabels:
     codes = np.full((len(spec.labels), corpus.num_tokens), UNKNOWN, np.int32)
-    strangers: list[Mapping[str, int]] = []
+    unknown_values: list[Mapping[str, int]] = []
     sets: list[tuple[tuple[int, ...], ...]] = []
     for m, label in enumerate(spec.labels):
         column = corpus.columns.get(label.name)
@@ -103,29 +109,29 @@ def _encode(
                 elif 1 < len(allowed) < len(index):
                     lookup[n] = FIRST_SET - distinct.setdefault(allowed, len(distinct))
             codes[m] = lookup[column.codes]
-        strangers.append(MappingProxyType(unknown))
+        unknown_values.append(MappingProxyType(unknown))
         sets.append(tuple(distinct))
-    return EncodedLabels(codes, tuple(strangers), tuple(sets))
+    return EncodedLabels(codes, tuple(unknown_values), tuple(sets))
 
 
 def _as_states(label: Label, index: Mapping[str, int], reading: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:
-    """The states that a cell allows, sorted, and its texts that are no states."""
+    """The states that a cell allows, sorted, and its texts that are not states."""
     texts = [label.others if label.others is not None and text not in index else text for text in reading]
     return tuple(sorted({index[text] for text in texts if text in index})), [t for t in texts if t not in index]
 
 
-def stranger_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
-    """[N] tokens where some label has a value, or a member of a set, that is none of its states."""
+def unknown_label_tokens(spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus) -> Mask:
+    """[N] tokens where some label has a value, or a member of a set, that is not one of its states."""
     mask = np.zeros(corpus.num_tokens, bool)
-    for _, _, tokens in _strange(spec, states, corpus, ()):
+    for _, _, tokens in _unknown_label_tokens(spec, states, corpus, ()):
         mask[tokens] = True
     return mask
 
 
-def _strange(
+def _unknown_label_tokens(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, free: Collection[str]
 ) -> Iterator[tuple[int, Label, Ints]]:
-    """Number, label and tokens of the labels that have strangers."""
+    """Number, label and tokens of each label that has unknown values."""
     for m, label in enumerate(spec.labels):
         column = corpus.columns.get(label.name)
         if isinstance(column, InternedColumn) and len(column.values):
@@ -140,38 +146,42 @@ def _strange(
 def check_gold(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], corpus: Corpus, encoded: EncodedLabels
 ) -> list[Diagnostic]:
-    """What keeps the gold labels from being trained on: values that are no state, and moves that the scheme forbids.
+    """Problems that forbid training on the gold labels: values that are not states, moves that the scheme forbids.
 
-    A move is looked at where both of its states are known.
+    A move is checked where both of its states are known.
     """
-    strange = {m: tokens for m, _, tokens in _strange(spec, states, corpus, ())}
-    found = []
+    unknown_tokens = {m: tokens for m, _, tokens in _unknown_label_tokens(spec, states, corpus, ())}
+    problems = []
     for m, label in enumerate(spec.labels):
         codes = encoded.codes[m]
-        if m in strange:
-            found.append(_stranger(label, states[label.name], corpus, strange[m], encoded.strangers[m], given=False))
+        if m in unknown_tokens:
+            problems.append(
+                _unknown_label(
+                    label, states[label.name], corpus, unknown_tokens[m], encoded.unknown_values[m], fixed=False
+                )
+            )
         elif isinstance(label.domain, Scheme) and label.constrain:
             bad = violations(legal_moves(label.domain.name, states[label.name]), codes, corpus.sentence_off)
             if len(bad):
-                found.append(_broken_scheme(spec, label, label.domain.name, states[label.name], corpus, codes, bad))
-    return found
+                problems.append(_broken_scheme(spec, label, label.domain.name, states[label.name], corpus, codes, bad))
+    return problems
 
 
-def _stranger(
+def _unknown_label(
     label: Label,
     states: Sequence[str],
     corpus: Corpus,
     tokens: Ints,
-    strangers: Mapping[str, int],
+    unknown_values: Mapping[str, int],
     *,
-    given: bool,
+    fixed: bool,
 ) -> Diagnostic:
-    value = next(iter(strangers))
+    value = next(iter(unknown_values))
     near = did_you_mean(value, states)
-    more = f" and {len(strangers) - 1} other unknown values" if len(strangers) > 1 else ""
+    more = f" and {len(unknown_values) - 1} other unknown values" if len(unknown_values) > 1 else ""
     remedy = (
         f"write `{FREE}` where `{label.name}` is not given"
-        if given
+        if fixed
         else f"add it to the states of `{label.name}`, or `with others = STATE` to read unknown values as one state"
     )
     mark = next((mark for mark in SET_MARKS if label.ambiguous is None and set(value.split(mark)) <= set(states)), None)
@@ -180,7 +190,7 @@ def _stranger(
     return Diagnostic(
         "unknown-label",
         f"label `{label.name}` has the value `{value}`{more}, which "
-        f"{'the model does not know' if given else 'its declaration does not list'} ({places(corpus, tokens)})",
+        f"{'the model does not know' if fixed else 'its declaration does not list'} ({places(corpus, tokens)})",
         location=f"{corpus.file}:{corpus.token_line[tokens[0]]}",
         help=(f"did you mean `{near}`? " if near else "") + remedy,
     )
@@ -207,7 +217,7 @@ def _broken_scheme(
     return Diagnostic("broken-scheme", message, location=f"{corpus.file}:{corpus.token_line[token]}", help=remedy)
 
 
-def raise_if_any(found: Sequence[Diagnostic]) -> None:
-    """Raises the problems together, if there are any."""
-    if found:
-        raise DcrfError(found)
+def raise_if_any(problems: Sequence[Diagnostic]) -> None:
+    """Raises all problems together as one DcrfError, if there are any."""
+    if problems:
+        raise DcrfError(problems)

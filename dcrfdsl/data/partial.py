@@ -1,6 +1,6 @@
-"""What the cells of a label column say, each distinct value once.
+"""The readings of the cells of a label column, one per distinct value.
 
-Not here: how one is read (`semantics.schema.label_cells`), the numbers of states (`labels`, `metrics`).
+Not here: how a cell is read (`semantics.schema.label_cells`), the numbers of states (`labels`, `metrics`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .corpus import Corpus, InternedColumn
 
 __all__ = ["Reading", "label_column", "places", "read_cells"]
 
-SHOWN_LINES = 5  # places that a message lists before it says how many more there are
+SHOWN_LINES = 5  # line numbers that a message lists before it counts the rest
 
 
 def label_column(label: Label, corpus: Corpus) -> InternedColumn:
-    """The column of gold values; DcrfError that names the label where the data has none."""
+    """The column of gold values; DcrfError names the label if the data has no such column."""
     column = corpus.columns.get(label.name)
     if not isinstance(column, InternedColumn):
         raise data_error(
@@ -35,9 +35,9 @@ def label_column(label: Label, corpus: Corpus) -> InternedColumn:
 def read_cells(
     label: Label, states: Collection[str], corpus: Corpus, *, free: Collection[str] = ()
 ) -> tuple[Reading, ...]:
-    """What each distinct value [V] of the label's column says; `free` are further marks for "unknown".
+    """The reading of each distinct value [V] of the label's column; `free` are further marks for "unknown".
 
-    Raises DcrfError where the column is absent, or a set has an empty member.
+    Raises DcrfError if the column is absent, or a set has an empty member.
     """
     column = label_column(label, corpus)
     marks = {label.missing, *free}

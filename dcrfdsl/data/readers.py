@@ -1,6 +1,6 @@
-"""The door to data on disk: a whole file as one `Corpus`, or as a stream of chunks that can be written back tagged.
+"""Reading data from disk: a whole file as one `Corpus`, or a stream of chunks that can be written back tagged.
 
-`READERS` is the table of formats; adding one is a file and a line there. Not here: the formats themselves, writing.
+`READERS` is the table of formats; a new format is one file and one entry. Not here: the formats themselves, writing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ READERS: Table[type[Reader]] = Table(
     {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll"},
 )
 
-_READ_BYTES = 1 << 21  # blocks of a whole-file read: larger ones fall out of the cache
+_READ_BYTES = 1 << 21  # the block size for whole files: larger blocks fall out of the cache
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole sentences of a file and the bytes they were read from. The corpus may be empty (trailing comments)."""
+    """Some whole sentences of a file and the bytes they came from. The corpus may be empty (trailing comments)."""
 
     corpus: Corpus
     block: Block
@@ -70,11 +70,12 @@ def stream_corpus(
     optional: Collection[str] = (),
     flush: bool | None = None,
 ) -> Iterator[Chunk]:
-    """The same in chunks of whole sentences, about `tokens_per_chunk` tokens each. All chunks have the same columns.
+    """Like `read_corpus`, in chunks of whole sentences of about `tokens_per_chunk` tokens. All chunks have the same
+    columns.
 
-    Every byte of the source is in one chunk, so a chunk without a token may come (the file's last comments, say).
-    flush: a chunk comes as soon as a sentence ends and nothing more is there; by default where somebody may wait for
-    it, as at a pipe. Codes of one chunk mean nothing in another. Warnings are on the chunk that brought them.
+    Every byte of the source belongs to one chunk, so a chunk may have no token (trailing comments).   flush: yield a
+    chunk as soon as a sentence ends and no more bytes are available; by default where a producer may wait, as at a
+    pipe. Codes of one chunk are meaningless in another. A warning is on the chunk that caused it.
     """
     with open_source(source) as (file, stream):
         reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))

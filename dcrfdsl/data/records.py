@@ -1,8 +1,8 @@
-"""Sentences that are Python values (of JSON, of a caller) gathered to columns of texts.
+"""Sentences as Python values (from JSON or from a caller), gathered into columns of texts.
 
 A sentence is a mapping of column → values, or a sequence of tokens; a token is a mapping of column → value, or the
-values in declared order. Numbers become their shortest exact text, so that every source goes through the same
-interning; only vectors stay arrays. Not here: where the values come from.
+values in declared order. Numbers become their shortest exact text, so that all sources share one interning; only
+vectors stay arrays. Not here: the origin of the values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Records"]
 
 
 class Records:
-    """Gathers sentences. `key(column)` names a column in the mappings, `unit` is what messages call a sentence."""
+    """Gathers sentences. `key(column)` names a column in the mappings; `unit` names a sentence in messages."""
 
     def __init__(self, wanted: Wanted, *, key: Callable[[Column], str], unit: str):
         self._wanted = wanted
@@ -42,7 +42,7 @@ class Records:
         self._numbers: list[int] = []
 
     def add(self, sentence: Any, number: int) -> None:
-        """Takes a sentence, the one of line (or item) `number`; `DcrfError` if it is no sentence of these columns."""
+        """Adds the sentence of line (or item) `number`; `DcrfError` if it does not fit the columns."""
         read = next((read for kind, read in self._shapes() if isinstance(sentence, kind)), None)
         if read is None:
             raise self._error(
@@ -69,7 +69,7 @@ class Records:
         self._numbers.append(number)
 
     def take(self) -> Parsed:
-        """What was gathered since the last `take`."""
+        """The sentences gathered since the last `take`."""
         lengths = np.array(self._lengths, np.int64)
         columns: dict[str, InternedColumn | NumericColumn] = {
             name: interned(texts, len(texts)) for name, texts in self._texts.items()
@@ -113,12 +113,12 @@ class Records:
         return self._of_rows(tokens, number)
 
     def _of_rows(self, tokens: Sequence[Any], number: int) -> dict[str, Sequence[Any]]:
-        """Tokens as values in declared order; a lone text is a token of one column."""
+        """Tokens as values in declared order; a single text is a token of one column."""
         rows = [(token,) if isinstance(token, str) else token for token in tokens]
-        strangers = [row for row in rows if not isinstance(row, list | tuple)]
-        if strangers:
+        others = [row for row in rows if not isinstance(row, list | tuple)]
+        if others:
             raise self._error(
-                number, f"found {_shown(strangers[0])}, expected a token: all objects, or all lists of values"
+                number, f"found {_shown(others[0])}, expected a token: all objects, or all lists of values"
             )
         fresh = {len(columns): columns for columns in (self._wanted.without_optional, self._wanted.columns)}
         choices = fresh if self._columns is None else {len(self._columns): self._columns}
@@ -133,7 +133,7 @@ class Records:
     # one choice a file ------------------------------------------------------------------------------------------
 
     def _layout(self, keys: Mapping[str, Any], number: int) -> tuple[Column, ...]:
-        """The columns of the file: all, or all but the optional ones, as the first sentence has it."""
+        """The columns of the file: all, or all but the optional ones, as the first sentence decides."""
         wanted = self._wanted
         absent = [c.name for c in self._columns or wanted.columns if self._key(c) not in keys]
         if self._columns is None:
@@ -150,7 +150,7 @@ class Records:
 
     def _to_texts(self, values: Sequence[Any], column: Column, number: int) -> Sequence[str]:
         if column.type.name == "str" and set(map(type, values)) == {str}:
-            return values  # nearly always
+            return values  # the usual case
         to_text = _TO_TEXT[column.type.name]
         texts = [to_text(value) for value in values]
         if None in texts:
@@ -185,14 +185,14 @@ def _number(value: Any) -> str | None:
         if isinstance(value, Integral) and abs(int(value)) < 2**63:
             return format(int(value), "d")
         return repr(float(value))
-    except OverflowError:  # the message about a number that is too large shows it as it stands
+    except OverflowError:  # the message about a number that is too large quotes it
         with suppress(ValueError):
             return str(value)
         return None
 
 
 def _bag(value: Any) -> str | None:
-    """A text as it stands, or a list of texts with spaces between them."""
+    """A text as it is, or a list of texts joined by spaces."""
     if isinstance(value, str):
         return str(value)
     if not isinstance(value, list | tuple | np.ndarray):

@@ -1,7 +1,7 @@
 """Segments as conlleval reads them (Tjong Kim Sang & Buchholz 2000, with S as in its later ports), vectorised.
 
-A segment starts or ends between two tokens by their marks and types alone, so IOB1, IOB2 and IOBES are read by one
-table, and so is output that breaks its scheme. Not here: counts of right ones (`metrics.segment_scores`).
+The marks and types of two neighbouring tokens alone decide whether a segment starts or ends between them. One table
+therefore reads IOB1, IOB2 and IOBES, and output that breaks its scheme. Not here: scores (`metrics.segment_scores`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Segments(NamedTuple):
 
 
 def has_segments(states: Sequence[str]) -> bool:
-    """Whether the states are those of a segment label: all `O` or `B-`, `I-`, `E-`, `S-` and a type, some not `O`."""
+    """Whether they are the states of a segment label: each is `O` or `B-`, `I-`, `E-`, `S-` and a type, not all `O`."""
     return all(split_mark(state) is not None for state in states) and any(state != "O" for state in states)
 
 
 def split_mark(state: str) -> tuple[str, str] | None:
-    """Mark and type; None for a state of no segment scheme."""
+    """Mark and type; None for a state without a segment mark."""
     mark, _, kind = state.partition("-")
     if state == "O":
         return "O", ""
@@ -55,7 +55,7 @@ def split_mark(state: str) -> tuple[str, str] | None:
 
 
 def mark_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
-    """Mark and type of each state, [K+2], and the names of the types. States of no scheme are outside."""
+    """Mark and type of each state, [K+2], and the names of the types. States without a mark count as outside."""
     mark, kind = (np.zeros(len(states) + 2, np.int64) for _ in range(2))  # the last two: MISSING = -2, UNSEEN = -1
     number: dict[str, int] = {}
     for code, state in enumerate(states):
@@ -67,7 +67,7 @@ def mark_table(states: Sequence[str]) -> tuple[Ints, Ints, list[str]]:
 
 
 def segments_of(codes: Integers, mark: Ints, kind: Ints, sentence_off: Offsets) -> Segments:
-    """Where segments start and end by conlleval's rules: on the pair of marks, or on a change of type."""
+    """The segments by conlleval's rules: a pair of marks or a change of type starts or ends one."""
     full = np.diff(sentence_off) > 0
     firsts, lasts = sentence_off[:-1][full], sentence_off[1:][full] - 1
     marks, kinds = mark[codes], kind[codes]

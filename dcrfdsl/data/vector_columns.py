@@ -1,8 +1,8 @@
-"""Vectors of numbers: what a `vector(n)` column has at a token, from a text or from Python values.
+"""Vectors of numbers: the value of a `vector(n)` column at a token, from a text or from Python values.
 
-A text holds n numbers with commas or spaces between them, or n characters `0` and `1` and nothing else. Numbers are
-kept in double precision, as those of `float` columns are. Reasons come as `ValueError`s, in the words of the others.
-Not here: where in a file they stand.
+A text holds n numbers separated by commas or spaces, or exactly n characters `0` and `1`. Numbers are kept in double
+precision, like those of `float` columns. Problems are raised as `ValueError`s that say "found …, expected …". Not here:
+their place in a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BITS = frozenset("01")
 
 
 def vector_of_text(text: str, size: int) -> Floats:
-    """`0,1,0.5`, `0 1 0.5` or, of zeros and ones, `010`, [size]."""
+    """`0,1,0.5`, `0 1 0.5` or, for zeros and ones, `010`, as an array [size]. ValueError for any other text."""
     if len(text) == size and _BITS.issuperset(text):
         return np.frombuffer(text.encode(), np.uint8).astype(np.float64) - ord("0")
     parts = text.replace(",", " ").split()
@@ -43,7 +43,7 @@ def vector_of_text(text: str, size: int) -> Floats:
 
 
 def vectors_of_values(values: Sequence[Any] | NDArray[Any], size: int) -> Floats:
-    """Of T tokens, [T, size]: an array, or a list of arrays, of lists of numbers or of texts."""
+    """The vectors of T tokens, [T, size], from an array or a list of arrays, of lists of numbers or of texts."""
     vectors = _plain_array(values)
     if vectors is not None and vectors.shape == (len(values), size) and np.isfinite(vectors).all():
         return np.array(vectors, np.float64)  # a copy: the caller's array may change
@@ -51,15 +51,15 @@ def vectors_of_values(values: Sequence[Any] | NDArray[Any], size: int) -> Floats
 
 
 def _plain_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
-    """The values as an array of numbers, if they are so plain that none need be looked at by itself.
+    """The values as an array of numbers, if no value needs to be checked by itself; else None.
 
-    Among numbers NumPy takes a truth for 1; only whole arrays of truths are vectors here.
+    NumPy reads a boolean among numbers as 0 or 1; only arrays of booleans alone are accepted as vectors.
     """
     if any(isinstance(value, list | tuple) and bool in set(map(type, value)) for value in values):
         return None
     try:
         array = np.asarray(values)
-    except (ValueError, OverflowError):  # of unequal lengths
+    except (ValueError, OverflowError):  # unequal lengths
         return None
     return array if array.dtype.kind in "iuf" or (array is values and array.dtype.kind == "b") else None
 
@@ -88,7 +88,7 @@ def _number_of_value(value: Any) -> float:
 
 
 def number_of_text(text: str) -> float:
-    """The finite number that a text is."""
+    """The finite number that a text spells; ValueError for any other text."""
     try:
         number = float(text)
     except ValueError:
@@ -99,7 +99,7 @@ def number_of_text(text: str) -> float:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether numbers are written as every program reads them: Python takes `1_000` and the digits of any script."""
+    """Whether numbers have the common spelling: Python also accepts `1_000` and the digits of any script."""
     return text.isascii() and "_" not in text
 
 
@@ -121,5 +121,5 @@ def _counted(numbers: int) -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a message, cut if it is long."""
+    """A value for a message, cut if it is long."""
     return f"`{shortened(value)}`"

@@ -1,13 +1,13 @@
-"""Predictions written beside the lines they were made for: everything of the input stays, in place.
+"""Predictions written beside the lines they belong to: all of the input stays, in place.
 
-`conll` gets more columns, split by a TAB where the first token of the chunk has one, else by a space. `conllu` gets
-`name=value` in MISC. `jsonl` gets an object `predicted` (`{"word": […], "predicted": {"chunk": […]}}`; in a sentence
-that is a list of tokens, each object token gets its own). What `conllu` and `jsonl` predicted before is replaced.
+`conll` gets more columns, separated by a TAB if the first token of the chunk has one, else by a space. `conllu` gets
+`name=value` in MISC. `jsonl` gets an object `predicted` (`{"word": […], "predicted": {"chunk": […]}}`; if a sentence is
+a list of tokens, each token gets its own). Earlier predictions in `conllu` and `jsonl` are replaced.
 
-What is said of a whole sentence (the rank of a labelling, its probability) is, in `conll`, one more column with the
-same text at every token: a line of its own could be taken for a token. In `conllu` it is a comment, in `jsonl` a key of
+A remark on a whole sentence (the rank of a labelling, its probability) is one more column in `conll`, with the same
+text at every token, because a separate line could be read as a token. In `conllu` it is a comment, in `jsonl` a key of
 the sentence's object (or of `predicted`, at each token of a list).
-Not here: what is predicted.
+Not here: the predictions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .readers import Chunk
 __all__ = ["WRITERS", "Predictions", "Remarks", "tagged"]
 
 Predictions: TypeAlias = Mapping[str, Sequence[str] | Sequence[float] | NDArray[Any]]  # name → [N], in written order
-Remarks: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [S], None for what is not known
+Remarks: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [S], None if unknown
 _Columns: TypeAlias = Mapping[str, Sequence[str | float | None]]
 
 _SPACE = " \t\r\v\f"
@@ -37,9 +37,9 @@ _UNKNOWN = "_"
 
 
 def tagged(chunk: Chunk, predictions: Predictions, remarks: Remarks | None = None) -> bytes:
-    """The bytes of `chunk` with the `predictions` for its N tokens: a text or a number (a marginal) each.
+    """The bytes of `chunk` with the `predictions` for its N tokens: one text or number (a marginal) each.
 
-    remarks: what is said of each of its S sentences.
+    remarks: one value for each of its S sentences.
     """
     columns: dict[str, Sequence[str | float | None]] = {
         name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in predictions.items()
@@ -76,9 +76,9 @@ def _tag_conll(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
     codes, cells = np.zeros(len(token_lines), np.int64), [""]
     for values in columns:
         index = {value: number for number, value in enumerate(dict.fromkeys(values))}
-        own = np.fromiter(map(index.__getitem__, values), np.int64, len(token_lines))
+        text_number = np.fromiter(map(index.__getitem__, values), np.int64, len(token_lines))
         ends = [between + _text(value) for value in index]
-        used, codes = np.unique(codes * len(ends) + own, return_inverse=True)
+        used, codes = np.unique(codes * len(ends) + text_number, return_inverse=True)
         cells = [cells[pair // len(ends)] + ends[pair % len(ends)] for pair in used.tolist()]
     encoded = [cell.encode() for cell in cells]
     cell_off = np.cumsum([0, *map(len, encoded)])
@@ -101,10 +101,10 @@ def _tag_conllu(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
 
 
 def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:
-    """A comment `# name = value` for each remark, after the sentence's own comments."""
+    """Adds a comment `# name = value` for each remark, after the sentence's own comments."""
     ours = tuple(f"# {name} =" for name in remarks)
     token_lines, starts = _token_lines(chunk), chunk.corpus.sentence_off[:-1].tolist()
-    for s in range(len(starts) - 1, -1, -1):  # from the end: lines before keep their numbers
+    for s in range(len(starts) - 1, -1, -1):  # backwards: earlier lines keep their numbers
         first = token_lines[starts[s]]
         while first and lines[first - 1].strip(_SPACE) and not lines[first - 1].startswith("#"):
             first -= 1  # a multiword token's range comes before its first token
@@ -125,7 +125,7 @@ def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
             continue
         start, end = np.searchsorted(token_lines, (n, n + 1))
         predicted = {name: values[start:end] for name, values in columns.items()}
-        # a line without a token is no sentence of the corpus
+        # a line without a token is not a sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
         try:
             written = json_text(_with_predicted(_DECODER.decode(line), predicted, said), ensure_ascii=False)
@@ -138,7 +138,7 @@ def _tag_jsonl(chunk: Chunk, columns: _Columns, remarks: Remarks) -> bytes:
 
 
 class _NoNumber(Exception):
-    """A number in no column that Python reads, and JSON cannot hold."""
+    """A number outside the columns that Python reads and JSON cannot represent."""
 
 
 def _number(text: str) -> float:
@@ -158,13 +158,15 @@ def _with_predicted(
         return {**sentence, "predicted": predicted, **remarks}
     tokens = []
     for t, token in enumerate(sentence):
-        own = {name: values[t] for name, values in predicted.items()} | dict(remarks)
-        tokens.append({**token, "predicted": own} if isinstance(token, Mapping) else [*_values(token), *own.values()])
+        labels = {name: values[t] for name, values in predicted.items()} | dict(remarks)
+        tokens.append(
+            {**token, "predicted": labels} if isinstance(token, Mapping) else [*_values(token), *labels.values()]
+        )
     return tokens
 
 
 def _values(token: Any) -> Sequence[Any]:
-    """The values of a token that is a list; a lone text is a token of one column."""
+    """The values of a token that is a list; a single text is a token of one column."""
     return [token] if isinstance(token, str) else token
 
 
@@ -173,12 +175,12 @@ def _lines(chunk: Chunk) -> list[str]:
 
 
 def _ending(line: str) -> str:
-    """What of the line's end is left after splitting at line feeds."""
+    """The rest of the line's end after splitting at line feeds."""
     return "\r" if line.endswith("\r") else ""
 
 
 def _token_lines(chunk: Chunk) -> list[int]:
-    """Line of the block, from 0, of each token."""
+    """The line of each token in the block, from 0."""
     lines: list[int] = (chunk.corpus.token_line - chunk.block.first_line).tolist()
     return lines
 
@@ -193,7 +195,7 @@ def _text(value: str | float | None) -> str:
     return value if isinstance(value, str) else format(value, ".6g")
 
 
-# In MISC `|` parts the items; the escapes are the ones that CoNLL-U's own SpacesAfter uses.
+# `|` separates the items of MISC; the escapes are those of CoNLL-U's own SpacesAfter.
 _MISC_ESCAPES = str.maketrans({"\\": r"\\", "|": r"\p", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 

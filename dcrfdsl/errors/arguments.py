@@ -1,6 +1,6 @@
 """What a public function says of an argument that is not of the kind it takes, before anything is done with it.
 
-Not here: templates and data that are of the right kind and wrong (`errors`).
+Not here: templates and data that are of the right kind and wrong (`problems`).
 """
 
 from __future__ import annotations

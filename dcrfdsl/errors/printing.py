@@ -2,7 +2,7 @@
 
 Data, templates, file names and models bring texts along that nobody here has written. In a message such a text must
 not move the cursor, turn the line around or pass for another line, so that every character which acts and does not show
-stands as its escape, `\\x1b`. What is data and goes to stdout is not touched. Not here: which message (`errors`).
+stands as its escape, `\\x1b`. What is data and goes to stdout is not touched. Not here: which message (`problems`).
 """
 
 from __future__ import annotations

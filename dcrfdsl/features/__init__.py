@@ -1,6 +1,6 @@
 """Features: from interned columns to sparse rows of feature ids.
 
-Nothing heavy is loaded until an extractor is asked for.
+Nothing heavy is loaded before an extractor is used.
 """
 
 import lazy_loader

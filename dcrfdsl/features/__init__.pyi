@@ -1,7 +1,7 @@
 from .alphabet.conjunctions import Conjunctions as Conjunctions, conjoined as conjoined
 from .extract import FeatureExtractor as FeatureExtractor
 from .feature_rows import FeatureRows as FeatureRows
-from .observation_kernels import Likeness as Likeness
+from .observation_kernels import ObservationKernel as ObservationKernel
 from .plan.expansion import ExpandedFeature as ExpandedFeature, expand_features as expand_features
 from .relation_instances import Pairs as Pairs
 from .string_tables import pack_strings as pack_strings, unpack_strings as unpack_strings

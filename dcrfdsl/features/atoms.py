@@ -1,8 +1,8 @@
 """Factors on a corpus: from distinct values to codes, and from codes to the keys of a template's rows.
 
-A *vocabulary* numbers the texts that an atom (a factor without its place) gave in training. It is locked after that: a
-text that training did not see has no code, and no feature. Outside the sequence an atom that gives texts has the codes
-after its vocabulary, one for each side and distance that its place can reach.
+A *vocabulary* numbers the texts that an atom (a factor without its place) had in training. It is then locked: a text
+that did not occur in training has no code, and no feature. Outside the sequence, an atom with texts has the codes after
+its vocabulary, one for each side and distance that its place can reach.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Vocabulary: TypeAlias = dict[str, int]
 
 
 def atom_name(factor: Factor) -> str:
-    """The name of a factor without its place; factors of one name share a vocabulary."""
+    """The name of a factor without its place; factors with the same name share a vocabulary."""
     return Factor(factor.condition, 0, factor.component).name
 
 
@@ -42,7 +42,7 @@ def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _One:
-    """At most one text, or a test (whose only code is 0), a distinct value; `lut[v]` is its code or -1."""
+    """At most one text per distinct value, or a test (whose only code is 0); `lut[v]` is the code or -1."""
 
     codes: Codes  # [N]
     lut: Ints32  #  [V]
@@ -52,7 +52,7 @@ class _One:
 
 @dataclass(frozen=True)
 class _Several:
-    """Several texts a distinct value: the codes of value v are `list_codes[list_off[v] : list_off[v + 1]]`."""
+    """Several texts per distinct value: the codes of value v are `list_codes[list_off[v] : list_off[v + 1]]`."""
 
     codes: Codes  #      [N]
     list_off: Offsets  # [V+1]
@@ -75,7 +75,7 @@ _Atom: TypeAlias = _One | _Several | _Number | _Joint
 
 @dataclass
 class CorpusAtoms:
-    """The atoms of a corpus. While `learning`, texts that have no code get one."""
+    """The atoms of a corpus. While `learning`, a text without a code gets one."""
 
     values: CorpusValues
     vocabularies: dict[str, Vocabulary]
@@ -97,7 +97,7 @@ class CorpusAtoms:
             return 1
         return max(
             1, atom.size + sum(reach(factor, pad_left, pad_right))
-        )  # 1 where nothing ever fires: 0 is a number's
+        )  # 1 if the factor never fires: 0 marks a number
 
     def _build(self, name: str, factor: Factor) -> _Atom:
         condition = factor.condition
@@ -122,26 +122,26 @@ class CorpusAtoms:
         if self.learning:
             unknown = [text for text in dict.fromkeys(flat) if text not in vocabulary]
             vocabulary.update(zip(unknown, range(len(vocabulary), len(vocabulary) + len(unknown)), strict=True))
-        found = np.fromiter(map(vocabulary.get, flat, repeat(-1)), np.int32, len(flat))
-        counts, known = np.fromiter(map(len, texts), np.int64, len(texts)), found >= 0
+        codes_of_texts = np.fromiter(map(vocabulary.get, flat, repeat(-1)), np.int32, len(flat))
+        counts, known = np.fromiter(map(len, texts), np.int64, len(texts)), codes_of_texts >= 0
         counts = np.bincount(np.repeat(np.arange(len(texts)), counts)[known], minlength=len(texts))
-        found, size = found[known], len(vocabulary)
+        codes_of_texts, size = codes_of_texts[known], len(vocabulary)
         if counts.max(initial=0) <= 1:
             lut = np.full(len(texts), -1, np.int32)
-            lut[counts == 1] = found
+            lut[counts == 1] = codes_of_texts
             return _One(codes, lut, size, test=False)
-        return _Several(codes, np.concatenate(([0], np.cumsum(counts))), found, size)
+        return _Several(codes, np.concatenate(([0], np.cumsum(counts))), codes_of_texts, size)
 
 
 # rows -----------------------------------------------------------------------------------------------------------
 
 
 class RowKeys(NamedTuple):
-    """The keys of a template on a block: one a row, or several (`off` not None). -1 fires nothing."""
+    """The keys of a template on a block: one per row, or several (`off` is not None). Key -1 fires nothing."""
 
     keys: Ints  # [R] or [M]
     off: Offsets | None  # [R+1]
-    weight: Floats  # [R], or [0] for ones
+    weight: Floats  # [R], or [0] if all are 1
 
 
 class _Coded(NamedTuple):
@@ -151,7 +151,7 @@ class _Coded(NamedTuple):
 
 @dataclass
 class BlockReader:
-    """Reads factors in one block, each once however many templates use it."""
+    """Reads the factors of a block, each once even if several templates use it."""
 
     atoms: CorpusAtoms
     block: Block | PairBlock
@@ -163,9 +163,9 @@ class BlockReader:
         sizes: tuple[int, ...],
         compact: Callable[[int, Ints], Ints32 | None],
     ) -> RowKeys:
-        """The keys of a template: the codes of its factors as digits, `sizes[i]` the base of factor i (0: a number).
+        """The keys of a template: the codes of its factors as digits, with base `sizes[i]` for factor i (0: a number).
 
-        `compact(i, keys)` may replace what has been joined before factor i by smaller numbers (None: no need).
+        `compact(i, keys)` may replace the keys joined before factor i by smaller numbers (None: not needed).
         """
         weight = np.empty(0)
         keys: Ints | None = None
@@ -186,7 +186,7 @@ class BlockReader:
             else:
                 lists = _ragged(keys, off), _ragged(codes, code_off)
                 off, keys = cross_ragged(*lists[0], *lists[1], sizes[i])
-        if keys is None:  # only numbers: one feature
+        if keys is None:  # numbers only: a single feature
             keys = np.zeros(self.block.num_rows, np.int64)
         return self._masked(feature, keys, off, weight)
 
@@ -197,7 +197,7 @@ class BlockReader:
         off: Offsets | None,
         weight: Floats,
     ) -> RowKeys:
-        """Drop rows of weight 0 and, where asked, those that read outside the sequence."""
+        """Drops rows of weight 0 and, if asked, rows that read outside the sequence."""
         keep: Mask | None = weight != 0 if len(weight) else None
         if feature.outside == "skip":
             spec = self.atoms.values.spec
@@ -238,7 +238,7 @@ class BlockReader:
 
 
 def _ragged(items: NDArray[Any], off: Offsets | None) -> tuple[Ints, NDArray[Any]]:
-    """At most one item a row as lists of items."""
+    """At most one item per row, as lists of items."""
     if off is not None:
         return off, items
     present = items >= 0

@@ -1,9 +1,10 @@
-"""`FeatureExtractor`: from interned columns to sparse rows of feature ids, and back from an id to what it means.
+"""`FeatureExtractor`: from interned columns to sparse rows of feature ids, and back from an id to its description.
 
     learn    values -> vocabularies -> keys -> counts -> alphabet (locked) -> rows
     extract  values -> codes of known texts -> keys -> ids -> rows
 
-One template at a time over blocks of sentences, no Python a token. Not here: how features pair with states.
+Templates are processed one at a time over blocks of sentences, without Python code per token. Not here: the pairing of
+features with states.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from .alphabet import (
 )
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
 from .feature_rows import FeatureRows
-from .observation_kernels import Likeness, likeness_arrays, likeness_metadata, restored_likenesses
+from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, pair_block, relate
 from .sentence_runs import Block, PairBlock, cut
@@ -50,9 +51,9 @@ __all__ = ["FeatureExtractor", "FeatureSetInfo"]
 
 @dataclass(frozen=True)
 class FeatureSetInfo:
-    """`templates[i]` is the name of the i-th expanded feature, `features_of_template[i]` how many ids it has.
+    """`templates[i]` is the name of the i-th expanded feature, `features_of_template[i]` the number of its ids.
 
-    A template without ids never fired in training, or never often enough.
+    A template without ids never fired in training, or too seldom.
     """
 
     num_features: int
@@ -63,7 +64,7 @@ class FeatureSetInfo:
 
 
 class FeatureExtractor:
-    """The features of a model, learned from training data. Immutable; `learn` and `restore` make one."""
+    """The features of a model, learned from training data. Immutable; made by `learn` or `restore`."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class FeatureExtractor:
         registered: Mapping[str, RegisteredFeature],
         kinds: Mapping[str, str],
         conjunctions: Sequence[Conjunctions] = (),
-        likenesses: Sequence[Likeness] = (),
+        observation_kernels: Sequence[ObservationKernel] = (),
     ):
         self._spec = spec
         self._plans = expansion.sets
@@ -86,9 +87,11 @@ class FeatureExtractor:
         self._registered = registered
         self._kinds = dict(kinds)
         self._expansion = expansion
-        self.conjunctions = tuple(conjunctions) or tuple(Conjunctions.none(own.num_features) for own in alphabets)
-        self.likenesses = tuple(likenesses)
-        own_sets = {own.clique: len(self._plans) + n for n, own in enumerate(self.likenesses)}
+        self.conjunctions = tuple(conjunctions) or tuple(
+            Conjunctions.none(observed.num_features) for observed in alphabets
+        )
+        self.observation_kernels = tuple(observation_kernels)
+        own_sets = {observed.clique: len(self._plans) + n for n, observed in enumerate(self.observation_kernels)}
         self.set_of_clique = tuple(own_sets.get(c, number) for c, number in enumerate(expansion.set_of_clique))
         self.bias_of_clique = expansion.bias_of_clique
 
@@ -101,7 +104,7 @@ class FeatureExtractor:
         resources: Lexicons,
         registered: Mapping[str, RegisteredFeature] | None = None,
     ) -> tuple[FeatureExtractor, tuple[FeatureRows, ...]]:
-        """The alphabets of a corpus, and its rows, one `FeatureRows` a feature set."""
+        """The extractor learned from a corpus, and the rows of that corpus, one `FeatureRows` per feature set."""
         expansion = expand(spec)
         values = CorpusValues(spec, corpus, resources, registered or {}, {})
         atoms = CorpusAtoms(values, {}, learning=True)
@@ -118,22 +121,24 @@ class FeatureExtractor:
         return extractor, tuple(rows for _, rows in learned)
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
-        """The rows of other data: what training did not see, or saw too seldom, has no feature."""
+        """The rows of other data; values that training did not see, or saw too seldom, have no feature."""
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
         sets = zip(self._plans, self._alphabets, self.conjunctions, strict=True)
-        found = [conjoined(_extracted(plan, alphabet, atoms), own) for plan, alphabet, own in sets]
-        return (*found, *(own.rows(found[own.feature_set]) for own in self.likenesses))
+        rows = [conjoined(_extracted(plan, alphabet, atoms), conjunctions) for plan, alphabet, conjunctions in sets]
+        return (*rows, *(kernel.rows(rows[kernel.feature_set]) for kernel in self.observation_kernels))
 
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
-        """The same features and, of each set, these conjunctions."""
-        return self._with(conjunctions, self.likenesses)
+        """The same features with these conjunctions, one `Conjunctions` per set."""
+        return self._with(conjunctions, self.observation_kernels)
 
-    def with_likenesses(self, likenesses: Sequence[Likeness]) -> FeatureExtractor:
-        """The same with cliques that compare positions; each has a feature set of its own after all others."""
-        return self._with(self.conjunctions, likenesses)
+    def with_observation_kernels(self, observation_kernels: Sequence[ObservationKernel]) -> FeatureExtractor:
+        """The same features and these observation kernels; each has its own feature set after all others."""
+        return self._with(self.conjunctions, observation_kernels)
 
-    def _with(self, conjunctions: Sequence[Conjunctions], likenesses: Sequence[Likeness]) -> FeatureExtractor:
+    def _with(
+        self, conjunctions: Sequence[Conjunctions], observation_kernels: Sequence[ObservationKernel]
+    ) -> FeatureExtractor:
         return FeatureExtractor(
             self._spec,
             self._expansion,
@@ -143,13 +148,13 @@ class FeatureExtractor:
             registered=self._registered,
             kinds=self._kinds,
             conjunctions=conjunctions,
-            likenesses=likenesses,
+            observation_kernels=observation_kernels,
         )
 
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
-        """Which features of the alphabet are indicators, and not numbers, [F]; only those of `templates`, if given.
+        """Which features of the alphabet are indicators (not numbers), [F]; only those of `templates`, if given.
 
-        Options of a template do not count: what its factors are does.
+        The factors of a template decide, not its options.
         """
         plan, alphabet = self._plans[feature_set], self._alphabets[feature_set]
         factors = None if templates is None else {template.factors for template in templates}
@@ -161,7 +166,7 @@ class FeatureExtractor:
         return chosen
 
     def listed(self, feature_set: int) -> tuple[tuple[ExpandedFeature, ...], Ints32]:
-        """The features of a set as they are listed, and which of them each feature of the alphabet is of, [F]."""
+        """The features of a set as listed in the template, and for each feature of the alphabet its place, [F]."""
         return self._plans[feature_set].features, self._origins[feature_set][0]
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
@@ -171,12 +176,12 @@ class FeatureExtractor:
         return {n: relate(clique, values) for n, clique in cliques}
 
     def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[Ints]:
-        """What each hard table reads of a corpus, as its code at every token, [N] each."""
+        """For each hard table the code that it reads at every token, [N] each."""
         values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
         return [observed_codes(observed, values) for observed in tables]
 
     def code_rows(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
-        """The rows of hard constraints that read what is observed: one feature a token, the code."""
+        """The rows of hard constraints that read observations: one feature per token, the code."""
         row_off = np.arange(corpus.num_tokens + 1, dtype=np.int64)
         return tuple(
             FeatureRows(row_off, code.astype(np.int32), np.empty(0)) for code in self.observed_codes(corpus, tables)
@@ -186,26 +191,29 @@ class FeatureExtractor:
     def sets(self) -> tuple[FeatureSetInfo, ...]:
         listed = [
             FeatureSetInfo(
-                own.num_features,
+                conjunctions.num_features,
                 plan.pad_left,
                 plan.pad_right,
                 tuple(feature.name for feature in plan.features),
                 tuple(int(np.count_nonzero(tables.last.ids >= 0)) for tables in alphabet.templates),
             )
-            for plan, alphabet, own in zip(self._plans, self._alphabets, self.conjunctions, strict=True)
+            for plan, alphabet, conjunctions in zip(self._plans, self._alphabets, self.conjunctions, strict=True)
         ]
-        compared = [FeatureSetInfo(own.size, 0, 0, (own.kernel.method,), (own.size,)) for own in self.likenesses]
+        compared = [
+            FeatureSetInfo(observed.size, 0, 0, (observed.kernel.method,), (observed.size,))
+            for observed in self.observation_kernels
+        ]
         return (*listed, *compared)
 
     # what a feature means ------------------------------------------------------------------------------------------
 
     def describe(self, feature_set: int, feature: int) -> str:
-        """`lower(word)[-1]=the & pos=NN`; a test or a number stands by its name alone, ⟨-1⟩ is before the start.
+        """`lower(word)[-1]=the & pos=NN`; a test or a number is shown by its name alone, ⟨-1⟩ is before the start.
 
-        A conjunction stands by its members.
+        A conjunction is shown by its members.
         """
         if feature_set >= len(self._plans):
-            return f"{self.likenesses[feature_set - len(self._plans)].kernel.method}(support {feature + 1})"
+            return f"{self.observation_kernels[feature_set - len(self._plans)].kernel.method}(support {feature + 1})"
         induced = self.conjunctions[feature_set]
         if feature >= induced.first:
             return " & ".join(self.describe(feature_set, atom) for atom in sorted(induced.atoms(feature)))
@@ -236,13 +244,13 @@ class FeatureExtractor:
     # storage -------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything large, for a model file. `restore` takes them as they are, also mapped and read-only."""
+        """All large arrays, for a model file. `restore` accepts them without copying, also mapped and read-only."""
         return {
             **alphabet_arrays(self._alphabets),
             **self._vocabularies.arrays(),
             **self._lexicons.arrays(),
             **conjunction_arrays(self.conjunctions),
-            **likeness_arrays(self.likenesses),
+            **kernel_arrays(self.observation_kernels),
         }
 
     def metadata(self) -> dict[str, Any]:
@@ -252,7 +260,7 @@ class FeatureExtractor:
             "vocabularies": self._vocabularies.metadata(),
             "lexicons": self._lexicons.metadata(),
             "registered": dict(self._kinds),
-            "likenesses": likeness_metadata(self.likenesses),
+            "likenesses": kernel_metadata(self.observation_kernels),
         }
 
     @classmethod
@@ -264,9 +272,9 @@ class FeatureExtractor:
         *,
         registered: Mapping[str, RegisteredFeature] | None = None,
     ) -> FeatureExtractor:
-        """The extractor whose `arrays` and `metadata` these are.
+        """The extractor with these `arrays` and `metadata`.
 
-        Errors: DcrfError `missing-feature-function` if the model needs a registered function that is not given,
+        Raises DcrfError `missing-feature-function` if the model needs a registered function that is not given,
         `Unfit` if arrays, metadata and template do not fit together.
         """
         stored: FeaturesRecord = typed(FeaturesRecord, metadata, "features")
@@ -282,8 +290,8 @@ class FeatureExtractor:
         lexicons = Lexicons.restore(arrays, stored.lexicons)
         if sorted(lexicons.by_name) != sorted(lexicon.name for lexicon in spec.lexicons):
             raise Unfit("the stored lexicons are not those of the template")
-        conjunctions = restored_conjunctions([own.num_features for own in alphabets], arrays)
-        counts = [own.num_features for own in conjunctions]
+        conjunctions = restored_conjunctions([alphabet.num_features for alphabet in alphabets], arrays)
+        counts = [one.num_features for one in conjunctions]
         return cls(
             spec,
             expansion,
@@ -293,14 +301,14 @@ class FeatureExtractor:
             registered=registered or {},
             kinds=stored.registered,
             conjunctions=conjunctions,
-            likenesses=restored_likenesses(arrays, stored.likenesses, expansion.set_of_clique, counts),
+            observation_kernels=restored_kernels(arrays, stored.observation_kernels, expansion.set_of_clique, counts),
         )
 
 
 class _Fired(NamedTuple):
-    """What one template gives on a block: one id a row (-1 for none), or several where `off` is not None.
+    """The ids of one template on a block: one per row (-1 for none), or several if `off` is not None.
 
-    While learning, numbers that stand for ids.
+    While learning: the counter's numbers, which stand for ids.
     """
 
     ids: Ints32
@@ -309,7 +317,7 @@ class _Fired(NamedTuple):
 
 
 def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, FeatureRows]:
-    """Count every key of every template over a corpus, lock what is frequent enough, and lay out the rows."""
+    """Counts every key of every template over a corpus, locks the frequent ones, and lays out the rows."""
     counters = [
         TemplateCounter(tuple(atoms.size(factor, plan.pad_left, plan.pad_right) for factor in feature.factors))
         for feature in plan.features
@@ -317,33 +325,39 @@ def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, Featur
     blocks, pair_off = _blocks(plan, atoms)
     numbered: deque[tuple[int, list[_Fired]]] = deque()
     for block in blocks:
-        reader, found = BlockReader(atoms, block), []
+        reader, fired_ids = BlockReader(atoms, block), []
         for feature, counter in zip(plan.features, counters, strict=True):
             keys = reader.keys(feature, counter.sizes, counter.compact)
-            found.append(_Fired(counter.add(keys.keys), keys.off, keys.weight))
-        numbered.append((block.num_rows, found))
+            fired_ids.append(_Fired(counter.add(keys.keys), keys.off, keys.weight))
+        numbered.append((block.num_rows, fired_ids))
     alphabet, of_numbers = lock(counters, [feature.min_count for feature in plan.features])
 
     def fired() -> Iterator[tuple[int, list[_Fired]]]:
-        while numbered:  # each block goes as its rows come
-            num_rows, found = numbered.popleft()
-            pairs = zip(found, of_numbers, strict=True)
-            yield num_rows, [own._replace(ids=find_direct(own.ids, ids)) for own, ids in pairs]
+        while numbered:  # a block is freed as soon as its rows exist
+            num_rows, fired_ids = numbered.popleft()
+            pairs = zip(fired_ids, of_numbers, strict=True)
+            yield (
+                num_rows,
+                [
+                    fired_of_template._replace(ids=find_direct(fired_of_template.ids, ids))
+                    for fired_of_template, ids in pairs
+                ],
+            )
 
     return alphabet, _rows(plan, alphabet, fired(), pair_off)
 
 
 def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
-    """The rows of a corpus by an alphabet that is locked."""
+    """The rows of a corpus by a locked alphabet."""
     blocks, pair_off = _blocks(plan, atoms)
 
     def fired() -> Iterator[tuple[int, list[_Fired]]]:
         for block in blocks:
-            reader, found = BlockReader(atoms, block), []
+            reader, fired_ids = BlockReader(atoms, block), []
             for feature, tables in zip(plan.features, alphabet.templates, strict=True):
                 keys = reader.keys(feature, tables.sizes, tables.compact)
-                found.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
-            yield block.num_rows, found
+                fired_ids.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
+            yield block.num_rows, fired_ids
 
     return _rows(plan, alphabet, fired(), pair_off)
 
@@ -354,7 +368,7 @@ def _rows(
     blocks: Iterable[tuple[int, Sequence[_Fired]]],
     pair_off: Offsets | None,
 ) -> FeatureRows:
-    """The rows of blocks, each with its number of rows and what each template gives."""
+    """The rows of blocks; each block comes with its number of rows and the ids of each template."""
     numeric = any(0 in tables.sizes for tables in alphabet.templates)
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
     for num_rows, fired in blocks:
@@ -371,7 +385,7 @@ def _rows(
 
 
 def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | PairBlock], Ints | None]:
-    """The anchors of a feature set in blocks; for a relational clique with the pairs before each sentence."""
+    """The anchors of a feature set in blocks; for a relational clique also the pairs before each sentence."""
     corpus = atoms.values.corpus
     if plan.relation < 0:
         return cut(corpus, plan.pad_left, plan.pad_right), None
@@ -380,7 +394,7 @@ def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | 
 
 
 def _assembled(fired: Sequence[_Fired], num_rows: int, numeric: bool) -> tuple[Ints, Ints32, Floats]:
-    """The templates of a block side by side: features a row [R], ids and values [nnz], templates in order."""
+    """Joins the templates of a block: features per row [R], ids and values [nnz], in the order of templates."""
     counts = np.zeros(num_rows, np.int64)
     for ids, off, _ in fired:
         if off is None:

@@ -1,7 +1,7 @@
-"""Sparse feature rows: which features fire at which position. The product of `features`, the input of training.
+"""Sparse feature rows: the features that fire at each position. The product of `features`, the input of training.
 
-One `FeatureRows` a feature set (the distinct feature list of one or more cliques). Row r lists the ids of
-the features that fire there; ids count from 0 in their feature set's alphabet.
+There is one `FeatureRows` per feature set (the distinct feature list of one or more cliques). Row r lists the ids of
+the features that fire there; ids count from 0 in the alphabet of their feature set.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["FeatureRows"]
 
 
 class FeatureRows(NamedTuple):
-    """CSR rows over positions. The row of position t of sentence s (t may run from -pad_left to T-1+pad_right) is
+    """CSR rows over positions. Position t of sentence s (t runs from -pad_left to T-1+pad_right) has the row
 
-    `sentence_off[s] + s * (pad_left + pad_right) + pad_left + t`; without padding simply the token's number. The rows
-    of a relational clique are its pairs; those of sentence s begin at `pair_off[s]`.
+    `sentence_off[s] + s * (pad_left + pad_right) + pad_left + t`; without padding this is the number of the token. The
+    rows of a relational clique are its pairs; those of sentence s begin at `pair_off[s]`.
     """
 
     row_off: Offsets  # [R+1]  offsets into `feature`

@@ -1,8 +1,9 @@
-"""Observation kernels: how alike two positions are by the features that fire there (Altun & Hofmann 2003 eq. 12).
+"""Observation kernels: similarities of two positions by the features that fire there (Altun & Hofmann 2003 eq. 12).
 
-A clique with a kernel has, in the place of its features, one for each position of the training data that supports the
-model; its value at a position is how alike the two are. Kernels are functions of φ(x)·φ(x') and of norms, so features
-may be words as well as numbers. Not here: dual weights (`optimizers`), which positions support (`supports`).
+A clique with a kernel has one feature for each support vector (a position of the training data) instead of its listed
+features. The value of that feature at a position is the kernel of the two. Kernels are functions of φ(x)·φ(x') and of
+norms, so features may be words as well as numbers. Not here: dual weights (`optimizers`), the choice of support vectors
+(`training`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ..files import Count, Unfit, array, check_finite, check_offsets, check_with
 from ..semantics import KERNELS, LinearKernel, MethodSettings, PolyKernel, RbfKernel
 from .feature_rows import FeatureRows
 
-__all__ = ["Likeness", "LikenessRecord", "likeness_arrays", "likeness_metadata", "restored_likenesses"]
+__all__ = ["ObservationKernel", "ObservationKernelRecord", "kernel_arrays", "kernel_metadata", "restored_kernels"]
 
-DENSE = 2048  # features up to which products of dense rows are faster
+DENSE = 2048  # up to this many features, products of dense rows are faster
 
 
 def _linear(products: Floats, left: Floats, right: Floats, settings: MethodSettings) -> Floats:
@@ -38,11 +39,11 @@ def _poly(products: Floats, left: Floats, right: Floats, settings: MethodSetting
 def _rbf(products: Floats, left: Floats, right: Floats, settings: MethodSettings) -> Floats:
     assert isinstance(settings, RbfKernel)
     distances = np.maximum(left[:, None] + right[None, :] - 2.0 * products, 0.0)
-    found: Floats = np.exp(-settings.gamma * distances)
-    return found
+    values: Floats = np.exp(-settings.gamma * distances)
+    return values
 
 
-# Of products φ(x)·φ(x') [A, B] and squared norms [A], [B].
+# Functions of products φ(x)·φ(x') [A, B] and of squared norms [A], [B].
 FORMULAS: Mapping[str, Callable[[Floats, Floats, Floats, MethodSettings], Floats]] = {
     LinearKernel.method: _linear,
     PolyKernel.method: _poly,
@@ -51,8 +52,8 @@ FORMULAS: Mapping[str, Callable[[Floats, Floats, Floats, MethodSettings], Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Likeness:
-    """clique: its number.   feature_set, num_features: of what is compared.   kernel: settings.   support: its rows."""
+class ObservationKernel:
+    """clique: its number.   feature_set, num_features: of the compared rows.   kernel: settings.   support: rows."""
 
     clique: int
     feature_set: int
@@ -62,11 +63,11 @@ class Likeness:
 
     @property
     def size(self) -> int:
-        """Positions that support."""
+        """The number of support vectors."""
         return len(self.support.row_off) - 1
 
     def gram(self, rows: FeatureRows) -> Floats:
-        """How alike each of `rows` is to each position that supports, [rows, support]."""
+        """The kernel of each of `rows` and each support vector, [rows, support]."""
         ours, theirs = self._matrix(rows), self._matrix(self.support)
         is_dense = self.num_features <= DENSE
         products = ours.toarray() @ theirs.toarray().T if is_dense else (ours @ theirs.T).toarray()
@@ -74,7 +75,7 @@ class Likeness:
         return FORMULAS[self.kernel.method](products, left, right, self.kernel)
 
     def rows(self, rows: FeatureRows) -> FeatureRows:
-        """The rows of the clique: every position that supports, with its likeness as value."""
+        """The rows of the clique: every support vector, with the value of the kernel."""
         count = len(rows.row_off) - 1
         values = self.gram(rows).ravel() if count and self.size else np.zeros(0)
         return FeatureRows(
@@ -85,47 +86,47 @@ class Likeness:
             rows.pad_right,
         )
 
-    def only(self, kept: Ints) -> Likeness:
-        """With fewer positions that support."""
+    def only(self, kept: Ints) -> ObservationKernel:
+        """The same kernel with fewer support vectors."""
         matrix = self._matrix(self.support)[kept]
         valued = len(self.support.value) > 0
         support = FeatureRows(
             matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data if valued else np.zeros(0)
         )
-        return Likeness(self.clique, self.feature_set, self.num_features, self.kernel, support)
+        return ObservationKernel(self.clique, self.feature_set, self.num_features, self.kernel, support)
 
     def _matrix(self, rows: FeatureRows) -> Any:
-        from scipy.sparse import csr_array  # only models with kernels need it, and it takes time to import
+        from scipy.sparse import csr_array  # a slow import that only models with kernels need
 
         value = rows.value if len(rows.value) else np.ones(len(rows.feature))
         return csr_array((value, rows.feature, rows.row_off), shape=(len(rows.row_off) - 1, self.num_features))
 
 
-def likeness_arrays(likenesses: Sequence[Likeness]) -> dict[str, NDArray[Any]]:
-    """For a model file."""
+def kernel_arrays(kernels: Sequence[ObservationKernel]) -> dict[str, NDArray[Any]]:
+    """The support vectors of each kernel as arrays for a model file."""
     return {
-        f"support.{n}.{name}": getattr(own.support, name)
-        for n, own in enumerate(likenesses)
+        f"support.{n}.{name}": getattr(kernel.support, name)
+        for n, kernel in enumerate(kernels)
         for name in ("row_off", "feature", "value")
     }
 
 
-def likeness_metadata(likenesses: Sequence[Likeness]) -> list[dict[str, Any]]:
-    """The rest."""
+def kernel_metadata(kernels: Sequence[ObservationKernel]) -> list[dict[str, Any]]:
+    """The rest of each kernel, as plain JSON values."""
     return [
         {
-            "clique": own.clique,
-            "feature_set": own.feature_set,
-            "num_features": own.num_features,
-            "kernel": own.kernel.method,
-            "settings": own.kernel.model_dump(),
+            "clique": kernel.clique,
+            "feature_set": kernel.feature_set,
+            "num_features": kernel.num_features,
+            "kernel": kernel.kernel.method,
+            "settings": kernel.kernel.model_dump(),
         }
-        for own in likenesses
+        for kernel in kernels
     ]
 
 
-class LikenessRecord(BaseModel, strict=True, extra="forbid"):
-    """What a model file says of a likeness beside its arrays."""
+class ObservationKernelRecord(BaseModel, strict=True, extra="forbid"):
+    """What a model file says about an observation kernel, besides its arrays."""
 
     clique: Count
     feature_set: Count
@@ -134,29 +135,33 @@ class LikenessRecord(BaseModel, strict=True, extra="forbid"):
     settings: dict[str, Any]
 
 
-def restored_likenesses(
+def restored_kernels(
     arrays: Mapping[str, NDArray[Any]],
-    records: Sequence[LikenessRecord],
+    records: Sequence[ObservationKernelRecord],
     set_of_clique: Sequence[int],
     num_features: Sequence[int],
-) -> tuple[Likeness, ...]:
-    """From a model file. set_of_clique: without likenesses.   num_features: of each feature set.
+) -> tuple[ObservationKernel, ...]:
+    """The kernels of a model file. set_of_clique: without kernels.   num_features: of each feature set.
 
-    `Unfit` where clique, features or support vectors are not those of the template.
+    Raises `Unfit` if clique, features or support vectors do not fit the template.
     """
-    found: list[Likeness] = []
-    for n, own in enumerate(records):
-        clique, source = own.clique, own.feature_set
+    restored: list[ObservationKernel] = []
+    for n, record in enumerate(records):
+        clique, source = record.clique, record.feature_set
         fits = (
-            clique < len(set_of_clique) and source == set_of_clique[clique] and all(clique != o.clique for o in found)
+            clique < len(set_of_clique)
+            and source == set_of_clique[clique]
+            and all(clique != o.clique for o in restored)
         )
-        if not fits or own.num_features != num_features[source]:
+        if not fits or record.num_features != num_features[source]:
             raise Unfit(f"a kernel compares features that clique {clique} does not have")
-        if own.kernel not in KERNELS:
-            raise Unfit(f"`{own.kernel}` is not a kernel")
-        kernel = typed(KERNELS[own.kernel], own.settings, f"kernel of clique {clique}")
-        found.append(Likeness(clique, source, own.num_features, kernel, _support(arrays, n, own.num_features)))
-    return tuple(found)
+        if record.kernel not in KERNELS:
+            raise Unfit(f"`{record.kernel}` is not a kernel")
+        kernel = typed(KERNELS[record.kernel], record.settings, f"kernel of clique {clique}")
+        restored.append(
+            ObservationKernel(clique, source, record.num_features, kernel, _support(arrays, n, record.num_features))
+        )
+    return tuple(restored)
 
 
 def _support(arrays: Mapping[str, NDArray[Any]], number: int, num_features: int) -> FeatureRows:

@@ -1,14 +1,14 @@
 """The instances of relational cliques: pairs of positions of one sequence that `where` joins.
 
-`where word[i] = word[j] and word[i] matches /[A-Z].*/` is taken apart into equalities between the two positions, tests
-of one position, and the rest. Positions are joined on the equalities by sorting, so that the work grows with the pairs
-that are found, never with the square of the length; the rest is tested on those pairs.
+`where word[i] = word[j] and word[i] matches /[A-Z].*/` is split into equalities between the two positions, tests of one
+position, and the rest. Positions are joined on the equalities by sorting, so that the work grows with the number of
+pairs, not with the square of the length. The rest is tested on those pairs.
 
     link = next     the nearest later position that satisfies everything       link = all    every later one
     order = any     every ordered pair, also backwards (an arc from a word to its head)
 
-A pair is left out where a site would lie outside the sequence, or two sites would be the same variable. Not here: what
-the pairs are tied by (`graph`).
+A pair is left out if a site would lie outside the sequence, or two sites would be the same variable. Not here: the
+factors on the pairs (`graph`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .values import TRUE, CorpusValues, equality_codes, joint_test
 
 __all__ = ["Pairs", "pair_block", "relate"]
 
-MOST_PAIRS = 50_000_000  # more than memory holds comfortably; `link = all` on a constant column gets there
+MOST_PAIRS = 50_000_000  # a limit of memory, which `link = all` on a constant column reaches
 _Accepted = Callable[[Ints, Ints], Mask]
 
 
 class Pairs(NamedTuple):
-    """Pairs of tokens, sorted by sentence, first and second token. Those of sentence s: `off[s]` to `off[s + 1]`."""
+    """Pairs of tokens, sorted by sentence, first and second token. Those of sentence s are `off[s]` to `off[s + 1]`."""
 
     first: Ints  #  [P]  token (over the whole corpus) at the first named position
     second: Ints  # [P]
@@ -41,14 +41,14 @@ class Pairs(NamedTuple):
 
     def local(self, sentence: int, sentence_off: Ints) -> tuple[tuple[int, int], ...]:
         """The pairs of one sentence, as positions in it."""
-        own = slice(self.off[sentence], self.off[sentence + 1])
+        pairs = slice(self.off[sentence], self.off[sentence + 1])
         start = sentence_off[sentence]
-        return tuple(zip((self.first[own] - start).tolist(), (self.second[own] - start).tolist(), strict=True))
+        return tuple(zip((self.first[pairs] - start).tolist(), (self.second[pairs] - start).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class _Condition:
-    """A `where`, taken apart. `keys` are equalities as (side at the first position, side at the second)."""
+    """A `where` condition, split. `keys` are equalities as (side at the first position, side at the second)."""
 
     keys: tuple[Equals, ...]
     first: tuple[Condition, ...]
@@ -57,7 +57,7 @@ class _Condition:
 
 
 def pair_block(first: Ints, second: Ints, sentence_off: Ints) -> PairBlock:
-    """The pairs as rows that features are read at."""
+    """The pairs as rows for reading features."""
     sentence = np.searchsorted(sentence_off, first, side="right") - 1
     return PairBlock(first, second, sentence_off[sentence], sentence_off[sentence + 1])
 
@@ -125,7 +125,7 @@ def _fits(conditions: Sequence[Condition], block: PairBlock, values: CorpusValue
 
 
 def _sites_apart(clique: CliqueSpec, block: PairBlock) -> Mask:
-    """Whether all sites lie in the sentence, and no two are the same variable."""
+    """[R] whether all sites lie in the sentence, and no two are the same variable."""
     places = [
         (site.variable, named_offset(clique.positions.index(site.place.position), site.place.shift))
         for site in clique.sites
@@ -151,7 +151,7 @@ def _gap(clique: CliqueSpec, values: CorpusValues, name: str) -> int | None:
 
 
 def _group(left: list[Ints32], right: list[Ints32], start: Ints) -> tuple[Ints, Ints]:
-    """One number for a sentence and a combination of key codes: of each token as the first, and as the second."""
+    """A number for each sentence and combination of key codes: of each token as the first, and as the second."""
     columns = [np.concatenate([start, start]), *(np.concatenate(pair) for pair in zip(left, right, strict=True))]
     _, number = np.unique(np.stack(columns), axis=1, return_inverse=True)
     number = number.ravel().astype(np.int64)
@@ -160,7 +160,7 @@ def _group(left: list[Ints32], right: list[Ints32], start: Ints) -> tuple[Ints, 
 
 @dataclass(frozen=True)
 class _Join:
-    """The candidates: `group` of each token as first and as second [N], tokens that may be first, and second."""
+    """The candidates: `group` of each token as first and as second [N]; tokens that may be first, and second."""
 
     group: tuple[Ints, Ints]
     first: Ints
@@ -169,14 +169,14 @@ class _Join:
     max_gap: int
 
     def _sorted(self) -> tuple[Ints, Ints]:
-        """Second tokens by (group, token), and that pair as one number."""
+        """Second tokens ordered by (group, token), and that pair as a single number."""
         span = len(self.group[0]) + 1
         number = self.group[1][self.second] * span + self.second
         order = np.argsort(number, kind="stable")
         return self.second[order], number[order]
 
     def _range(self, number: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """Where the second tokens from `low` to `high` (both included) in the groups of the first tokens lie."""
+        """The range of second tokens from `low` to `high` (both included) in the groups of the first tokens."""
         span = len(self.group[0]) + 1
         base = self.group[0][self.first] * span
         size = len(self.group[0])
@@ -184,7 +184,7 @@ class _Join:
         return begin, np.maximum(begin, np.searchsorted(number, base + np.clip(high, -1, size), side="right"))
 
     def nearest(self, accepted: _Accepted) -> tuple[Ints, Ints]:
-        """The first acceptable later token of each; candidates are tried in rounds, the nearest ones first."""
+        """The first acceptable later token of each; candidates are tried in rounds, the nearest first."""
         seconds, number = self._sorted()
         at, end = self._range(number, self.first + self.min_gap, self.first + self.max_gap)
         waiting = np.flatnonzero(at < end)

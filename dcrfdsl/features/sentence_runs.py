@@ -1,4 +1,4 @@
-"""A run of whole sentences: small enough that the arrays of one template stay in the cache, and what is read in it."""
+"""Blocks: runs of whole sentences, small enough that the arrays of one template stay in the cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .plan import split_offset
 
 __all__ = ["Block", "PairBlock", "cut"]
 
-ROWS = 1 << 15  # of a block; a longer sentence is a block of its own
+ROWS = 1 << 15  # rows of a block; a longer sentence is a block by itself
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Block:
         return self.end - self.first + (len(self.sentence_off) - 1) * (self.pad_left + self.pad_right)
 
     def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
-        """`lut[codes]` at t + offset, [R]; outside `left` or `right` plus `step` a position further out."""
+        """`lut[codes]` at t + offset, [R]; outside: `left` or `right`, plus `step` per position of distance."""
         part = codes[self.first : self.end]
         return shift_codes(part, lut, self.sentence_off, offset, self.pad_left, self.pad_right, left, right, step)
 
@@ -48,9 +48,9 @@ class Block:
 
 @dataclass(frozen=True)
 class PairBlock:
-    """Pairs of tokens of one sentence each; what is read has a place at one of the two (`positions`).
+    """Pairs of tokens, each pair in one sentence. A place is read at one of the two (`positions`).
 
-    first, second: tokens [R].   start, end: where their sentence begins and ends, [R].
+    first, second: tokens [R].   start, end: the bounds of their sentence, [R].
     """
 
     first: Ints
@@ -69,11 +69,11 @@ class PairBlock:
         return (self.second if which == 2 else self.first) + shift
 
     def codes(self, codes: Codes, lut: Ints32, offset: int, *, left: int, right: int, step: int) -> Ints32:
-        """As `Block.codes`, at the named position and shift that `offset` stands for."""
+        """As `Block.codes`, at the named position and shift that `offset` encodes."""
         token = self._tokens(offset)
         inside = (token >= self.start) & (token < self.end)
-        found = codes[np.where(inside, token, 0)] if len(codes) else np.full(len(token), -1, np.int32)
-        known = np.where(found >= 0, np.append(lut, -1)[found], -1)
+        read = codes[np.where(inside, token, 0)] if len(codes) else np.full(len(token), -1, np.int32)
+        known = np.where(read >= 0, np.append(lut, -1)[read], -1)
         before, after = left + (self.start - token - 1) * step, right + (token - self.end) * step
         return np.where(inside, known, np.where(token < self.start, before, after)).astype(np.int32)
 

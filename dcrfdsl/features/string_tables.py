@@ -1,4 +1,4 @@
-"""Tables of strings as two arrays, so that a model file can hold them and a process can map them from disk."""
+"""Tables of strings as two arrays, for model files that a process can map from disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["pack_strings", "unpack_strings"]
 
 
 def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], Ints]:
-    """UTF-8 bytes of all strings in a row, and where each begins: string i is bytes `off[i]` to `off[i + 1]`."""
+    """The UTF-8 bytes of all strings in a row, and their offsets: string i has the bytes `off[i]` to `off[i + 1]`."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     off = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(one) for one in encoded], out=off[1:])

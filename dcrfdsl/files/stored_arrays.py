@@ -3,7 +3,7 @@
 A checksum tells that a file is as it was written, not that it was written by us. Kernels do not check bounds, so every
 number that one of them indexes with is checked here, once, when a model is loaded. Each part of a model says itself
 what it must be (`restore` of alphabets, weights, voters …); here are the words that they say it in. Not here: the
-container (`model_file`), what any part means.
+container (`model.file_format`), what any part means.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files that are written whole or not at all, templates read as text, and what the operating system refuses said in
 one message.
 
-Not here: what is in a file (`model_file`, `syntax`, the command line).
+Not here: what is in a file (`model.file_format`, `syntax`, the command line).
 """
 
 from __future__ import annotations

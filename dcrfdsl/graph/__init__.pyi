@@ -60,14 +60,14 @@ from .uai import read_uai as read_uai, read_uai_evidence as read_uai_evidence
 from .unroll import ModelGraph as ModelGraph
 from .variants.clamping import clamp_rows as clamp_rows, clamped_graph as clamped_graph
 from .variants.constrained_graph import (
-    ANY as ANY,
-    but as but,
-    of_set as of_set,
-    only as only,
-    steered_graph as steered_graph,
+    ANY_STATE as ANY_STATE,
+    any_but as any_but,
+    constrained_graph as constrained_graph,
+    only_state as only_state,
+    state_set as state_set,
 )
-from .variants.cost_augmented import costed_graph as costed_graph
-from .variants.excluding_gold import differing_graph as differing_graph, differing_rows as differing_rows
+from .variants.cost_augmented import cost_augmented_graph as cost_augmented_graph
+from .variants.excluding_gold import graph_excluding_gold as graph_excluding_gold, known_label_rows as known_label_rows
 from .variants.raised_labels import (
     raised_graph as raised_graph,
     raised_parameters as raised_parameters,

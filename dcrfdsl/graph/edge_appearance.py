@@ -4,7 +4,7 @@ A forest is a set of factors of two or more variables whose factor graph has no 
 spanning forest of the variable graph. Each is grown by Kruskal's rule: factors in random order, those that appeared
 least first; one that would join variables which are already linked stays out. So every factor appears soon, and the
 appearances stay even, which keeps the bound tight. Not here: the messages (`kernels.messages.trw`), TRP's passes
-(`forests`).
+(`spanning_forests`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Collects unrolled graphs into the flat arrays that kernels take, each distinct shape once.
 
 Sequences of equal length share a shape. Its program is made when it is added; arrays are written out when asked for.
-Not here: what the factors are (`unroll`), in which order messages go (`forests`).
+Not here: what the factors are (`unroll`), in which order messages go (`spanning_forests`).
 """
 
 from __future__ import annotations

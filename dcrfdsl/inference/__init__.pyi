@@ -7,7 +7,11 @@ from .base import (
 from .bound.chain_graphs import LONGEST as LONGEST, ChainRuns as ChainRuns, RivalSums as RivalSums, chain_of as chain_of
 from .bound.clamped_data import bind_clamped as bind_clamped
 from .bound.potentials import Binder as Binder, BoundData as BoundData, Potentials as Potentials
-from .decoding.constrained_decoding import Orders as Orders, Steered as Steered, Steering as Steering
+from .decoding.constrained_decoding import (
+    ConstrainedDecoder as ConstrainedDecoder,
+    ConstrainedLabellings as ConstrainedLabellings,
+    StateConstraints as StateConstraints,
+)
 from .decoding.labellings import (
     Labellings as Labellings,
     NBest as NBest,

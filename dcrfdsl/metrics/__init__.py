@@ -1,4 +1,4 @@
-"""How good predictions are: `evaluate_predictions` on a corpus, `measure` on codes, by the names of `evaluate`."""
+"""Scores of predictions: `evaluate_predictions` on a corpus, `measure` on codes, by the names that `evaluate` uses."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""Metrics that count what the data does not have: their value is 0 or 1 and says nothing.
+"""Warnings for metrics that have nothing to count in the data: their value is 0 or 1 and means nothing.
 
-Not here: the metrics (`evaluation`), which show 0 where there is nothing to count.
+Not here: the metrics (`evaluation`), which are 0 if there is nothing to count.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def nothing_measured(
 ) -> list[Diagnostic]:
     """A warning for each metric of `spec` that has nothing to count in a corpus with gold labels.
 
-    states: of each label, as the model knows them.   known_values: those of a column that training showed.
+    states: of each label, those of the model.   known_values: the values of a column in the training data.
     """
     if not all(isinstance(corpus.columns.get(label.name), InternedColumn) for label in spec.labels):
-        return []  # which whoever measures says
+        return []  # measuring reports this itself
     golds = {label.name: encode_gold(label, states[label.name], corpus) for label in spec.labels}
     evaluation = Evaluation(
         gold={name: gold.codes for name, gold in golds.items()},
@@ -36,15 +36,15 @@ def nothing_measured(
         known={name: len(states[name]) for name in golds},
         oov=lambda column: unseen_values(corpus.text_column(column), known_values(column)),
     )
-    found = []
+    warnings = []
     for call in spec.evaluate or default_metrics({name: states[name] for name in golds}):
         names = [str(plain(argument.value)) for argument in call.arguments]
         lacking = _LACKING[call.name](evaluation, *names) if call.name in _LACKING else None
         if lacking is not None:
             written = f"{call.name}({', '.join(names)})" if names else call.name
             message = f"`{written}` measures nothing here: {lacking}"
-            found.append(Diagnostic("metric-of-nothing", message, severity="warning", location=corpus.file))
-    return found
+            warnings.append(Diagnostic("metric-of-nothing", message, severity="warning", location=corpus.file))
+    return warnings
 
 
 def _known(evaluation: Evaluation, label: str) -> str | None:
@@ -73,7 +73,7 @@ def _unknown_words(evaluation: Evaluation, label: str, column: str) -> str | Non
     return None if some else f"training has shown every value of `{column}`"
 
 
-# What each metric counts, where that can be absent: the words for its absence, or None.
+# For each metric that can have nothing to count: the words for what is absent, or None.
 _LACKING: Mapping[str, Callable[..., str | None]] = MappingProxyType(
     {
         "accuracy": _known,

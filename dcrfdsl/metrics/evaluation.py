@@ -1,10 +1,10 @@
-"""What `evaluate` measures: accuracies, segment scores, and counts of what could not be right.
+"""The metrics of `evaluate`: accuracies, segment scores, and counts of tokens that could not be right.
 
-Everything works on codes. A code is a place in the list of state texts; gold codes may also be `UNSEEN` or `MISSING`,
-name a set of codes (`AMBIGUOUS` - its number), or point behind the model's own `known` states, at texts that only the
-gold has. What the model does not know is counted and cannot be right; what is missing is not scored; what is ambiguous
-is right if the prediction is one of its states, and takes no part in segments. Latent variables and memories are not
-scored. Shares are in 0–1, and 0 where there is nothing to count. Not here: decoding, and printing.
+All metrics work on codes. A code is an index into the list of state texts. A gold code may also be `UNSEEN` or
+`MISSING`, name a set of codes (`AMBIGUOUS` - its number), or point behind the model's `known` states, at texts that
+occur only in the gold. A value that the model does not know counts as wrong; a missing value is not scored; an
+ambiguous value is right if the prediction is one of its states, and takes no part in segments. Latent variables and
+memories are not scored. Shares lie in 0–1, and are 0 if there is nothing to count. Not here: decoding, printing.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = [
     "evaluate_predictions", "goodness", "measure", "unseen_values",
 ]  # fmt: skip
 
-Values: TypeAlias = dict[str, float | int]  # by the names of the `--json` contract
+Values: TypeAlias = dict[str, float | int]  # keys: the names of the `--json` contract
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Gold and predicted codes [N] of every scored label, and what else some metric asks for.
+    """Gold and predicted codes [N] of every scored label, and further inputs of some metrics.
 
-    `states[y]` are the texts of y's codes, of which the model knows the first `known[y]` (all, if y is not a key).
+    `states[y]` are the texts of y's codes; the model knows the first `known[y]` of them (all, if y is not a key).
     `sets[y]` are the sets of codes that ambiguous gold values of y allow (none, if y is not a key).
-    `oov(column)` [N] tells which tokens have a value that training did not show. It, `log_likelihood` (nats) and
-    `rank_risk` (with the number of sentences of which it is a lower bound) are called only if a metric asks.
+    `oov(column)` [N] marks the tokens whose value did not occur in training. It, `log_likelihood` (nats) and
+    `rank_risk` (with the number of sentences for which it is a lower bound) are called only if a metric needs them.
     """
 
     gold: Mapping[str, Integers]
@@ -58,12 +58,12 @@ class Evaluation:
         return self.states[label][: self.known.get(label)]
 
     def scored(self, label: str) -> Mask:
-        """[N] whether anybody knows the gold value."""
+        """[N] whether the gold value is known."""
         mask: Mask = np.asarray(self.gold[label]) != MISSING
         return mask
 
     def unseen(self, label: str) -> Mask:
-        """[N] whether the gold value is one that the model does not know."""
+        """[N] whether the model does not know the gold value."""
         gold = np.asarray(self.gold[label])
         mask: Mask = (gold == UNSEEN) | (gold >= len(self.known_states(label)))
         several, allowed = self._allowed(label)
@@ -71,7 +71,7 @@ class Evaluation:
         return mask
 
     def right(self, label: str) -> Mask:
-        """[N] whether the prediction is the gold value, or one of those that an ambiguous one allows."""
+        """[N] whether the prediction is the gold value, or one of the states of an ambiguous gold value."""
         predicted = np.asarray(self.predicted[label], np.int64)
         mask: Mask = (np.asarray(self.gold[label]) == predicted) & ~self.unseen(label)
         several, allowed = self._allowed(label)
@@ -79,11 +79,11 @@ class Evaluation:
         return mask
 
     def ambiguous(self, label: str) -> Ints:
-        """Tokens whose gold value is one of a set."""
+        """Tokens with an ambiguous gold value."""
         return np.flatnonzero(np.asarray(self.gold[label]) <= AMBIGUOUS)
 
     def _allowed(self, label: str) -> tuple[Ints, Mask]:
-        """Tokens with an ambiguous gold value, [A], and which of the model's states each allows, [A, K]."""
+        """Tokens with an ambiguous gold value, [A], and the model's states that each allows, [A, K]."""
         several, num_states = self.ambiguous(label), len(self.known_states(label))
         sets = self.sets.get(label, ())
         table = np.zeros((len(sets), num_states), np.bool_)
@@ -93,8 +93,9 @@ class Evaluation:
 
 
 def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
-    """Every metric of `metrics` (default: `default_metrics`) in order, then `tokens`, `sentences` and `unseen_labels`
-    (tokens whose gold value the model does not know, summed over labels). `DcrfError` if a metric cannot be computed.
+    """The value of each of `metrics` (default: `default_metrics`) in order, then `tokens`, `sentences` and
+    `unseen_labels` (tokens whose gold value the model does not know, summed over labels). `DcrfError` if a metric
+    cannot be computed.
     """
     values: Values = {}
     for call in metrics or default_metrics({label: evaluation.known_states(label) for label in evaluation.gold}):
@@ -106,12 +107,12 @@ def measure(evaluation: Evaluation, metrics: Sequence[CallSpec] = ()) -> Values:
 
 
 def goodness(name: str, value: float) -> float:
-    """A value of `measure` so that more is better: what training and tuning compare."""
+    """A value of `measure`, negated for risks so that more is better: training and tuning compare it."""
     return 1.0 - value if name in METRICS and METRICS[name].is_risk else value
 
 
 def default_metrics(states: Mapping[str, Sequence[str]]) -> tuple[CallSpec, ...]:
-    """What is measured where the template does not say, by the model's states of each scored label."""
+    """The metrics of a template without `evaluate`, given the model's states of each scored label."""
     calls = [_call("segments" if has_segments(texts) else "accuracy", label) for label, texts in states.items()]
     return (*calls, *([_call("joint_accuracy")] if len(states) > 1 else []))
 
@@ -126,13 +127,14 @@ def evaluate_predictions(
     log_likelihood: Callable[[], float] | None = None,
     rank_risk: Callable[[], tuple[float, int]] | None = None,
 ) -> Values:
-    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and what a reader of them has to know.
+    """`measure` on the gold labels of `corpus` by the metrics of `spec`, and the counts that qualify them.
 
-    `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted; `known_values(column)` are
-    the values that training showed.
-    Beside the metrics: `illegal_moves(y)` where y has a scheme; where y is declared with `missing` or `ambiguous`,
+    `predicted[y]` [N] are codes of the model's `states[y]`, -1 where nothing was predicted. `known_values(column)` are
+    the values of the training data.
+    Beside the metrics: `illegal_moves(y)` if y has a scheme; if y is declared with `missing` or `ambiguous`,
     `not_scored(y)` (tokens without a gold value); with `ambiguous`, `ambiguous(y)` (tokens with several, which segments
     leave out); `not_scored(joint_accuracy)` if some label is partly known.
+    Raises DcrfError if a metric cannot be computed or a label has no column.
     """
     golds: dict[str, Gold] = {}
     for label in spec.labels:
@@ -169,7 +171,7 @@ def evaluate_predictions(
 
 
 def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> Values:
-    """How many tokens the metrics of partly known labels leave out."""
+    """The number of tokens that the metrics of partly known labels leave out."""
     values: Values = {}
     partial = [label for label in spec.labels if label.missing is not None or label.ambiguous is not None]
     for label in partial:
@@ -186,7 +188,7 @@ def _left_out(spec: ModelSpec, evaluation: Evaluation, *, joint: bool) -> Values
 
 
 class Gold(NamedTuple):
-    """Gold labels as codes, [N]; `states` are the model's and then the texts that only the gold has.
+    """Gold labels as codes, [N]; `states` are those of the model, then the texts that occur only in the gold.
 
     `sets` are the codes that ambiguous values allow: at least two, and not all of the model's states.
     """
@@ -197,10 +199,10 @@ class Gold(NamedTuple):
 
 
 def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
-    """The gold values of `label` by the model's `states`; other texts get codes behind them.
+    """The gold values of `label` as codes of the model's `states`; other texts get the codes after them.
 
-    `others` of the label takes what is no state. A set with every state of the model says nothing and is missing.
-    Raises DcrfError where the column is absent or a set has an empty member.
+    `others` of the label takes values that are not states. A set of all states of the model counts as missing.
+    Raises DcrfError if the column is absent or a set has an empty member.
     """
     code_of = {text: code for code, text in enumerate(states)}
     number_of: dict[tuple[int, ...], int] = {}
@@ -217,7 +219,7 @@ def encode_gold(label: Label, states: Sequence[str], corpus: Corpus) -> Gold:
 
 
 def unseen_values(column: InternedColumn, seen: Collection[str]) -> Mask:
-    """Which tokens, [N], have a value of `column` that is not among `seen`."""
+    """[N] tokens whose value of `column` is not among `seen`."""
     known = set(seen)
     new = np.fromiter((text not in known for text in column.values), np.bool_, len(column.values))
     mask: Mask = new[column.codes]
@@ -240,9 +242,9 @@ def _accuracy(evaluation: Evaluation, label: str) -> Values:
 
 
 def _joint_accuracy(evaluation: Evaluation) -> Values:
-    """Tokens with every label right, among those whose labels are all known (an ambiguous value is known).
+    """The share of tokens with every label right, among those whose labels are all known (ambiguous counts as known).
 
-    A token of which some label is missing is left out: counted by its other labels it would be easier than the rest.
+    A token with a missing label is left out: judged by its other labels it would be easier than the rest.
     """
     right, scored = (np.ones(evaluation.num_tokens, np.bool_) for _ in range(2))
     for label in evaluation.gold:
@@ -252,7 +254,7 @@ def _joint_accuracy(evaluation: Evaluation) -> Values:
 
 
 def _sentence_accuracy(evaluation: Evaluation) -> Values:
-    """Sentences without a wrong label, among those with a scored position."""
+    """The share of sentences without a wrong label, among those with a scored position."""
     wrong, scored = (np.zeros(evaluation.num_tokens, np.bool_) for _ in range(2))
     for label in evaluation.gold:
         scored |= evaluation.scored(label)
@@ -262,11 +264,11 @@ def _sentence_accuracy(evaluation: Evaluation) -> Values:
 
 
 def _segments(evaluation: Evaluation, label: str) -> Values:
-    stranger = next((state for state in evaluation.known_states(label) if split_mark(state) is None), None)
+    unmarked = next((state for state in evaluation.known_states(label) if split_mark(state) is None), None)
     key = f"segments({label})"
-    if stranger is not None:
+    if unmarked is not None:
         raise _metric_error(
-            f"`{key}`: state `{stranger}` marks no segment",
+            f"`{key}`: state `{unmarked}` marks no segment",
             f"states have to be O, B-X, I-X, E-X or S-X; or use `accuracy({label})`",
         )
     states, predicted = evaluation.states[label], np.asarray(evaluation.predicted[label])
@@ -291,7 +293,7 @@ def _log_likelihood(evaluation: Evaluation) -> Values:
 
 
 def _zero_one_risk(evaluation: Evaluation) -> Values:
-    """Sentences with a wrong label, among those with a scored position (Altun 2003 eq. 5)."""
+    """The share of sentences with a wrong label, among those with a scored position (Altun 2003 eq. 5)."""
     off = evaluation.sentence_off
     scored = np.logical_or.reduce([evaluation.scored(label) for label in evaluation.gold])
     wrong = np.logical_or.reduce([evaluation.scored(y) & ~evaluation.right(y) for y in evaluation.gold])
@@ -299,14 +301,14 @@ def _zero_one_risk(evaluation: Evaluation) -> Values:
 
 
 def _hamming_risk(evaluation: Evaluation) -> Values:
-    """Wrong labels, among all that are scored, of all label variables (eq. 7)."""
+    """The share of wrong labels among all scored labels of all label variables (Altun 2003 eq. 7)."""
     scored = np.concatenate([evaluation.scored(label) for label in evaluation.gold])
     right = np.concatenate([evaluation.right(label) for label in evaluation.gold])
     return {"hamming_risk": _share(~right, scored)}
 
 
 def _rank_risk(evaluation: Evaluation) -> Values:
-    """See `ranks`; with it, if there are any, the number of sentences of which only a lower bound is known."""
+    """See `model.rank_risk`; with it, if any, the number of sentences for which only a lower bound is known."""
     if evaluation.rank_risk is None:
         raise _metric_error("`rank_risk` needs the model's scores, and only labels are given", None)
     value, at_least = evaluation.rank_risk()
@@ -315,7 +317,7 @@ def _rank_risk(evaluation: Evaluation) -> Values:
 
 @dataclass(frozen=True)
 class Metric:
-    """`takes` are the arguments of the call, a label first.   is_risk: whether less is better, in 0–1."""
+    """`takes` names the arguments of the call, a label first.   is_risk: whether less is better, in 0–1."""
 
     takes: tuple[str, ...]
     compute: Callable[..., Values]

@@ -1,6 +1,6 @@
-"""Counts of right and wrong segments, as conlleval counts (Tjong Kim Sang & Buchholz 2000).
+"""Counts of right and wrong segments, as in conlleval (Tjong Kim Sang & Buchholz 2000).
 
-Not here: what a segment is (`data.segment_types`), which metrics a template asks for.
+Not here: the definition of a segment (`data.segment_types`), the metrics of a template.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..data import Segments, mark_table, segments_of
 
 __all__ = ["AMBIGUOUS", "MISSING", "UNSEEN", "SegmentCounts", "ratio", "segment_counts", "segments_by_type"]
 
-UNSEEN = -1  # the gold value is unknown to the model, and its text does not matter
-MISSING = -2  # nobody knows the gold value: the position is not scored
-AMBIGUOUS = -3  # the gold value is one of set 0; one of set k is AMBIGUOUS - k
+UNSEEN = -1  # the model does not know the gold value, and its text does not matter
+MISSING = -2  # the gold value is unknown: the position is not scored
+AMBIGUOUS = -3  # the gold value is one of set 0; AMBIGUOUS - k stands for set k
 
 
 class SegmentCounts(NamedTuple):
-    """Segments that are in both, in the prediction, in the gold."""
+    """Numbers of segments that are in both, in the prediction, in the gold."""
 
     correct: int
     predicted: int
@@ -41,13 +41,13 @@ class SegmentCounts(NamedTuple):
 
 
 def segment_counts(gold: Integers, predicted: Integers, states: Sequence[str], sentence_off: Offsets) -> SegmentCounts:
-    """conlleval's counts: a segment is right if its first token, last token and type are.
+    """conlleval's counts: a segment is right if its first token, last token and type are right.
 
-    `gold` and `predicted` are codes [N] of `states`. IOB1, IOB2 and IOBES are all read by the same rules, and so is
-    output that breaks them.
+    `gold` and `predicted` are codes [N] of `states`. The same rules read IOB1, IOB2 and IOBES, and output that breaks
+    its scheme.
 
-    A position whose gold value is missing or ambiguous is outside (O) in both: whether a segment goes on there cannot
-    be compared. A segment that reaches into such positions is compared by the parts of it that lie beside them.
+    A position whose gold value is missing or ambiguous is outside (O) in both, because whether a segment continues
+    there cannot be compared. A segment that reaches such positions is compared by its parts beside them.
     """
     golds, ours, same, _ = _compared(gold, predicted, states, sentence_off)
     return SegmentCounts(int(np.count_nonzero(same)), len(ours.start), len(golds.start))
@@ -76,7 +76,7 @@ def _compared(
     hidden = np.asarray(gold) <= MISSING
     golds = segments_of(np.where(hidden, MISSING, gold), mark, kind, sentence_off)
     ours = segments_of(np.where(hidden, MISSING, predicted), mark, kind, sentence_off)
-    gold_at = np.full(int(sentence_off[-1]) + 1, -1, np.int64)  # gold segment that starts at a token
+    gold_at = np.full(int(sentence_off[-1]) + 1, -1, np.int64)  # the gold segment that starts at a token
     gold_at[golds.start] = np.arange(len(golds.start))
     match = gold_at[ours.start]
     same = match >= 0
@@ -85,5 +85,5 @@ def _compared(
 
 
 def ratio(part: int, whole: int) -> float:
-    """`part / whole`, 0 where there is nothing."""
+    """`part / whole`, 0 if `whole` is 0."""
     return part / whole if whole else 0.0

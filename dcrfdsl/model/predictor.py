@@ -84,7 +84,7 @@ class ModelStructure:
     def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
         """The predictor of a corpus. given: labels known beforehand, to which every prediction keeps."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
-        require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `given_labels` gives them")
+        require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
         observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
         rows = (*self.extractor.extract(corpus), *observed)
         relations = self.extractor.relations(corpus)

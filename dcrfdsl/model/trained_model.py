@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Floats
-from ..data import Corpus, EncodedLabels, encode_labels, stranger_tokens
+from ..data import Corpus, EncodedLabels, encode_labels, unknown_label_tokens
 from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
 from ..features import RegisteredFeature
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
@@ -114,7 +114,7 @@ class TrainedModel(ModelParts):
         given: EncodedLabels | None = None,
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default the model's own (`decode`)."""
-        compared = sum(likeness.size for likeness in self.extractor.likenesses)
+        compared = sum(likeness.size for likeness in self.extractor.observation_kernels)
         if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
             parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
             return joined_predictions(parts, [first for first, _ in runs])
@@ -177,7 +177,7 @@ class TrainedModel(ModelParts):
         """The terms of `log_likelihood` as a function of weights [W], with everything else done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
-        tokens = np.flatnonzero(stranger_tokens(self.spec, self.states, corpus))
+        tokens = np.flatnonzero(unknown_label_tokens(self.spec, self.states, corpus))
         strange = np.zeros(corpus.num_sentences, bool)
         strange[np.searchsorted(corpus.sentence_off, tokens, side="right") - 1] = True
         clamped, free = self._structure.on(corpus, gold), self._structure.on(corpus)

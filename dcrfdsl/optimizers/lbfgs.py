@@ -3,8 +3,8 @@
 The first guess of the inverse Hessian is γI, or γI + γ' diag(1/h) where the curvature h of each weight is known: the
 one alone is slow in frequent features, the other in features that say the same. Converged: by the rule of `progress`,
 on the gradient. Sources: Nocedal & Wright, "Numerical optimization", algorithm 7.4 and eq. 7.20; the method's use for
-CRFs: Sutton 2004 §3.3. Not here: the pairs that it remembers (`memory`), the search along a direction (`line_search`),
-when to stop (`progress`).
+CRFs: Sutton 2004 §3.3. Not here: the pairs that it remembers (`lbfgs_memory`), the search along a direction
+(`line_search`), when to stop (`progress`).
 """
 
 from __future__ import annotations

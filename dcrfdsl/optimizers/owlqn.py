@@ -5,7 +5,7 @@ does not agree in sign with the steepest descent left out, and ends where it wou
 become zero, and stay so while no slope there is steeper than the penalty's. The search stops on the pseudo-gradient,
 the subgradient of least norm: it has converged by the rule of `progress` for that. Weights without a corner are moved
 as L-BFGS would. Source: Andrew & Gao, "Scalable training of L1-regularized log-linear models" (2007). Not here: pairs
-(`memory`), when to stop (`progress`).
+(`lbfgs_memory`), when to stop (`progress`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tree of a `.dcrf` text: one class a construct of the language, each with its place in the text.
 
 Trees are compared without places, layout and comments, so "the same tree" is `==`. The tree says what was
-written, not what it means: names are not resolved, settings are not typed. That is the business of `spec`.
+written, not what it means: names are not resolved, settings are not typed. That is the business of `semantics`.
 Here are the statements; the nodes below them are those of `nodes`.
 """
 

@@ -1,6 +1,6 @@
 """From Lark's parse tree of one statement to its node in `ast`, with its place in the text.
 
-Not here: the expressions inside (`expressions`), comments (`trivia`), the meaning of names (`spec`).
+Not here: the expressions inside (`build_expressions`), comments (`trivia`), the meaning of names (`semantics`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From Lark's parse tree to the nodes of `ast`: names, places, states, terms, conditions, features and calls.
 
 Here too: what the grammar cannot say and one expression can answer (unknown escapes, numbers without end). Not
-here: statements (`build`), what a name stands for (`spec`).
+here: statements (`build`), what a name stands for (`semantics`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A straight line: split into statements, and for each one look at how it begins, run the parser, build the node,
 attach the comments. A statement with an error is left out of the tree and the others go on. Not here: what the
-messages say (`openings`, `hints`), what the names mean (`spec`).
+messages say (`openings`, `hints`), what the names mean (`semantics`).
 """
 
 from __future__ import annotations

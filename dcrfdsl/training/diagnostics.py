@@ -26,7 +26,7 @@ def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
     """That the stage trained under `exact`, although its settings name another method."""
     asked = stage.settings.infer or inference_settings(stage.model.spec)
     name = stage.settings.criterion.method
-    if objective.words != "exact" or isinstance(asked, AutoSettings) or asked.method == "exact":
+    if objective.inference_description != "exact" or isinstance(asked, AutoSettings) or asked.method == "exact":
         return []
     return [f"`{name}` sums over all wrong labellings here, so it trained under `exact` and not `{asked.method}`"]
 
@@ -34,7 +34,7 @@ def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
 def _of_inference(objective: Criterion, outcome: Outcome) -> Sequence[str]:
     """How inference went during training, said once with its numbers."""
     status, notes = objective.total_status, []
-    method = objective.words
+    method = objective.inference_description
     if objective.tightened is not None:
         method, begun, ended = objective.tightened
         notes.append(

@@ -126,7 +126,7 @@ def _record_of(
         stage.settings,
         outcome,
         corpus,
-        objective.words,
+        objective.inference_description,
         diagnostics_of(stage, objective, outcome),
         stage.model.record,
         stage.curve,

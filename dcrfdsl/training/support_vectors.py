@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import DcrfError, Diagnostic
-from ..features import FeatureRows, Likeness
+from ..features import FeatureRows, ObservationKernel
 from ..graph import CliqueWeights, ModelGraph, Parameters
 from ..model import TrainedModel
 from .stage import Stage
@@ -35,8 +35,8 @@ def with_candidate_vectors(stage: Stage) -> Stage:
         message = f"a kernel compares all pairs of {count:,} positions, which takes {8 * count**2 / 2**30:,.0f} GB"
         remedy = f"train on at most {int((MOST_BYTES / 8) ** 0.5):,} positions, or without `kernel.{name}`"
         raise DcrfError(Diagnostic("too-many-positions", message, help=remedy))
-    likeness = Likeness(clique, source, model.extractor.sets[source].num_features, kernel, rows)
-    extractor = model.extractor.with_likenesses([likeness])
+    observation_kernel = ObservationKernel(clique, source, model.extractor.sets[source].num_features, kernel, rows)
+    extractor = model.extractor.with_observation_kernels([observation_kernel])
     graph = ModelGraph.of(model.spec, model.states, extractor.set_of_clique, extractor.bias_of_clique)
     parameters = _with_dual_weights(model.parameters, clique, count, states)
     position = FeatureRows(
@@ -47,7 +47,8 @@ def with_candidate_vectors(stage: Stage) -> Stage:
     weights = np.zeros(parameters.num_weights)
     supervision = replace(
         supervision, graph=graph, parameters=parameters, counts=weights, weights=weights, extractor=extractor,
-        rows=(*supervision.rows[:sets], position, *supervision.rows[sets:]), compared=(clique, likeness.gram(rows)),
+        rows=(*supervision.rows[:sets], position, *supervision.rows[sets:]),
+        compared=(clique, observation_kernel.gram(rows)),
     )  # fmt: skip
     model = replace(model, extractor=extractor, graph=graph, parameters=parameters, weights=weights, voters=None)
     return replace(stage, model=model, supervision=supervision)
@@ -66,16 +67,16 @@ def _with_dual_weights(parameters: Parameters, clique: int, count: int, states: 
 
 def with_support_vectors_only(model: TrainedModel) -> TrainedModel:
     """The model without the positions whose weights are all 0."""
-    (likeness,) = model.extractor.likenesses
-    clique, parameters = likeness.clique, model.parameters
-    begin, size = parameters.entry_start(clique), likeness.size
+    (observation_kernel,) = model.extractor.observation_kernels
+    clique, parameters = observation_kernel.clique, model.parameters
+    begin, size = parameters.entry_start(clique), observation_kernel.size
     states = model.graph.templates[clique].num_assignments
     end = begin + size * states
     dual = model.weights[begin:end].reshape(size, states)
     kept = np.flatnonzero(dual.any(axis=1))
     return replace(
         model,
-        extractor=model.extractor.with_likenesses([likeness.only(kept)]),
+        extractor=model.extractor.with_observation_kernels([observation_kernel.only(kept)]),
         parameters=_with_dual_weights(parameters, clique, len(kept), states),
         weights=np.concatenate([model.weights[:begin], dual[kept].ravel(), model.weights[end:]]),
         voters=None,

@@ -348,7 +348,7 @@ def test_only_positions_that_support_are_kept() -> None:
     """Of two clusters far apart only their facing sides matter."""
     rows = [[(f"{x}", "0", "P" if x < 0 else "Q")] for x in (-4, -3, -2, -1, 1, 2, 3, 4)]
     model = model_with("a, b", ", kernel.seen = linear", rows)
-    assert 0 < model.extractor.likenesses[0].size < len(rows)
+    assert 0 < model.extractor.observation_kernels[0].size < len(rows)
 
 
 def test_a_kernel_of_too_many_positions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def test_the_marginal_risk_where_each_sentence_has_a_method_of_its_own() -> None
     given, weights = supervised(CASES["skip chain"])
     exact, gradient = build_marginal(given, settings_of(MarginalSettings())).value_and_gradient(0.3 * weights)
     mixed = build_marginal(given, settings_of(MarginalSettings(), infer=AutoSettings()))
-    assert mixed.words == "exact"
+    assert mixed.inference_description == "exact"
     value, found = mixed.value_and_gradient(0.3 * weights)
     assert value == pytest.approx(exact, rel=1e-9)
     np.testing.assert_allclose(found, gradient, atol=2e-4 * np.abs(gradient).max())

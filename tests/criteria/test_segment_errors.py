@@ -41,7 +41,7 @@ from dcrfdsl.training.pipeline import fit
 
 
 def judged(agrees: Any, every: Any) -> float:
-    """d of a stretch: the best that disagrees less the best that agrees."""
+    """d of a span: the best that disagrees less the best that agrees."""
     right = max(score for labels, score in every if agrees(labels))
     return max((score for labels, score in every if not agrees(labels)), default=-math.inf) - right
 
@@ -118,7 +118,7 @@ def test_positions(name: str, method: str) -> None:
 
 @pytest.mark.parametrize("name", ["bio", "bioes", "two labels"])
 def test_smooth_counts_come_to_those_of_conlleval(name: str) -> None:
-    """With α = 10⁴ every stretch counts as 0 or 1: TP, FP and FN of the best labelling."""
+    """With α = 10⁴ every span counts as 0 or 1: TP, FP and FN of the best labelling."""
     case = SEGMENTED[name]
     given, weights = supervised(case)
     labels = ["y", "z"] if name == "two labels" else ["y"]

@@ -13,10 +13,10 @@ from dcrfdsl.data import Corpus, corpus_from_rows
 from dcrfdsl.data.labels import (
     check_gold,
     declared_states,
+    encode_known_labels,
     encode_labels,
-    given_labels,
     learn_states,
-    stranger_tokens,
+    unknown_label_tokens,
     variable_states,
 )
 from dcrfdsl.errors.problems import DcrfError, Diagnostic
@@ -188,7 +188,7 @@ def test_an_empty_member_is_an_error_with_its_line_and_a_remedy(value: str) -> N
     for run in (
         lambda: learn_states(model, corpus, {}),
         lambda: encode_labels(model, {"y": ("A", "B")}, corpus),
-        lambda: given_labels(model, {"y": ("A", "B")}, corpus),
+        lambda: encode_known_labels(model, {"y": ("A", "B")}, corpus),
     ):
         slug, place, words = complaint(run)
         assert (slug, place) == ("empty-member", "<rows>:3")
@@ -221,12 +221,19 @@ def problems(model: ModelSpec, corpus: Corpus) -> list[Diagnostic]:
     return check_gold(model, states, corpus, encode_labels(model, states, corpus))
 
 
-def test_strangers_are_counted_and_shown_inside_sets_too() -> None:
+def test_unknown_values_are_counted_and_shown_inside_sets_too() -> None:
     model = spec('label y in {noun, verb} with missing = "_", ambiguous = "|"')
     corpus = sentences("noun _", "noun|nuon verb", "nuon verb|X|nuon")
     encoded = encode_labels(model, {"y": ("noun", "verb")}, corpus)
-    assert dict(encoded.strangers[0]) == {"nuon": 3, "X": 1}
-    assert stranger_tokens(model, {"y": ("noun", "verb")}, corpus).tolist() == [False, False, True, False, True, True]
+    assert dict(encoded.unknown_values[0]) == {"nuon": 3, "X": 1}
+    assert unknown_label_tokens(model, {"y": ("noun", "verb")}, corpus).tolist() == [
+        False,
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
     (found,) = problems(model, corpus)
     assert (found.slug, found.location) == ("unknown-label", "<rows>:2")
     assert found.message == (
@@ -272,19 +279,19 @@ GIVEN = {
 @pytest.mark.parametrize("name", GIVEN)
 def test_given_values_are_these_codes(name: str) -> None:
     options, text, codes, sets = GIVEN[name]
-    encoded = given_labels(spec(f"label y in {{A, B, C}} {options}"), {"y": tuple("ABC")}, sentences(text))
+    encoded = encode_known_labels(spec(f"label y in {{A, B, C}} {options}"), {"y": tuple("ABC")}, sentences(text))
     assert (encoded.codes.tolist(), encoded.sets) == ([codes], (sets,))
 
 
 def test_free_is_free_where_it_is_a_state() -> None:
-    encoded = given_labels(spec("label y"), {"y": ("_", "A")}, sentences("_ A"))
+    encoded = encode_known_labels(spec("label y"), {"y": ("_", "A")}, sentences("_ A"))
     assert encoded.codes.tolist() == [[-1, 1]]
 
 
 def test_a_given_value_that_is_no_state_is_an_error_with_its_lines_and_a_remedy() -> None:
     model = spec("label y", 'label z with ambiguous = "|"')
     with pytest.raises(DcrfError) as caught:
-        given_labels(model, {"y": ("noun", "verb"), "z": ("P", "Q")}, sentences("noun/P", "nuon/_ _/P|X", "X/X"))
+        encode_known_labels(model, {"y": ("noun", "verb"), "z": ("P", "Q")}, sentences("noun/P", "nuon/_ _/P|X", "X/X"))
     assert [(one.slug, one.location) for one in caught.value.diagnostics] == [
         ("unknown-label", "<rows>:2"), ("unknown-label", "<rows>:2"),
     ]  # fmt: skip
@@ -297,7 +304,7 @@ def test_a_given_value_that_is_no_state_is_an_error_with_its_lines_and_a_remedy(
 
 
 def test_what_is_not_there_is_not_given() -> None:
-    slug, _, words = complaint(lambda: given_labels(spec("label x"), {"x": ("A",)}, sentences("A")))
+    slug, _, words = complaint(lambda: encode_known_labels(spec("label x"), {"x": ("A",)}, sentences("A")))
     assert slug == "missing-label"
     assert "`x`" in words
 

@@ -20,7 +20,7 @@ from template_twin import Enumerated, TemplateTwin
 from dcrfdsl.criteria.criteria_table import Clamped, Likelihood, Penalty
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
-from dcrfdsl.data.labels import given_labels
+from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.inference import METHODS, Binder, Expectations, Workers
 from dcrfdsl.inference.bound.clamped_data import bind_clamped
 from dcrfdsl.model.trained_model import TrainedModel
@@ -223,7 +223,7 @@ def test_answers_keep_to_given_labels(own):
             }
         )
     corpus = corpus_from_rows(rows, own.model.spec.data)
-    given = given_labels(own.model.spec, own.model.states, corpus)
+    given = encode_known_labels(own.model.spec, own.model.states, corpus)
     marginals, status = own.model.marginals(corpus, given=given)
     found = own.model.nbest(corpus, 1, given=given)
     assert not status.impossible

@@ -30,8 +30,10 @@ def test_labels_do_not_depend_on_how_many_positions_are_compared_at_once(monkeyp
     corpus = corpus_from_rows(rows, data)
     model = fit(template, corpus, threads=1)
     expected = model.predict(corpus, threads=1)
-    (likeness,) = model.extractor.likenesses
-    for most in range(1, likeness.size * corpus.num_tokens, 7):  # also fewer than a sentence or a position needs
+    (observation_kernel,) = model.extractor.observation_kernels
+    for most in range(
+        1, observation_kernel.size * corpus.num_tokens, 7
+    ):  # also fewer than a sentence or a position needs
         monkeypatch.setattr(dcrfdsl.model.prediction, "MOST_COMPARED", most)
         found = model.predict(corpus, threads=1)
         np.testing.assert_array_equal(found.codes["name"], expected.codes["name"])

@@ -149,4 +149,4 @@ def test_the_method_says_how_many_sentences_are_exact():
         1: "exact on 1 of 8 sentences, trp on the others",  # one of a single token
     }
     for max_table, expected in words.items():
-        assert mixed_method(data, AutoSettings(max_table=max_table)).words() == expected
+        assert mixed_method(data, AutoSettings(max_table=max_table)).description() == expected

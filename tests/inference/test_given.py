@@ -15,7 +15,7 @@ from template_twin import TemplateTwin
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import read_corpus
-from dcrfdsl.data.labels import given_labels
+from dcrfdsl.data.labels import encode_known_labels
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
@@ -245,6 +245,6 @@ def test_samples_keep_to_what_is_given(folder: Path) -> None:
     model = TrainedModel.load(folder / "two.model")
     (folder / "in.txt").write_text(rows("B|C/_ A/_ _/_"))
     corpus = read_corpus(folder / "in.txt", model.spec.data)  # type: ignore[arg-type]
-    given = given_labels(model.spec, model.states, corpus)
+    given = encode_known_labels(model.spec, model.states, corpus)
     drawn = model.sample(corpus, 200, seed=3, given=given).codes["y"]
     assert [{STATES["y"][code] for code in column} for column in drawn.T.tolist()] == [set("BC"), {"A"}, set("ABC")]

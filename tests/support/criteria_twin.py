@@ -248,7 +248,7 @@ def mce_sequence(
 
 
 def judged(own: Enumerated, scores: Floats, agrees: Callable[[Mapping[str, Sequence[str]]], bool]) -> float:
-    """d of a stretch: the best labelling that disagrees on it, less the best that agrees."""
+    """d of a span: the best labelling that disagrees on it, less the best that agrees."""
     right = own.where(agrees)
     return (float(scores[~right].max()) if (~right).any() else -math.inf) - float(scores[right].max())
 

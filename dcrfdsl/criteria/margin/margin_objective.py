@@ -35,17 +35,17 @@ from ...kernels.optimization import (
     violated_most,
 )
 from ...semantics import AutoSettings, ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
-from ..competing_labellings import OrderedRivals, steering_of, wrong_data
+from ..competing_labellings import OrderedRivals, constrained_decoder_of, unpacked_data_excluding_gold
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
 from ..supervision import Inference, Supervision
 from .violated_labellings import (
     ChainSearch,
     CostedSearch,
-    DifferingSearch,
     ListSearch,
     OrderedSearch,
     Search,
+    SearchExcludingGold,
     costed,
     deciding_chain,
 )
@@ -70,7 +70,7 @@ class Hmsvm:
         self._data = given.bind_plain(programs=False)
         self._search, self._known, self._clamped = search, known, clamped
         self._looked_at, self._counts_states = looked_at, isinstance(settings.loss, HammingLoss)
-        self._given, self.words = given, inference.name
+        self._given, self.inference_description = given, inference.name
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._found = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
@@ -124,8 +124,8 @@ class Hmsvm:
         found = []
         if self._search.approximate:
             found.append(
-                f"`{self.words}` may miss the labelling that violates its margin most, so the gap is that to the worst "
-                "of those that it found"
+                f"`{self.inference_description}` may miss the labelling that violates its margin most, so the gap is "
+                "that to the worst of those that it found"
             )
         if self._is_full.any():
             found.append(
@@ -258,7 +258,7 @@ def _search(
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
         if all_known:
             return ListSearch(judged.bind_plain(programs=True), own.most + 1, given)
-        return ListSearch(wrong_data(judged, labels), own.most, given)
+        return ListSearch(unpacked_data_excluding_gold(judged, labels), own.most, given)
     if all_known and counts_states:
         return CostedSearch(judged, inference)
     if inference.name == "exact":
@@ -266,5 +266,5 @@ def _search(
         if runs is not None:
             return ChainSearch(runs, known, given)
         assert isinstance(inference.settings, ExactSettings | AutoSettings)
-        return DifferingSearch(judged, labels, ExactSettings(max_table=inference.settings.max_table))
-    return OrderedSearch(OrderedRivals(steering_of(judged, inference, labels), judged, labels, inference))
+        return SearchExcludingGold(judged, labels, ExactSettings(max_table=inference.settings.max_table))
+    return OrderedSearch(OrderedRivals(constrained_decoder_of(judged, inference, labels), judged, labels, inference))

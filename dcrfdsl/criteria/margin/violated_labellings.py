@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Codes, Floats
-from ...graph import costed_graph, differing_rows
+from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import exact_nbest
 from ...semantics import ExactSettings
-from ..competing_labellings import OrderedRivals, differing_data
+from ..competing_labellings import OrderedRivals, data_excluding_gold
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch", "CostedSearch", "DifferingSearch", "ListSearch", "OrderedSearch", "Search", "costed",
+    "ChainSearch", "CostedSearch", "ListSearch", "OrderedSearch", "Search", "SearchExcludingGold", "costed",
     "deciding_chain",
 ]  # fmt: skip
 
@@ -40,8 +40,8 @@ HALF = 2.0  # margins are halves of differences of scores
 
 def costed(given: Supervision, looked_at: Sequence[int]) -> Supervision:
     """The training data with a cost a wrong state."""
-    graph = costed_graph(given.graph, given.gold, looked_at, HALF, len(given.rows))
-    return replace(given, graph=graph, rows=(*given.rows, *differing_rows(given.graph, given.gold, looked_at)))
+    graph = cost_augmented_graph(given.graph, given.gold, looked_at, HALF, len(given.rows))
+    return replace(given, graph=graph, rows=(*given.rows, *known_label_rows(given.graph, given.gold, looked_at)))
 
 
 class Search(Protocol):
@@ -103,11 +103,11 @@ class ChainSearch(_Decoding):
         self.status = self.status + RunStatus(graphs=last - first)
 
 
-class DifferingSearch(_Decoding):
+class SearchExcludingGold(_Decoding):
     """Of any graph that `exact` can do, exactly."""
 
     def __init__(self, given: Supervision, looked_at: Sequence[int], settings: ExactSettings):
-        super().__init__(differing_data(given, looked_at), given)
+        super().__init__(data_excluding_gold(given, looked_at), given)
         self._width = len(given.graph.cards)
         self._method = METHODS["exact"].build(self._data, settings)
         self._labelling = np.zeros(int(self._data.labelling_off[-1]), np.int32)

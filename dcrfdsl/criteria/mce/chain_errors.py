@@ -1,4 +1,4 @@
-"""Stretches of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.competitors`)."""
+"""Spans of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.competitors`)."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from ...inference import BoundData, ChainRuns, Expectations, Potentials, RivalSu
 from ...kernels.chain import SegmentMarks, Smoothing, Stretches
 from ..batches import SentenceBatches
 from ..run_sums import FeatureSums
-from .error_counts import Counted
+from .error_counts import ErrorCounts
 from .measures import Counts, Measure
 
 __all__ = ["ChainBatches", "ChainCounter", "judging_chain"]
 
 
 def judging_chain(data: BoundData) -> ChainRuns | None:
-    """What judges stretches of this data set, if its graphs are chains."""
+    """What judges spans of this data set, if its graphs are chains."""
     chain = chain_of(data.graph, data.kinds)
     runs = ChainRuns(data, chain) if chain is not None else None
     return runs if runs is not None and runs.judges else None
 
 
 class ChainCounter:
-    """Counts errors on stretches of chains whose labels are all known. Exact."""
+    """Counts errors on spans of chains whose labels are all known. Exact."""
 
     approximate = False
 
     def __init__(
-        self, runs: ChainRuns, labelling: NDArray[np.int32], stretches: Stretches, marks: SegmentMarks,
+        self, runs: ChainRuns, labelling: NDArray[np.int32], spans: Stretches, marks: SegmentMarks,
         smoothing: Smoothing, find_false: bool, workers: Workers,
     ):  # fmt: skip
         self.data = runs.data
-        self._runs, self._labelling, self._stretches, self._marks = runs, labelling, stretches, marks
+        self._runs, self._labelling, self._spans, self._marks = runs, labelling, spans, marks
         self._smoothing, self._find_false = smoothing, find_false
         self._right = FeatureSums(runs.data, workers)
         self._wrong = FeatureSums(runs.data, workers) if find_false else None
@@ -41,10 +41,10 @@ class ChainCounter:
         self.status = RunStatus()
 
     @property
-    def num_stretches(self) -> int:
-        return len(self._stretches.first)
+    def num_spans(self) -> int:
+        return len(self._spans.first)
 
-    def count(self, weights: Floats) -> Counted:
+    def count(self, weights: Floats) -> ErrorCounts:
         """See `Counter.count`."""
         data = self._runs.data
         potentials = data.potentials(weights)
@@ -56,37 +56,37 @@ class ChainCounter:
             nothing = RivalSums(unused, np.zeros_like(data.hard), false)
             wrong = RivalSums(*self._wrong.of(first), false) if self._wrong is not None else nothing
             self._runs.rivals(
-                potentials, first, last, self._labelling, self._stretches, self._marks, self._smoothing,
+                potentials, first, last, self._labelling, self._spans, self._marks, self._smoothing,
                 self._find_false, (1.0, 1.0), right, wrong, status,
             )  # fmt: skip
 
         self._workers.map(run, self._right.runs)
         self.status = self.status + RunStatus(graphs=data.num_sequences)
         of_false = self._wrong.total() if self._wrong is not None else np.zeros(data.num_weights)
-        return Counted(float(loss.sum()), float(false.sum()), self._right.total(), of_false)
+        return ErrorCounts(float(loss.sum()), float(false.sum()), self._right.total(), of_false)
 
     def judge(self, data: BoundData, shares: tuple[float, float]) -> _JudgingMethod:
         """The same counts of a data set laid out in another way, as an inference method; for `shares` see there."""
         runs = judging_chain(data)
         assert runs is not None
         return _JudgingMethod(
-            runs, self._labelling, self._stretches, self._marks, self._smoothing, self._find_false, shares
+            runs, self._labelling, self._spans, self._marks, self._smoothing, self._find_false, shares
         )
 
 
 class _JudgingMethod:
     """Counts of errors in the place of log Z, and their gradient in the place of expectations.
 
-    shares: what ℓ of a stretch and ℓ of a false segment count for.
+    shares: what ℓ of a span and ℓ of a false segment count for.
     """
 
     approximate = False
 
     def __init__(
-        self, runs: ChainRuns, labelling: NDArray[np.int32], stretches: Stretches, marks: SegmentMarks,
+        self, runs: ChainRuns, labelling: NDArray[np.int32], spans: Stretches, marks: SegmentMarks,
         smoothing: Smoothing, find_false: bool, shares: tuple[float, float],
     ):  # fmt: skip
-        self._runs, self._labelling, self._stretches, self._marks = runs, labelling, stretches, marks
+        self._runs, self._labelling, self._spans, self._marks = runs, labelling, spans, marks
         self._smoothing, self._find_false, self.shares = smoothing, find_false, shares
         self._loss, self._false, self._status = (
             np.zeros(runs.data.num_sequences), np.zeros(runs.data.num_sequences),
@@ -105,7 +105,7 @@ class _JudgingMethod:
         """As `ExpectingMethod.expectations`."""
         right, wrong = RivalSums(gradient, expected, self._loss), RivalSums(gradient, expected, self._false)
         self._runs.rivals(
-            potentials, first, last, self._labelling, self._stretches, self._marks, self._smoothing, self._find_false,
+            potentials, first, last, self._labelling, self._spans, self._marks, self._smoothing, self._find_false,
             self.shares, right, wrong, self._status,
         )  # fmt: skip
         own = slice(first, last)
@@ -128,6 +128,6 @@ class ChainBatches(SentenceBatches):
         """As `SentenceBatches.begin`."""
         if self._measure.needs_false or self._measure.is_ratio:
             found = self._counter.count(weights)
-            measured = self._measure(Counts(self._counter.num_stretches, found.missed, found.false))
+            measured = self._measure(Counts(self._counter.num_spans, found.missed, found.false))
             self._judging.shares = measured.by_missed, measured.by_false
         super().begin(weights)

@@ -1,7 +1,7 @@
-"""Stretches of any graph, judged by decoding under orders: the best that agrees with y* there, and that disagrees.
+"""Spans of any graph, judged by constrained decoding: the best labelling that agrees with y*, and that disagrees.
 
-A labelling that disagrees does so first at some position of the stretch, so the best one is the best of as many
-decodings as the stretch is long. Exact where decoding is; with messages on loops a good one of each kind, whose own
+A labelling that disagrees does so first at some position of the span, so the best one is the best of as many
+decodings as the span is long. Exact where decoding is; with messages on loops a good one of each kind, whose own
 score is taken. Not here: decoding (`inference.decoding.constrained_decoding`), chains (`chains`).
 """
 
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from ...arrays import Codes, Floats, Ints
 from ...data import mark_table, segments_of
-from ...graph import ANY, but, of_set, only
-from ...inference import Orders, RunStatus, Steered, Steering, Workers
+from ...graph import ANY_STATE, any_but, only_state, state_set
+from ...inference import ConstrainedDecoder, ConstrainedLabellings, RunStatus, StateConstraints, Workers
 from ...kernels.chain import Smoothing
 from ...kernels.optimization import count_labellings
 from ..competing_labellings import Rivals
-from ..judged_spans import GOES_ON, Judged, goes_on, stretches_of
+from ..judged_spans import GOES_ON, Judged, goes_on, spans_of
 from ..run_sums import FeatureSums
-from .error_counts import Counted
+from .error_counts import ErrorCounts
 from .smoothing import smoothed
 
 __all__ = ["OrderedCounter"]
@@ -30,55 +30,55 @@ __all__ = ["OrderedCounter"]
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """The orders of some stretches. stretch [R]: which one each order is of; agrees [R]: whether y* is kept on it."""
+    """The constraints of some spans. span [R]: of each constraint; agrees [R]: whether y* is kept on it."""
 
-    orders: Orders
-    stretch: Ints
+    constraints: StateConstraints
+    span: Ints
     agrees: NDArray[np.bool_]
 
 
 class OrderedCounter:
-    """Counts errors on stretches of label variables that are wholly known there.
+    """Counts errors on spans of label variables that are wholly known there.
 
-    judged: of each variable the stretches to be judged.   states: of each of these variables.   rivals: gives the best
+    judged: of each variable the spans to be judged.   states: of each of these variables.   rivals: gives the best
     wrong labellings, whose segments are judged as well; None where false segments do not count.
     """
 
     def __init__(
-        self, steering: Steering, codes: Codes, sentence_off: Ints, cards: Sequence[int], judged: Sequence[Judged],
-        states: Sequence[tuple[str, ...]], smoothing: Smoothing, rivals: Rivals | None, workers: Workers,
-        approximate: bool,
+        self, decoder: ConstrainedDecoder, codes: Codes, sentence_off: Ints, cards: Sequence[int],
+        judged: Sequence[Judged], states: Sequence[tuple[str, ...]], smoothing: Smoothing, rivals: Rivals | None,
+        workers: Workers, approximate: bool,
     ):  # fmt: skip
-        self._steering, self._codes, self._off, self._cards = steering, codes, sentence_off, tuple(cards)
+        self._decoder, self._codes, self._off, self._cards = decoder, codes, sentence_off, tuple(cards)
         self._judged, self._smoothing, self._rivals, self._workers = tuple(judged), smoothing, rivals, workers
         self._states = tuple(states)
         self._goes = [goes_on(own) for own in states]
-        self._fixed = [self._orders(own, goes) for own, goes in zip(judged, self._goes, strict=True)]
+        self._fixed = [self._constraints(own, goes) for own, goes in zip(judged, self._goes, strict=True)]
         self.approximate = approximate
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
-        return self._steering.status + (self._rivals.status if self._rivals is not None else RunStatus())
+        return self._decoder.status + (self._rivals.status if self._rivals is not None else RunStatus())
 
     @property
-    def num_stretches(self) -> int:
+    def num_spans(self) -> int:
         return sum(len(own.sentence) for own in self._judged)
 
-    def count(self, weights: Floats) -> Counted:
+    def count(self, weights: Floats) -> ErrorCounts:
         """See `Counter.count`."""
         size = len(weights)
         missed, gradient, false, false_gradient = 0.0, np.zeros(size), 0.0, np.zeros(size)
         for judged, given in zip(self._judged, self._fixed, strict=True):
-            value, own = self._judge(weights, given, judged.stretches.weight)
+            value, own = self._judge(weights, given, judged.spans.weight)
             missed, gradient = missed + value, gradient + own
         if self._rivals is not None:
             labelling = self._rivals.best_wrong(weights)
             for judged, states, goes in zip(self._judged, self._states, self._goes, strict=True):
                 found = self._false_segments(judged, labelling[judged.variable], states)
-                value, own = self._judge(weights, self._orders(found, goes), found.stretches.weight)
+                value, own = self._judge(weights, self._constraints(found, goes), found.spans.weight)
                 false, false_gradient = false + value, false_gradient + own
-        return Counted(missed, false, gradient, false_gradient)
+        return ErrorCounts(missed, false, gradient, false_gradient)
 
     def _false_segments(self, judged: Judged, rival: Codes, states: tuple[str, ...]) -> Judged:
         """The segments of a labelling [N] that are not among those judged. Sentences without one (-1) have none."""
@@ -98,29 +98,29 @@ class OrderedCounter:
         )
         start, end = found.start[is_new], found.end[is_new]
         of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
-        return Judged(judged.variable, of, stretches_of(of, start, end, checked, self._off))
+        return Judged(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
-    def _orders(self, judged: Judged, goes: NDArray[np.bool_]) -> _Given:
-        """What to decode for every stretch: first what agrees, then each way to disagree."""
+    def _constraints(self, judged: Judged, goes: NDArray[np.bool_]) -> _Given:
+        """What to decode for every span: first what agrees, then each way to disagree."""
         off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
         blocks: list[Codes] = []
         sentence: list[int] = []
-        stretch: list[int] = []
+        span: list[int] = []
         agrees: list[bool] = []
-        own = judged.stretches
+        own = judged.spans
         parts = (own.first.tolist(), own.last.tolist(), own.checked.tolist(), judged.sentence.tolist())
         for n, (first, last, checked, s) in enumerate(zip(*parts, strict=True)):
             gold = codes[off[s] : off[s + 1]]
-            right = np.full(len(gold), ANY, np.int32)
-            right[first : last + 1] = only(gold[first : last + 1])
+            right = np.full(len(gold), ANY_STATE, np.int32)
+            right[first : last + 1] = only_state(gold[first : last + 1])
             ways = []
             for t in range(first, last + 1):
-                wrong = np.full(len(gold), ANY, np.int32)
+                wrong = np.full(len(gold), ANY_STATE, np.int32)
                 wrong[first:t] = right[first:t]
-                wrong[t] = but(gold[t], card)
+                wrong[t] = any_but(gold[t], card)
                 ways.append(wrong)
             if checked and last + 1 < len(gold):
-                sets = [of_set(gold[last], card), of_set(card + gold[last], card)]
+                sets = [state_set(gold[last], card), state_set(card + gold[last], card)]
                 if not goes[gold[last], gold[last + 1]]:
                     sets.reverse()
                 wrong = right.copy()
@@ -129,18 +129,18 @@ class OrderedCounter:
             blocks += [right, *ways]
             count = 1 + len(ways)
             sentence += [s] * count
-            stretch += [n] * count
+            span += [n] * count
             agrees += [True, *[False] * len(ways)]
-        every = np.full((len(self._cards), sum(map(len, blocks))), ANY, np.int32)
+        every = np.full((len(self._cards), sum(map(len, blocks))), ANY_STATE, np.int32)
         every[judged.variable] = np.concatenate([np.zeros(0, np.int32), *blocks])
-        orders = Orders(np.array(sentence, np.int64), every)
-        return _Given(orders, np.array(stretch, np.int64), np.array(agrees, np.bool_))
+        constraints = StateConstraints(np.array(sentence, np.int64), every)
+        return _Given(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
 
     def _judge(self, weights: Floats, given: _Given, weight: Floats) -> tuple[float, Floats]:
-        """Σ weight · ℓ of stretches, and its gradient [W]."""
-        if not len(given.stretch):
+        """Σ weight · ℓ of spans, and its gradient [W]."""
+        if not len(given.span):
             return 0.0, np.zeros(len(weights))
-        found = self._steering.decode(weights, given.orders)
+        found = self._decoder.decode(weights, given.constraints)
         begin = np.flatnonzero(given.agrees)
         right = found.score[begin]
         wrong_score = np.where(given.agrees, -np.inf, found.score)
@@ -150,12 +150,12 @@ class OrderedCounter:
         with np.errstate(invalid="ignore"):
             value, slope = smoothed(self._smoothing, wrong - right)
         pull = np.where(np.isfinite(wrong) & np.isfinite(right), weight * slope, 0.0)
-        mass = np.zeros(len(given.stretch))
+        mass = np.zeros(len(given.span))
         mass[best] += pull
         mass[begin] -= pull
         return float((weight * value).sum()), self._counts(found, mass)
 
-    def _counts(self, found: Steered, mass: Floats) -> Floats:
+    def _counts(self, found: ConstrainedLabellings, mass: Floats) -> Floats:
         """Σ mass · F of labellings, [W]."""
         data, sums = found.data, FeatureSums(found.data, self._workers)
 

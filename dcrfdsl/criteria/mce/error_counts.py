@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol
 from ...arrays import Floats
 from ...inference import RunStatus
 
-__all__ = ["Counted", "Counter"]
+__all__ = ["Counter", "ErrorCounts"]
 
 
-class Counted(NamedTuple):
-    """missed: Σ weight · ℓ of the stretches that are judged, with its gradient [W].   false: Σ ℓ of the false segments,
+class ErrorCounts(NamedTuple):
+    """missed: Σ weight · ℓ of the spans that are judged, with its gradient [W].   false: Σ ℓ of the false segments,
     with its gradient [W].
     """
 
@@ -31,7 +31,7 @@ class Counter(Protocol):
         """How inference ended, over all calls."""
 
     @property
-    def num_stretches(self) -> int: ...
+    def num_spans(self) -> int: ...
 
-    def count(self, weights: Floats) -> Counted:
+    def count(self, weights: Floats) -> ErrorCounts:
         """The smooth counts at weights [W]."""

@@ -1,7 +1,7 @@
 """Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
 
 What is counted is chosen by `loss`; how by the graph: a chain whose labels are known in one pass (`chains`), other
-graphs by decoding under orders (`ordered`), whole sentences by what is left without the known labelling (`sequences`).
+graphs by constrained decoding (`ordered`), whole sentences by what is left without the known labelling (`sequences`).
 Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
 """
 
@@ -18,7 +18,7 @@ from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
-from ..competing_labellings import differing_data, rivals_of, steering_of
+from ..competing_labellings import constrained_decoder_of, data_excluding_gold, rivals_of
 from ..free_and_clamped import Clamped
 from ..judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
 from ..likelihood import build_likelihood, clamped_part
@@ -44,12 +44,17 @@ class Mce:
     tightened: tuple[str, float, float] | None = None
 
     def __init__(
-        self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, words: str,
+        self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, inference_description: str,
         clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
         """downhill: the gradient of the likelihood at 0."""
         self._downhill = downhill
-        self.counter, self.measure, self.penalty, self.words = counter, measure, penalty, words
+        self.counter, self.measure, self.penalty, self.inference_description = (
+            counter,
+            measure,
+            penalty,
+            inference_description,
+        )
         self._given, self._clamped = given, clamped
         self.num_weights = given.parameters.num_weights
 
@@ -66,7 +71,7 @@ class Mce:
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The measure and the penalty, and the gradient [W]."""
         found = self.counter.count(weights)
-        measured = self.measure(Counts(self.counter.num_stretches, found.missed, found.false))
+        measured = self.measure(Counts(self.counter.num_spans, found.missed, found.false))
         gradient = measured.by_missed * found.gradient
         if measured.by_false:
             gradient += measured.by_false * found.false_gradient
@@ -120,7 +125,7 @@ def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
     is_measure = isinstance(own.loss, MeasureLoss)
     measure: Measure = MEASURES[own.loss.method](own) if is_measure else ErrorRate()
     counter = _counter(given, settings, own, inference, measure.needs_false)
-    if is_measure and counter.num_stretches == 0:
+    if is_measure and counter.num_spans == 0:
         message = f"`{own.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
 
@@ -170,16 +175,16 @@ def _counter(
     if all_known and math.isinf(own.psi) and own.measure != "difference" and inference.name in ("exact", "auto"):
         runs = judging_chain(given.bind(programs=False))
         if runs is not None:
-            stretches = judged[0].stretches if judged else judged_sequences(given.sentence_off)
+            spans = judged[0].spans if judged else judged_sequences(given.sentence_off)
             return ChainCounter(
-                runs, given.labelling, stretches, segment_marks(given.states[0]), smoothing_of(own), find_false,
+                runs, given.labelling, spans, segment_marks(given.states[0]), smoothing_of(own), find_false,
                 given.workers,
             )  # fmt: skip
     if isinstance(own.loss, SequenceLoss):
         return _sequence_counter(given, settings, own, inference, looked_at)
-    steering = steering_of(given, inference, looked_at)
+    decoder = constrained_decoder_of(given, inference, looked_at)
     return OrderedCounter(
-        steering, given.gold.codes, given.sentence_off, given.graph.cards[: given.graph.num_labels], judged,
+        decoder, given.gold.codes, given.sentence_off, given.graph.cards[: given.graph.num_labels], judged,
         [given.states[variable] for variable in looked_at], smoothing_of(own),
         rivals_of(given, inference, looked_at) if find_false else None, given.workers, inference.name != "exact",
     )  # fmt: skip
@@ -195,4 +200,4 @@ def _sequence_counter(
     if hidden and own.psi != 1.0:
         message = f"`psi = {own.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SequenceCounter(given, own, inference, completing, None, differing_data(given, looked_at))
+    return SequenceCounter(given, own, inference, completing, None, data_excluding_gold(given, looked_at))

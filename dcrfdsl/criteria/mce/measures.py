@@ -19,25 +19,25 @@ __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "
 
 
 class Counts(NamedTuple):
-    """Smooth counts over the training set. stretches: right ones there are; missed: Σ ℓ of them (FN); false: Σ ℓ of
+    """Smooth counts over the training set. spans: right ones there are; missed: Σ ℓ of them (FN); false: Σ ℓ of
     the segments of the best wrong labellings that are no right ones (FP).
     """
 
-    stretches: int
+    spans: int
     missed: float
     false: float
 
     @property
     def found(self) -> float:
         """TP."""
-        return self.stretches - self.missed
+        return self.spans - self.missed
 
 
 LEAST_FOUND = 1e-9  # TP below which a ratio says no more than that nothing is found: long steps can lead there
 
 
 class Measured(NamedTuple):
-    """A value to be made small, and its derivatives by ℓ of a right stretch and by ℓ of a false segment."""
+    """A value to be made small, and its derivatives by ℓ of a right span and by ℓ of a false segment."""
 
     value: float
     by_missed: float

@@ -36,7 +36,7 @@ from ...semantics import ExactSettings, MceSettings
 from ..competing_labellings import Rivals
 from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
-from .error_counts import Counted
+from .error_counts import ErrorCounts
 from .smoothing import smoothed, smoothing_of
 
 __all__ = ["SequenceCounter"]
@@ -89,10 +89,10 @@ class SequenceCounter:
         return self._status + (self._rivals.status if self._rivals is not None else RunStatus())
 
     @property
-    def num_stretches(self) -> int:
+    def num_spans(self) -> int:
         return self._data.num_sequences
 
-    def count(self, weights: Floats) -> Counted:
+    def count(self, weights: Floats) -> ErrorCounts:
         """See `Counter.count`."""
         labelling, right = self._right(weights)
         rival: Codes | None = None
@@ -117,7 +117,7 @@ class SequenceCounter:
             assert isinstance(self._method, ExactMethod)
             gradient += self._expected(self._data, self._method, self._sums, weights, pulls.every)
         self._status = self._status + RunStatus(graphs=self._data.num_sequences, approximate=self.approximate)
-        return Counted(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
+        return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
 
     def _right(self, weights: Floats) -> tuple[Codes | None, Floats]:
         """y* with what is hidden filled in, None where that is summed out; and g*, [S]."""

@@ -114,7 +114,7 @@ class LargePieces:
         """Large pieces are not trained in batches of sentences."""
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for stretches that make up all weights, by the threads there are."""
+        """`task(first, last)` for ranges that make up all weights, by the threads there are."""
         cuts = np.linspace(0, self.num_weights, SLICES + 1).astype(int).tolist()
         return self.workers.map(task, list(itertools.pairwise(cuts)))
 

@@ -66,7 +66,7 @@ class PieceObjective:
     trained [W] of each: 0 for weights of which it trains nothing (locked cliques, cliques of no piece).
     """
 
-    words = "pieces"
+    inference_description = "pieces"
 
     def __init__(self, parts: Sequence[Loss], trained: Sequence[Floats], given: Supervision, settings: TrainSettings):
         self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
@@ -134,7 +134,7 @@ class PieceObjective:
         return part.batches_under(self.penalty, size)
 
     def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for stretches that make up all weights, by the threads there are."""
+        """`task(first, last)` for ranges that make up all weights, by the threads there are."""
         return self.parts[0].spread(task)
 
     def gap(self, gradient: Floats) -> float | None:

@@ -41,7 +41,7 @@ class PiecesApart:
         self.apart, self.num_weights = tuple(apart), num_weights
 
     @property
-    def words(self) -> str:
+    def inference_description(self) -> str:
         """How the objective is taken, for the record."""
         return f"pieces in {len(self.apart)} independent parts"
 

@@ -18,7 +18,7 @@ from ...errors import DcrfError, Diagnostic
 from ...inference import BoundData, ExactMethod
 from ...kernels.sequences import known_scores, sum_groups
 from ...semantics import AdaboostSettings, TrainSettings
-from ..competing_labellings import wrong_data
+from ..competing_labellings import unpacked_data_excluding_gold
 from ..gold_counts import firing_of
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
@@ -109,7 +109,7 @@ class Boosting(Risk):
 
     @cached_property
     def _of_wrong(self) -> PairExpectations:
-        return self._expectations(wrong_data(self._given, range(self._given.graph.num_labels)))
+        return self._expectations(unpacked_data_excluding_gold(self._given, range(self._given.graph.num_labels)))
 
     def _expectations(self, plain: BoundData) -> PairExpectations:
         data = plain.packed()

@@ -81,7 +81,7 @@ def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
     )  # fmt: skip
 
 
-class _Room(NamedTuple):
+class _Workspace(NamedTuple):
     """What a thread works in: arenas, overwritten; sums, zeros and left so. `sums`: of a chain, None elsewhere."""
 
     value: Floats
@@ -130,11 +130,11 @@ class PairExpectations:
         if tables is not None:
 
             def by_chain(first: int, last: int) -> None:
-                room = self._room()
+                workspace = self._workspace()
                 chain_pairs(
-                    sequences[first:last], self._longest, tables, d.kinds, d.bindings, d.rows, p.weights, room.gradient,
-                    room.expected, room.sums, self._cells, out.log_z, out.status, d.marginal_off, room.value,
-                    self._table, value,
+                    sequences[first:last], self._longest, tables, d.kinds, d.bindings, d.rows, p.weights,
+                    workspace.gradient, workspace.expected, workspace.sums, self._cells, out.log_z,
+                    out.status, d.marginal_off, workspace.value, self._table, value,
                 )  # fmt: skip
 
             self._workers.map(by_chain, self._runs(len(sequences)))
@@ -146,35 +146,35 @@ class PairExpectations:
         others = left[~in_blocks]
 
         def by_programs(first: int, last: int) -> None:
-            room = self._room(programs=True)
+            workspace = self._workspace(programs=True)
             exact_pairs(
                 others[first:last], d.shapes, d.kinds, d.bindings, d.rows, method.programs, method.patterns, p.weights,
-                p.log_base, p.base, p.peaks, p.fits, room.gradient, room.expected, out.log_z, out.status, out.redone,
-                d.marginal_off, room.value, room.adjoint, self._table, value,
+                p.log_base, p.base, p.peaks, p.fits, workspace.gradient, workspace.expected, out.log_z, out.status,
+                out.redone, d.marginal_off, workspace.value, workspace.adjoint, self._table, value,
             )  # fmt: skip
 
         self._workers.map(by_programs, self._runs(len(others)))
         for s in left[in_blocks].tolist():
-            room = self._room()
-            method.expectations(p, s, s + 1, out, room.gradient, room.expected)
-            collect_pairs(s, self._table, room.gradient, room.expected, value)
+            workspace = self._workspace()
+            method.expectations(p, s, s + 1, out, workspace.gradient, workspace.expected)
+            collect_pairs(s, self._table, workspace.gradient, workspace.expected, value)
 
-    def _room(self, *, programs: bool = False) -> _Room:
+    def _workspace(self, *, programs: bool = False) -> _Workspace:
         """Memory of the calling thread, for chains or for programs."""
         name = "programs" if programs or self._chain is None else "chain"
-        room: _Room | None = getattr(self._own, name, None)
-        if room is None:
+        workspace: _Workspace | None = getattr(self._own, name, None)
+        if workspace is None:
             shapes, chain = self._data.shapes, self._chain
             arena = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
             size, adjoint, sums = arena, arena, None
             if name == "chain" and chain is not None:
                 size, adjoint, sums = room_for(self._longest, chain.width), 0, chain.sums()
-            room = _Room(
+            workspace = _Workspace(
                 aligned_zeros(size), np.zeros(adjoint), aligned_zeros(self._data.num_cells),
                 np.zeros(len(self._data.hard)), sums,
             )  # fmt: skip
-            setattr(self._own, name, room)
-        return room
+            setattr(self._own, name, workspace)
+        return workspace
 
     def _runs(self, count: int) -> list[tuple[int, int]]:
         """Cuts of so many sequences. Nothing depends on where they are: each sequence has its own pairs."""

@@ -19,8 +19,8 @@ from ...arrays import Floats, Mask
 from ...errors import DcrfError, Diagnostic
 from ...inference import BoundData, ExactMethod, Expectations, RunStatus
 from ...semantics import ExponentialSettings, TrainSettings
-from ..competing_labellings import differing_data
-from ..free_and_clamped import stretches
+from ..competing_labellings import data_excluding_gold
+from ..free_and_clamped import true_runs
 from ..gold_counts import gold_counts
 from ..likelihood import clamped_part
 from ..run_sums import FeatureSums
@@ -51,7 +51,7 @@ class _Source(NamedTuple):
         out, potentials, nothing = Expectations.empty(self.data), self.data.potentials(weights), np.zeros(0)
 
         def run(first: int, last: int) -> None:
-            for begin, end in stretches(chosen[first:last], first):
+            for begin, end in true_runs(chosen[first:last], first):
                 self.method.expectations(potentials, begin, end, out, nothing, np.zeros(len(self.data.hard)))
 
         self.sums.visit(run)
@@ -64,7 +64,7 @@ class _Source(NamedTuple):
             return np.zeros(self.data.num_weights)
 
         def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            for begin, end in stretches(chosen[first:last], first):
+            for begin, end in true_runs(chosen[first:last], first):
                 self.method.expectations(potentials, begin, end, out, gradient, expected, share)
 
         return self.sums.map(run)
@@ -89,7 +89,7 @@ class WrongSums:
     @cached_property
     def _others(self) -> _Source:
         graph = self._given.graph
-        return _Source.of(differing_data(self._given, range(graph.num_labels)), self._given, self._exact)
+        return _Source.of(data_excluding_gold(self._given, range(graph.num_labels)), self._given, self._exact)
 
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].

@@ -70,7 +70,7 @@ class ApproximateMarginal(Risk):
             self._data, inference.settings.model_copy(update={"tolerance": tolerance})
         )
         self._method.remember()
-        self.words = inference.words(self._method)
+        self.inference_description = inference.description(self._method)
         self._sums = FeatureSums(self._data, given.workers)
         codes = given.gold.codes[: given.graph.num_labels]
         self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view: what is set here is read

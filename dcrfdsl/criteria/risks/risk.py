@@ -25,14 +25,14 @@ Result = TypeVar("Result")
 class Risk(ABC):
     """An objective. `status` sums how inference ended over all evaluations; `clamped` has the partly known sentences.
 
-    words: how inference is done, for the record.
+    inference_description: how inference is done, for the record.
     """
 
     pause: int | None = None  # it is the same at every iteration
     tightened: tuple[str, float, float] | None = None
 
-    def __init__(self, given: Supervision, penalty: Penalty, clamped: Clamped | None, words: str):
-        self.penalty, self.clamped, self.words = penalty, clamped, words
+    def __init__(self, given: Supervision, penalty: Penalty, clamped: Clamped | None, inference_description: str):
+        self.penalty, self.clamped, self.inference_description = penalty, clamped, inference_description
         self.num_weights = given.parameters.num_weights
         self.workers = given.workers
         self.total_status = RunStatus()

@@ -1,4 +1,4 @@
-"""Alphabets: which keys have a feature, its id, and how both are stored."""
+"""Alphabets: the keys that have a feature, the id of each, and their storage."""
 
 import lazy_loader
 

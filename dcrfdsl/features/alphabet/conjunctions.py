@@ -1,8 +1,8 @@
-"""Induced features: conjunctions of two features that fire in the same row, each of which may be one itself.
+"""Induced features: conjunctions of two features that fire in the same row; each may itself be a conjunction.
 
-A feature set with F features of its alphabet and K conjunctions has the features 0 … F+K−1. Conjunction k is the
-feature F + k, and its two members have smaller numbers. New text is looked at in the same way as training data: first
-the alphabet, then what fires together. Not here: which conjunctions are worth having (`induction`).
+A feature set with F features in its alphabet and K conjunctions has the features 0 … F+K−1. Conjunction k is the
+feature F + k, and its two members have smaller numbers. New text is treated like training data: first the alphabet is
+looked up, then conjunctions are formed. Not here: the choice of conjunctions (`training`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Conjunctions", "conjoined", "conjunction_arrays", "restored_conjunct
 
 @dataclass(frozen=True, eq=False)
 class Conjunctions:
-    """`members` [K, 2] int32: of each conjunction its two features; `first` is the number of conjunction 0."""
+    """`members` [K, 2] int32: the two features of each conjunction; `first` is the number of conjunction 0."""
 
     first: int
     members: Ints32
@@ -34,16 +34,16 @@ class Conjunctions:
 
     @property
     def num_features(self) -> int:
-        """Of the alphabet and of conjunctions together."""
+        """Features of the alphabet and conjunctions together."""
         return self.first + len(self.members)
 
     def extended(self, members: Ints32) -> Conjunctions:
         return Conjunctions(self.first, np.concatenate([self.members, members]))
 
     def atoms(self, feature: int) -> frozenset[int]:
-        """The features of the alphabet that a feature is the conjunction of."""
+        """The features of the alphabet that a feature is made of."""
         met, left = {feature}, [feature]
-        while left:  # each member once, however often and deep it is one
+        while left:  # each member once, however often it occurs
             if (at := left.pop() - self.first) >= 0:
                 new = set(self.members[at].tolist()) - met
                 met |= new
@@ -51,7 +51,7 @@ class Conjunctions:
         return frozenset(one for one in met if one < self.first)
 
     def partners(self) -> tuple[Ints, Ints32, Ints32]:
-        """Of each feature those that it makes a conjunction with: offsets, the other one, the conjunction."""
+        """For each feature its partners in conjunctions: offsets, the other member, the conjunction."""
         number = np.arange(self.first, self.num_features, dtype=np.int32)
         one, other = np.concatenate([self.members, self.members[:, ::-1]]).T if len(number) else self.members.T
         order = np.argsort(one, kind="stable")
@@ -60,7 +60,7 @@ class Conjunctions:
 
 
 def conjoined(rows: FeatureRows, conjunctions: Conjunctions) -> FeatureRows:
-    """The rows with the conjunctions that fire there, after their features; the value of a conjunction is 1."""
+    """The rows with the conjunctions that fire there after their features; the value of a conjunction is 1."""
     if not len(conjunctions.members):
         return rows
     row_off, feature = conjoin(rows.row_off, rows.feature, *conjunctions.partners())
@@ -77,20 +77,22 @@ def conjoined(rows: FeatureRows, conjunctions: Conjunctions) -> FeatureRows:
 
 
 def conjunction_arrays(sets: Sequence[Conjunctions]) -> dict[str, Ints32]:
-    """The members of each set's conjunctions, where it has any."""
-    return {f"conjunctions.{n}": own.members for n, own in enumerate(sets) if len(own.members)}
+    """The members of each set's conjunctions, for the sets that have any."""
+    return {
+        f"conjunctions.{n}": conjunctions.members for n, conjunctions in enumerate(sets) if len(conjunctions.members)
+    }
 
 
 def restored_conjunctions(num_features: Sequence[int], arrays: Mapping[str, NDArray]) -> list[Conjunctions]:
-    """From stored arrays. `Unfit` where a member is no earlier feature; kernels do not check bounds."""
-    found = []
+    """From stored arrays. `Unfit` unless every member is an earlier feature; kernels do not check bounds."""
+    restored = []
     for n, first in enumerate(num_features):
-        own = Conjunctions.none(first)
+        conjunctions = Conjunctions.none(first)
         if (name := f"conjunctions.{n}") in arrays:
             members = array(arrays, name, np.int32, 2)
             known = np.arange(len(members))[:, None] + first
             if members.shape[1] != 2 or (members < 0).any() or (members >= known).any():
                 raise Unfit("the stored conjunctions do not fit the alphabet")
-            own = Conjunctions(first, np.ascontiguousarray(members))
-        found.append(own)
-    return found
+            conjunctions = Conjunctions(first, np.ascontiguousarray(members))
+        restored.append(conjunctions)
+    return restored

@@ -1,9 +1,9 @@
-"""The alphabet of a feature set: which keys have a feature, and its id. Locked after the training data.
+"""The alphabet of a feature set: the keys that have a feature, and their ids. Locked after the training data.
 
-Per template one table from key to id: an array indexed by the key where keys are few, else an open-addressing hash
-table. Both are plain arrays that a model file holds and a process maps as they are. Ids go by count, the most
-frequent feature is 0 (so that hot weights lie together); ties by template and first appearance. Not here: how keys
-come about (`atoms`).
+Each template has a table from key to id: an array indexed by the key if keys are few, else an open-addressing hash
+table. Both are plain arrays that a model file holds and that a process can map without copying. Ids are ordered by
+count: feature 0 is the most frequent (so frequently used weights lie together); ties are broken by template and first
+appearance. Not here: the construction of keys (`atoms`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ...kernels.extraction import count_keys, find, find_direct, insert, intern
 __all__ = ["Alphabet", "KeyTable", "TemplateCounter", "TemplateTables", "breaks", "lock"]
 
 DIRECT = 1 << 18  # keys below this bound are indices of an array (1 MiB), others are hashed
-LARGEST = 1 << 62  # keys stay below
-INTERNED = 1 << 31  # bound of the numbers that stand for joined keys
+LARGEST = 1 << 62  # an upper bound of keys
+INTERNED = 1 << 31  # an upper bound of the numbers that replace joined keys
 
 
 @dataclass(frozen=True)
 class KeyTable:
-    """`keys` [capacity] with `ids` [capacity], or no `keys` and `ids[key]`; -1 = empty. Read-only arrays.
+    """`keys` [capacity] with `ids` [capacity], or no `keys` and `ids[key]`; -1 = empty.
 
-    Read-only always, fresh or mapped from a file, so that kernels are compiled for one kind.
+    The arrays are always read-only, fresh or mapped from a file, so that kernels are compiled for one type.
     """
 
     keys: Ints
@@ -47,13 +47,13 @@ class KeyTable:
 
     @classmethod
     def frozen(cls, keys: Ints, ids: Ints32) -> KeyTable:
-        """Around existing arrays, which are not copied."""
+        """A table around existing arrays, which are not copied."""
         keys, ids = keys.view(), ids.view()
         keys.flags.writeable = ids.flags.writeable = False
         return cls(keys, ids)
 
     def find(self, keys: Ints) -> Ints32:
-        """The id of each key, -1 where there is none."""
+        """The id of each key, -1 for a key without one."""
         return find(keys, self.keys, self.ids) if len(self.keys) else find_direct(keys, self.ids)
 
     def entries(self) -> tuple[Ints, Ints32]:
@@ -63,25 +63,25 @@ class KeyTable:
 
 
 def breaks(sizes: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Before which factors the keys so far must be numbered anew to stay below `LARGEST`, and a bound of the last keys.
+    """The factors before which keys must be renumbered to stay below `LARGEST`, and an upper bound of the last keys.
 
     `sizes` as in `BlockReader.keys`; 0 is skipped.
     """
-    found: list[int] = []
+    places: list[int] = []
     span = 1
     for i, size in enumerate(sizes):
         if size == 0:
             continue
         if span * size > LARGEST:
-            found.append(i)
+            places.append(i)
             span = INTERNED
         span *= size
-    return tuple(found), span
+    return tuple(places), span
 
 
 @dataclass
-class _Counter:
-    """Counts keys below `span` as they come, block after block."""
+class _KeyCounter:
+    """Counts keys below `span`, block after block."""
 
     span: int
     counts: Ints = field(init=False)
@@ -100,27 +100,27 @@ class _Counter:
         return self.span <= DIRECT
 
     def add(self, keys: Ints) -> Ints32:
-        """Count keys. Returns a number of each, by which `lock` tells its id: where keys are few the key itself."""
+        """Counts keys. Returns a number for each, from which `lock` gets its id: the key itself if keys are few."""
         if not self.direct:
             return self.number(keys)
         count_keys(keys, self.counts)
         return keys.astype(np.int32)
 
     def number(self, keys: Ints) -> Ints32:
-        """Count keys, and number them in order of first appearance."""
+        """Counts keys, and numbers them in order of first appearance."""
         self._reserve(self.num + len(keys))
         self.num, ids = intern(keys, self._slot_key, self._slot_id, self.distinct, self.counts, self.num)
         return ids
 
     def result(self) -> tuple[Ints, Ints]:
-        """The keys that came, and how often."""
+        """The keys seen so far, and the count of each."""
         if self.direct:
             keys = np.flatnonzero(self.counts)
             return keys, self.counts[keys]
         return self.distinct[: self.num], self.counts[: self.num]
 
     def _reserve(self, num: int) -> None:
-        """Room for `num` keys in the lists, and twice as many slots."""
+        """Makes room for `num` keys in the lists, and for twice as many slots."""
         if num <= len(self.distinct):
             return
         room = max(num, 2 * len(self.distinct))
@@ -137,8 +137,8 @@ class TemplateCounter:
     def __init__(self, sizes: tuple[int, ...]):
         self.sizes = sizes
         places, self.span = breaks(sizes)
-        self._stages = {place: _Counter(LARGEST) for place in places}
-        self._last = _Counter(self.span)
+        self._stages = {place: _KeyCounter(LARGEST) for place in places}
+        self._last = _KeyCounter(self.span)
 
     def compact(self, place: int, keys: Ints) -> Ints32 | None:
         return self._stages[place].number(keys) if place in self._stages else None
@@ -150,18 +150,18 @@ class TemplateCounter:
         return self._last.result()
 
     def ids_of_numbers(self, frequent: Mask, ids: Ints32) -> Ints32:
-        """The id of each number that `add` gave, -1 for none; `ids` are those of the `frequent` ones of `result`."""
+        """The id of each number that `add` returned, -1 for none; `ids` belong to the `frequent` keys of `result`."""
         keys, _ = self.result()
         out = np.full(self.span if self._last.direct else len(keys), -1, np.int32)
         out[keys[frequent] if self._last.direct else frequent] = ids
         return out
 
     def stage_tables(self) -> dict[int, KeyTable]:
-        found = {}
+        tables = {}
         for place, counter in self._stages.items():
             keys, _ = counter.result()
-            found[place] = KeyTable.of(keys, np.arange(len(keys), dtype=np.int32), LARGEST)
-        return found
+            tables[place] = KeyTable.of(keys, np.arange(len(keys), dtype=np.int32), LARGEST)
+        return tables
 
 
 @dataclass(frozen=True)
@@ -190,13 +190,13 @@ class TemplateTables:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The locked tables of a feature set, a template each, and the number of its features."""
+    """The locked tables of a feature set, one for each template, and the number of its features."""
 
     templates: tuple[TemplateTables, ...]
     num_features: int
 
     def origin(self) -> tuple[Ints32, Ints]:
-        """The template and the key of each feature, [F]; built when a person wants to look."""
+        """The template and the key of each feature, [F]; built on first use, for output only."""
         template = np.empty(self.num_features, np.int32)
         key = np.empty(self.num_features, np.int64)
         for number, tables in enumerate(self.templates):
@@ -206,21 +206,21 @@ class Alphabet:
 
 
 def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tuple[Alphabet, list[Ints32]]:
-    """The alphabet of the keys that came at least `min_counts[template]` times.
+    """The alphabet of the keys that occur at least `min_counts[template]` times.
 
-    And for each template the ids of the numbers that its counter gave, so that rows need not look up keys again.
+    Also returns, for each template, the ids of the numbers of its counter, so that rows need no second look-up.
     """
     counted = [counter.result() for counter in counters]
     frequent = [counts >= least for (_, counts), least in zip(counted, min_counts, strict=True)]
-    kept = [counts[own] for (_, counts), own in zip(counted, frequent, strict=True)]
+    kept = [counts[is_frequent] for (_, counts), is_frequent in zip(counted, frequent, strict=True)]
     order = _falling(np.concatenate(kept or [np.empty(0, np.int64)]))
     ids = np.empty(len(order), np.int32)
     ids[order] = np.arange(len(order), dtype=np.int32)
     templates, of_numbers, start = [], [], 0
-    for counter, (keys, _), own in zip(counters, counted, frequent, strict=True):
-        keys = keys[own]
+    for counter, (keys, _), is_frequent in zip(counters, counted, frequent, strict=True):
+        keys = keys[is_frequent]
         mine = ids[start : start + len(keys)]
-        of_numbers.append(counter.ids_of_numbers(own, mine))
+        of_numbers.append(counter.ids_of_numbers(is_frequent, mine))
         table = KeyTable.of(keys, mine, counter.span)
         templates.append(TemplateTables(counter.sizes, counter.stage_tables(), table))
         start += len(keys)
@@ -228,7 +228,7 @@ def lock(counters: Sequence[TemplateCounter], min_counts: Sequence[int]) -> tupl
 
 
 def _falling(counts: Ints) -> Ints:
-    """The order from the largest count to the smallest, ties as they stand; 16 bits a time, which takes linear time."""
+    """The order from the largest count to the smallest, stable; radix sort by 16 bits, in linear time."""
     below = counts.max(initial=0) - counts
     order = np.argsort(below.astype(np.uint16), kind="stable")
     for bits in range(16, int(below.max(initial=0)).bit_length(), 16):

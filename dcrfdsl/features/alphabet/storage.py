@@ -1,4 +1,4 @@
-"""Alphabets and vocabularies as a few large arrays and a little JSON, and back without copying."""
+"""Alphabets and vocabularies as a few large arrays and a little JSON, restored without copying."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ...arrays import Ints, Ints32
 from ...files import Count, Unfit, array, check_strings, check_within
 from ...semantics import ModelSpec
 from ..atoms import Vocabulary, atom_name, reach
-from ..observation_kernels import LikenessRecord
+from ..observation_kernels import ObservationKernelRecord
 from ..plan import Factor, FeatureSetPlan
 from ..string_tables import pack_strings, unpack_strings
 from ..values import kind_of
@@ -26,7 +26,7 @@ __all__ = ["FeaturesRecord", "SetRecord", "Vocabularies", "alphabet_arrays", "al
 
 @dataclass
 class Vocabularies:
-    """The vocabulary of each atom by name. Restored ones are unpacked when first needed."""
+    """The vocabulary of each atom by name. Restored vocabularies are unpacked on first use."""
 
     _known: dict[str, Vocabulary] | None = None
     _packed: tuple[NDArray[np.uint8], Ints] | None = None
@@ -47,7 +47,7 @@ class Vocabularies:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], lengths: Mapping[str, int]) -> Vocabularies:
-        """From `arrays()` and `metadata()`; `Unfit` where they do not go together."""
+        """From `arrays()` and `metadata()`; `Unfit` if they do not fit together."""
         data, off = array(arrays, "vocabulary_bytes", np.uint8), array(arrays, "vocabulary_off", np.int64)
         check_strings(data, off, "vocabulary_off")
         if sum(lengths.values()) != len(off) - 1:
@@ -55,22 +55,22 @@ class Vocabularies:
         return cls(None, (data, off), lengths)
 
     def _unpacked(self) -> dict[str, Vocabulary]:
-        found: dict[str, Vocabulary] = {}
+        vocabularies: dict[str, Vocabulary] = {}
         if self._packed is None:
-            return found
+            return vocabularies
         data, off = self._packed
         start = 0
         for name, length in self._lengths.items():
             texts = unpack_strings(data, off[start : start + length + 1])
-            found[name] = {text: code for code, text in enumerate(texts)}
-            if len(found[name]) < length:
+            vocabularies[name] = {text: code for code, text in enumerate(texts)}
+            if len(vocabularies[name]) < length:
                 raise Unfit(f"the stored vocabulary of `{name}` has a text twice")
             start += length
-        return found
+        return vocabularies
 
 
 def alphabet_arrays(alphabets: Iterable[Alphabet]) -> dict[str, NDArray[Any]]:
-    """`table_keys` and `table_ids`: those of every table, one after the other."""
+    """`table_keys` and `table_ids`: the tables of all templates, one after the other."""
     tables = _tables(alphabets)
     return {
         "table_keys": np.concatenate([table.keys for table in tables] or [np.empty(0, np.int64)]),
@@ -90,21 +90,21 @@ def alphabet_metadata(alphabets: Sequence[Alphabet]) -> dict[str, Any]:
 
 
 class SetRecord(BaseModel, strict=True, extra="forbid"):
-    """Of one feature set: how many features, and of each listed feature the bases of its keys."""
+    """One feature set: the number of its features, and the bases of the keys of each listed feature."""
 
     num_features: Count
     sizes: list[list[Count]]
 
 
 class FeaturesRecord(BaseModel, extra="forbid"):
-    """What a model file says of its features beside arrays, see `FeatureExtractor.metadata`."""
+    """The features of a model in its file, except arrays; see `FeatureExtractor.metadata`."""
 
     tables: list[tuple[Count, Count]]
     sets: list[SetRecord]
     vocabularies: dict[str, Count]
     lexicons: list[Any]
     registered: dict[str, Literal["value", "test", "number"]]
-    likenesses: list[LikenessRecord] = []
+    observation_kernels: list[ObservationKernelRecord] = Field(default=[], alias="likenesses")  # the key in files
 
 
 def restored_alphabets(
@@ -118,8 +118,8 @@ def restored_alphabets(
 ) -> list[Alphabet]:
     """The alphabets of feature sets, as views of the stored arrays.
 
-    tables: lengths, see `alphabet_metadata`.   vocabularies: how many texts each has.   kinds: see `CorpusValues`.
-    Errors: `Unfit` if their numbers, lengths or ids do not fit the template; kernels do not check bounds.
+    tables: lengths, see `alphabet_metadata`.   vocabularies: the number of texts of each.   kinds: see `CorpusValues`.
+    Raises `Unfit` if their numbers, lengths or ids do not fit the template; kernels do not check bounds.
     """
     stored = _StoredTables(array(arrays, "table_keys", np.int64), array(arrays, "table_ids", np.int32), tables)
     _expect(len(sets) == len(plans), "feature sets")
@@ -142,7 +142,7 @@ def restored_alphabets(
 def _size(
     spec: ModelSpec, factor: Factor, plan: FeatureSetPlan, vocabularies: Mapping[str, int], kinds: Mapping[str, str]
 ) -> int:
-    """The number of codes that a factor has, as `CorpusAtoms.size` has it from a corpus."""
+    """The number of codes of a factor, equal to `CorpusAtoms.size` on a corpus."""
     kind = kind_of(spec, factor.condition, kinds)
     if kind != "value":
         return _CODES[kind]
@@ -167,7 +167,7 @@ class _StoredTables:
         """The tables of the next template."""
         places, span = breaks(sizes)
         stages: dict[int, KeyTable] = {}
-        numbers = 1  # that the keys so far have
+        numbers = 1  # how many values the keys so far can have
         begin = 0
         for place in places:
             bound = numbers * _product(sizes[begin:place])
@@ -185,7 +185,7 @@ class _StoredTables:
         check_within(ids, -1, num_ids, "table_ids")
         if span is None:
             check_within(keys, -1, min(bound, LARGEST), "table_keys")
-            # a look-up ends at an empty slot, so there must be one
+            # a look-up stops at an empty slot, so the table must have one
             _expect(bool((keys < 0).any()) and not ((keys >= 0) != (ids >= 0)).any(), "keys and ids of a table")
         return KeyTable.frozen(keys, ids)
 
@@ -198,27 +198,27 @@ class _StoredTables:
         return keys, ids
 
     def close(self) -> None:
-        """Nothing may be left."""
+        """Raises `Unfit` if a table is left over."""
         no_more = next(self._lengths, None) is None
         _expect(no_more and self._key == len(self._keys) and self._id == len(self._ids), "table lengths")
 
 
 def _product(sizes: Sequence[int]) -> int:
-    """Of the bases of a key; 0 is skipped."""
+    """The product of the bases of a key; 0 is skipped."""
     return math.prod(size for size in sizes if size)
 
 
 def _check_ids(alphabet: Alphabet) -> None:
-    """Every feature is that of one key."""
+    """Checks that every feature belongs to exactly one key."""
     ids = np.concatenate([np.zeros(0, np.int32), *(tables.last.ids for tables in alphabet.templates)])
     _check_permutation(ids, "features", alphabet.num_features)
 
 
 def _check_permutation(ids: Ints32, what: str, count: int | None = None) -> None:
-    """`ids` that are not -1 are 0 … count-1, each once. They are known to be below the length of the file's arrays."""
+    """Checks that the `ids` other than -1 are 0 … count-1, each once. They are below the length of the arrays."""
     used = ids[ids >= 0]
     _expect(count is None or len(used) == count, what)
-    _expect(int(used.max(initial=-1)) < len(used), what)  # before anything of that length is made
+    _expect(int(used.max(initial=-1)) < len(used), what)  # before an array of that length is allocated
     met = np.zeros(len(used), np.bool_)
     met[used] = True
     _expect(bool(met.all()), what)

@@ -1,4 +1,4 @@
-"""What the feature lists of a specification ask for, window by window, before any data."""
+"""The feature lists of a specification, expanded window by window, before any data is read."""
 
 import lazy_loader
 

@@ -1,10 +1,10 @@
-"""Feature lists of a specification, expanded: windows, groups and constants are gone, each feature has fixed places.
+"""Feature lists of a specification, expanded: no windows, groups or constants remain; features have fixed places.
 
     token[-1..1] with `features token with min_count = 2: lower(word), pos & pos[1]`
     becomes  lower(word)[-1], lower(word), lower(word)[1], pos[-1] & pos, pos & pos[1], pos[1] & pos[2],  each from 2 on
 
 A place inside a function and a place after it add up (`lower(word[-1])[-1]` is `lower(word)[-2]`). A feature that is
-listed twice is one feature, under the laxer of its options. Not here: values, data, ids.
+listed twice becomes one feature, with the laxer of its options. Not here: values, data, ids.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ __all__ = [
 ]  # fmt: skip
 
 BIAS = "bias"
-MOST_STEPS = 10 * MOST_FEATURES  # a feature is one step for each group that it is inside of
+MOST_STEPS = 10 * MOST_FEATURES  # a feature counts one step for each group around it
 
 
 @dataclass(frozen=True)
 class Factor:
-    """One member of a cross. `condition` read at t + `offset`; places inside it are relative to that.
+    """One member of a cross. `condition` is read at t + `offset`; places inside it are relative to that.
 
-    A factor that reads one place has the offset of that place and an inside without places, so that a window of it
-    shares one table of values. One that compares places has offset 0. `component` picks one number of a vector.
+    A factor that reads one place has that place as its offset and no place inside, so that its window shares one table
+    of values. A factor that compares places has offset 0. `component` picks one number of a vector.
     """
 
     condition: Condition
@@ -90,7 +90,7 @@ class ExpandedFeature:
 class FeatureSetPlan:
     """The features of one or more cliques. Anchors t run from -pad_left to T-1+pad_right.
 
-    `relation` is the number of the relational clique whose pairs of positions are its anchors, else -1.
+    `relation` is the number of the relational clique whose pairs of positions are the anchors, else -1.
     """
 
     features: tuple[ExpandedFeature, ...]
@@ -109,7 +109,7 @@ class Expansion:
 
 
 def expand(spec: ModelSpec) -> Expansion:
-    """The distinct feature sets of a model. A relational clique has one of its own, over its pairs of positions."""
+    """The distinct feature sets of a model. A relational clique has its own set, over its pairs of positions."""
     plans: dict[FeatureSetPlan, int] = {}
     set_of_clique, bias_of_clique = [], []
     for n, clique in enumerate(spec.cliques):
@@ -122,7 +122,7 @@ def expand(spec: ModelSpec) -> Expansion:
 
 
 def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple[ExpandedFeature, ...], bool]:
-    """A feature list, flat and without repetitions, and whether `bias` is in it."""
+    """A feature list, flat and without repetitions, and whether it contains `bias`."""
     bias = False
     merged: dict[tuple[Factor, ...], ExpandedFeature] = {}
     expander = _Expander(spec, itertools.count(1))
@@ -141,7 +141,7 @@ def expand_features(spec: ModelSpec, features: Iterable[Feature]) -> tuple[tuple
 
 
 def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
-    """A condition with every place inside its references; it may hold no window."""
+    """A condition with every place moved inside its references; it must not contain a window."""
     variants: list[Condition] = _variants(_with_constants(spec, condition), 0)
     if len(variants) > 1:
         raise _error("window-in-condition", f"`{condition_text(condition)}` reads a window, and a test reads one place")
@@ -149,7 +149,7 @@ def fixed_condition(spec: ModelSpec, condition: Condition) -> Condition:
 
 
 def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | Apply, int]]:
-    """What an expanded condition reads: columns, `first`, `last`, `index` and spans, each with its place."""
+    """The leaves of an expanded condition: columns, `first`, `last`, `index` and spans, each with its place."""
     for term in terms(condition):
         leaf = _leaf(spec, term)
         if leaf is not None:
@@ -161,13 +161,13 @@ def leaves(spec: ModelSpec, condition: Condition) -> Iterator[tuple[Reference | 
 
 @dataclass(frozen=True)
 class _Expander:
-    """`steps` counts what was given so far: groups that hold each other twice would go on for ever."""
+    """Expands feature lists. `steps` counts the features so far, because groups that contain each other never end."""
 
     spec: ModelSpec
     steps: Iterator[int]
 
     def feature(self, feature: Feature, shift: int, groups: tuple[str, ...]) -> Iterator[ExpandedFeature]:
-        """All that one entry of a list stands for, moved by `shift`; `groups` are those that it is inside of."""
+        """The features of one entry of a list, moved by `shift`; `groups` are the groups around it."""
         factors = feature.factors if isinstance(feature, Cross) else (feature,)
         for combination in itertools.product(*(tuple(self.factor(factor, shift, groups)) for factor in factors)):
             if next(self.steps) > MOST_STEPS:
@@ -195,22 +195,22 @@ class _Expander:
             raise _error(
                 "groups-too-deep", f"feature groups are nested more than {DEEPEST} deep, down to `{group.name}`"
             )
-        own = ExpandedFeature((), self.min_count(group), group.outside)
+        options = ExpandedFeature((), self.min_count(group), group.outside)
         for feature in group.features:
             for expanded in self.feature(feature, shift, (*groups, group.name)):
-                yield _crossed((own, expanded))
+                yield _crossed((options, expanded))
 
     def min_count(self, group: FeatureGroup) -> int:
         value = group.min_count
         if isinstance(value, Reference):
-            found = self.spec.settled(value)
-            if not (isinstance(found, Number) and isinstance(found.value, int)):
+            settled = self.spec.settled(value)
+            if not (isinstance(settled, Number) and isinstance(settled.value, int)):
                 raise _error("bad-setting", f"`min_count` of `{group.name}` must be a whole number")
-            value = found.value
+            value = settled.value
         return value
 
     def anchored(self, condition: Condition) -> Iterator[Factor]:
-        """The factor of a condition with fixed places; a vector column gives one a component."""
+        """The factor of a condition with fixed places; a vector column gives one factor per component."""
         read = list(leaves(self.spec, condition))
         if not read:
             raise _error(
@@ -236,14 +236,14 @@ class _Expander:
 
 
 def _crossed(parts: Sequence[ExpandedFeature]) -> ExpandedFeature:
-    """The cross of features: every option the stricter, `bias` the neutral element."""
+    """The cross of features: the stricter of each option; `bias` is the neutral element."""
     factors = tuple(dict.fromkeys(factor for part in parts for factor in part.factors))
     skips = any(part.outside == "skip" for part in parts)
     return ExpandedFeature(factors, max(part.min_count for part in parts), "skip" if skips else "boundary")
 
 
 def _padding(clique: CliqueSpec) -> tuple[int, int]:
-    """How far anchors lie outside the sequence where only one site must be inside."""
+    """How far anchors lie outside the sequence when only one site must be inside."""
     if clique.edges == "inside" or clique.relational:
         return 0, 0
     offsets = [offset for site in clique.sites for offset in _offsets(site.place)]
@@ -272,7 +272,7 @@ def _place(offset: int) -> Place:
 
 
 def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
-    """`pos = NN` and `pos = N` with `let N = "NN"` become `pos is NN`: a side that reads nothing is a value."""
+    """`pos = NN`, or `pos = N` with `let N = "NN"`, becomes `pos is NN`: a side that reads nothing is a value."""
     if not isinstance(condition, Equals):
         return rewritten(condition, lambda part: _with_constants(spec, part))
     for term, other in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -283,26 +283,26 @@ def _with_constants(spec: ModelSpec, condition: Condition) -> Condition:
 
 
 def _term_variants(term: Reference | Apply, shift: int) -> list[Reference | Apply]:
-    """One term a combination of places, each place moved to the innermost reference."""
-    found: list[Reference | Apply] = []
+    """One term for each combination of places, each place moved to the innermost reference."""
+    variants: list[Reference | Apply] = []
     for offset in _offsets(term.place):
         if isinstance(term, Reference):
-            found.append(Reference(name=term.name, place=_place(shift + offset)))
+            variants.append(Reference(name=term.name, place=_place(shift + offset)))
         elif not term.arguments:  # `first()` is `first`
-            found.append(Reference(name=term.function, place=_place(shift + offset)))
+            variants.append(Reference(name=term.function, place=_place(shift + offset)))
         else:
             subject, *rest = term.arguments
             if not isinstance(subject.value, Reference | Apply):
                 raise _error("bad-argument", f"`{term.function}` takes a column, or a function of one, first")
-            found.extend(
+            variants.extend(
                 Apply(function=term.function, arguments=(Argument(value=inner, name=subject.name), *rest))
                 for inner in _term_variants(subject.value, shift + offset)
             )
-    return found
+    return variants
 
 
 def _variants(condition: Any, shift: int) -> list[Any]:
-    """One condition a combination of the places in its windows."""
+    """One condition for each combination of the places in its windows."""
     if isinstance(condition, Reference | Apply):
         return _term_variants(condition, shift)
     parts = itertools.product(*(_variants(part, shift) for _, part in children(condition)))

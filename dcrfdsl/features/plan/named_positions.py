@@ -1,7 +1,7 @@
-"""The named positions of a relational clique (`word[i-1]`) written as offsets, so that all that handles offsets works.
+"""The named positions of a relational clique (`word[i-1]`) as offsets, so that all code for offsets handles them.
 
-An ordinary place is an offset from the anchor. The first named position and what lies around it have offsets around
-`FAR`, the second around 2·`FAR`; no sequence is so long. Not here: which positions are joined (`relations`).
+An ordinary place is an offset from the anchor. The first named position and its neighbours have offsets around `FAR`,
+the second one around 2·`FAR`; no sequence is that long. Not here: which positions are joined (`relation_instances`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ NAMES = ("i", "j")
 
 
 def named_offset(number: int, shift: int) -> int:
-    """The offset that stands for named position `number` (0 or 1) plus `shift`."""
+    """The offset of named position `number` (0 or 1) plus `shift`."""
     return (number + 1) * FAR + shift
 
 
 def split_offset(offset: int) -> tuple[int, int]:
-    """(0, offset) of an ordinary place, (1 or 2, shift) of one at the first or second named position."""
+    """(0, offset) for an ordinary place, (1 or 2, shift) for one at the first or second named position."""
     which = (offset + FAR // 2) // FAR
     return which, offset - which * FAR
 
 
 def place_name(offset: int) -> str:
-    """`i-1` of a named place, `-1` of an ordinary one."""
+    """`i-1` for a named place, `-1` for an ordinary one."""
     which, shift = split_offset(offset)
     if which == 0:
         return str(shift)
@@ -36,7 +36,7 @@ def place_name(offset: int) -> str:
 
 
 def with_offsets(node: Any, names: tuple[str, ...]) -> Any:
-    """A condition or feature in which the positions `names` have become offsets."""
+    """A condition or feature with the positions `names` replaced by offsets."""
     if isinstance(node, Reference | Apply) and isinstance(node.place, Named) and node.place.position in names:
         offset = named_offset(names.index(node.place.position), node.place.shift)
         node = node.model_copy(update={"place": At(offset=offset)})

@@ -1,6 +1,6 @@
-"""Conditions and terms as they are written in a template, for names that people read.
+"""Conditions and terms in the notation of a template, as names for output.
 
-Places stand at the outermost function (`lower(word)[-1]`, wherever they were written). Not here: whole templates.
+Places are written at the outermost function (`lower(word)[-1]`), wherever they were given. Not here: whole templates.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def condition_text(condition: Condition) -> str:
 
 
 def term_text(term: Reference | Apply, place: str = "") -> str:
-    """`lower(word)[-1]`; `place` is written after the term's own"""
+    """`lower(word)[-1]`; `place` is written after the term's own place"""
     if isinstance(term, Reference):
         return term.name + _place_text(term.place) + place
     arguments = ", ".join(_argument_text(argument) for argument in term.arguments)
@@ -75,7 +75,7 @@ def _value_text(value: Value) -> str:
 
 
 def _outer(term: Reference | Apply) -> str:
-    """A term whose one place, wherever it stands, is written last."""
+    """A term whose one place is written last, wherever it was given."""
     bare, place = _lifted(term)
     return term_text(bare, place)
 

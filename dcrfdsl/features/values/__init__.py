@@ -1,4 +1,4 @@
-"""What conditions, terms, functions and lexicons give on the values of a corpus."""
+"""The values of conditions, terms, functions and lexicons on a corpus."""
 
 import lazy_loader
 

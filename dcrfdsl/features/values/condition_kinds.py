@@ -1,7 +1,7 @@
-"""What a condition gives as a feature, told by the template alone: texts, a test, or a number.
+"""The kind of a condition as a feature, from the template alone: texts, a test, or a number.
 
-The same answers as evaluation on a corpus gives (`values`, `atoms`), for a model that is read from a file. Not here:
-evaluating anything.
+Agrees with evaluation on a corpus (`distinct_values`, `atoms`); needed for a model that is read from a file. Not here:
+evaluation.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["kind_of"]
 
 
 def kind_of(spec: ModelSpec, condition: Condition, registered: Mapping[str, str]) -> str:
-    """`value`, `test` or `number`. `registered`: what each of the user's functions gives, in the same words.
+    """`value`, `test` or `number`. `registered`: the kind of each of the user's functions, by the same names.
 
-    `Unfit` where it applies a function that nobody knows.
+    Raises `Unfit` for an unknown function.
     """
     if len({(condition_text(leaf), offset) for leaf, offset in leaves(spec, condition)}) > 1:
         return "test"  # a comparison of places

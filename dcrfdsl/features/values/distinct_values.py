@@ -1,8 +1,8 @@
-"""What conditions and terms give on the distinct values of a corpus: texts, truths or numbers, one a distinct value.
+"""Conditions and terms on the distinct values of a corpus: texts, truth values or numbers, one per distinct value.
 
-Everything here runs in Python once a distinct value (regexes by RE2, lexicons, functions of users), never once a
-token. A `Source` is what is read: a column, the position in the sequence, or a span. Not here: places, the
-outside of a sequence, ids.
+All of this runs in Python once per distinct value (regexes by RE2, lexicons, functions of users), never once per token.
+A `Source` is what is read: a column, the position in the sequence, or a span. Not here: places, positions outside a
+sequence, ids.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ __all__ = ["TRUTHS", "CorpusValues", "Numbers", "Source", "Texts", "Truths", "Va
 
 @dataclass(frozen=True)
 class Source:
-    """`values[codes[n]]` is what token n has; the code -1: nothing."""
+    """Token n has the value `values[codes[n]]`; the code -1 means none."""
 
     codes: Codes  #          [N]
-    values: Sequence[Any]  # [V]  texts, numbers, or truths
+    values: Sequence[Any]  # [V]  texts, numbers, or truth values
 
 
 @dataclass(frozen=True)
 class Texts:
-    """None, one or several texts a distinct value, no text twice."""
+    """No, one or several texts per distinct value, without repetitions."""
 
     of: list[tuple[str, ...]]  # [V]
 
@@ -68,7 +68,7 @@ class Truths:
 
 @dataclass(frozen=True)
 class Numbers:
-    """0 stands for nothing."""
+    """One number per distinct value; 0 for none."""
 
     of: Floats  # [V]
 
@@ -84,7 +84,7 @@ TRUTHS: Connectives[Mask] = Connectives(
 
 @dataclass
 class CorpusValues:
-    """Evaluates on one corpus. `kinds` says what a registered function gave in training: value, test or number."""
+    """Evaluates on one corpus. `kinds` is the kind of each registered function in training: value, test or number."""
 
     spec: ModelSpec
     corpus: Corpus
@@ -96,7 +96,7 @@ class CorpusValues:
     _numbers: dict[str, NumericColumn] = field(default_factory=dict)
 
     def source(self, leaf: Reference | Apply) -> Source:
-        """The codes and distinct values of a column, of `first`, `last`, `index`, or of a span."""
+        """The codes and distinct values of a column, of `first`, `last` or `index`, or of a span."""
         name = condition_text(leaf)
         if name not in self._sources:
             self._sources[name] = self._read(leaf)
@@ -110,12 +110,12 @@ class CorpusValues:
         return np.ascontiguousarray(values, np.float64)
 
     def is_numeric(self, condition: Condition) -> bool:
-        """Whether a condition is the bare name of a numeric column."""
+        """Whether a condition is just the name of a numeric column."""
         column = self.spec.column(condition.name) if isinstance(condition, Reference) else None
         return column is not None and column.type.name in NUMERIC
 
     def evaluate(self, condition: Condition) -> tuple[Source, Values]:
-        """A condition that reads one place: its source, and what it gives on each of the source's values."""
+        """A condition that reads one place: its source, and its result on each of the source's values."""
         leaf = next(leaves(self.spec, condition))[0]
         source = self.source(leaf)
         if isinstance(condition, Reference | Apply):
@@ -123,7 +123,7 @@ class CorpusValues:
         return source, Truths(self._truths(condition, source))
 
     def single(self, term: Reference | Apply) -> tuple[Source, list[str | None]]:
-        """A term that is compared: one text or None a distinct value."""
+        """A term in a comparison: one text or None per distinct value."""
         source, values = self.evaluate(term)
         several = self._several(term, values)
         if any(len(texts) > 1 for texts in several):
@@ -152,7 +152,7 @@ class CorpusValues:
         return column
 
     def _numeric(self, name: str) -> NumericColumn:
-        """A numeric column, looked at once: a vector is asked for as often as it has components."""
+        """A numeric column, checked once: a vector is read once for each component."""
         if name not in self._numbers:
             self._numbers[name] = self._finite(name)
         return self._numbers[name]
@@ -214,7 +214,7 @@ class CorpusValues:
         if term.function == "span":
             return Texts(list(zip(source.values)))
         subject = term.arguments[0].value
-        assert isinstance(subject, Reference | Apply)  # `expand` lets nothing else through
+        assert isinstance(subject, Reference | Apply)  # `expand` allows nothing else
         inner = self._term(subject, source)
         if term.function in FEATURES:
             bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
@@ -249,12 +249,14 @@ class CorpusValues:
         function = self.registered[name].function
         arguments: Iterable[Sequence[Any]] = inner.of if isinstance(inner, Texts) else [(v,) for v in inner.of.tolist()]
         calls = FunctionCalls(name, function, self.corpus, source.codes)
-        results: list[list[Any]] = [[calls.result(n, value, extra) for value in own] for n, own in enumerate(arguments)]
-        found = {kind for row in results for kind in map(kind_of, row) if kind}
-        kind = self.kinds.get(name) or min(found, default="value")
-        if found - {kind}:
+        results: list[list[Any]] = [
+            [calls.result(n, value, extra) for value in values] for n, values in enumerate(arguments)
+        ]
+        kinds = {kind for row in results for kind in map(kind_of, row) if kind}
+        kind = self.kinds.get(name) or min(kinds, default="value")
+        if kinds - {kind}:
             raise _error(
-                "mixed-results", f"feature function `{name}` gives a {kind} here and a {min(found - {kind})} there",
+                "mixed-results", f"feature function `{name}` gives a {kind} here and a {min(kinds - {kind})} there",
                 "a function must give texts, truths or numbers, always the same",
             )  # fmt: skip
         self.kinds[name] = kind
@@ -291,7 +293,7 @@ class CorpusValues:
         raise AssertionError(condition)
 
     def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> Mask:
-        """Whether one of the texts of each value passes."""
+        """[V] whether one of the texts of each value passes."""
         several = self._several(term, self._term(term, source))
         passed = [bool(test(texts[0])) if len(texts) == 1 else any(map(test, texts)) for texts in several]
         return np.array(passed, np.bool_)
@@ -305,8 +307,8 @@ def _mapped(several: list[tuple[str, ...]], function: Callable[[str], tuple[str,
 
 
 def _regex(regex: Regex) -> Any:
-    """The compiled pattern. Match it against UTF-8: texts would be decoded again to find places nobody asks for."""
-    import re2  # only here: a template without regexes needs no engine
+    """The compiled pattern. Match it against UTF-8: with texts, RE2 would also compute positions that nobody uses."""
+    import re2  # here only: a template without regexes needs no engine
 
     options = re2.Options()
     options.log_errors = False

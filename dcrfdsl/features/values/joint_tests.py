@@ -1,7 +1,7 @@
 """Tests that read several places (`word[-1] = word`, `first or pos[-1] is DT`), row by row.
 
-Three values: a part that reads outside the sequence is neither true nor false, `not` leaves it so, and a test that
-is not true in the end does not fire. Within one place everything is known, so `values` needs only two.
+They have three values: a part that reads outside the sequence is neither true nor false, `not` leaves it so, and only a
+test that is true fires. Within a single place everything is known, so `distinct_values` needs only two.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JointTest: TypeAlias = Callable[[Block | PairBlock], Ints32]
 
 
 def joint_test(condition: Condition, values: CorpusValues) -> JointTest:
-    """A function from a block to `FALSE`, `UNKNOWN` or `TRUE` a row, [R]."""
+    """A function from a block to `FALSE`, `UNKNOWN` or `TRUE` per row, [R]."""
     return fold(condition, _THREE_VALUED, lambda part: _leaf(part, values), lambda part: len(_read(part, values)) == 1)
 
 
@@ -53,7 +53,7 @@ def _one_place(condition: Condition, offset: int, values: CorpusValues) -> Joint
     if not isinstance(truths, Truths):
         message = f"`{condition_text(condition)}` is a value, and a test is needed here"
         raise DcrfError(Diagnostic("not-a-test", message))
-    # a place without a value (the code -1, here the last entry) passes no test
+    # a place without a value (code -1, here the last entry) passes no test
     lut = np.append(np.where(truths.of, TRUE, FALSE), FALSE).astype(np.int32)
     codes = np.where(source.codes >= 0, source.codes, len(truths.of)).astype(np.int32)
     return lambda block: block.codes(codes, lut, offset, left=UNKNOWN, right=UNKNOWN, step=0)
@@ -90,7 +90,7 @@ def _equal_texts(condition: Equals, negated: bool, values: CorpusValues) -> Join
 
 
 def equality_codes(condition: Equals, values: CorpusValues, block: Block | PairBlock) -> tuple[Ints32, Ints32]:
-    """Both sides of an equality as codes that are equal where the sides are, [R] each; negative: no value."""
+    """Both sides of an equality as codes that are equal exactly where the sides are, [R] each; negative: no value."""
     if values.is_numeric(condition.left) and values.is_numeric(condition.right):
         sides = []
         for term in (condition.left, condition.right):

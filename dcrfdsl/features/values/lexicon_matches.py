@@ -1,6 +1,6 @@
-"""How often lexicons match: for the checker, which warns of a lexicon that matches almost nothing.
+"""How often lexicons match, for the checker, which warns about a lexicon that matches almost nothing.
 
-Not here: loading lexicons, features on them.
+Not here: loading lexicons, their features.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .registered import RegisteredFeature
 
 __all__ = ["idle_remedy", "lexicon_matches", "lexicons_of"]
 
-WORTH = 1000  # of so many tokens one must match
-SHOWN = 3  # entries and tokens that a remedy shows
+WORTH = 1000  # one in so many tokens must match
+SHOWN = 3  # entries and tokens in a remedy
 
 
 def lexicon_matches(
@@ -26,7 +26,7 @@ def lexicon_matches(
 ) -> dict[str, int]:
     """Tokens that each lexicon matches, summed over the features that compare single tokens with it."""
     values = CorpusValues(spec, corpus, lexicons, registered, {})
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for path, feature in every_feature(spec):
         for _, node in nodes(feature, path):
             match node:
@@ -36,34 +36,34 @@ def lexicon_matches(
                     pass
                 case _:
                     continue
-            found[name] = found.get(name, 0) + _matching_tokens(values, node)
-    return found
+            counts[name] = counts.get(name, 0) + _matching_tokens(values, node)
+    return counts
 
 
 def lexicons_of(condition: Condition) -> set[str]:
-    """Lexicons that a condition compares with, and names of functions, which maps are called like."""
-    found = set()
+    """Lexicons that a condition compares with, and names of functions (maps are called like functions)."""
+    names = set()
     for _, node in nodes(condition):
         if isinstance(node, InLexicon):
-            found.add(node.lexicon)
+            names.add(node.lexicon)
         elif isinstance(node, Apply):
-            found.add(node.function)
-    return found
+            names.add(node.function)
+    return names
 
 
 def _matching_tokens(values: CorpusValues, node: InLexicon | Apply) -> int:
-    source, given = values.evaluate(node)
-    matching = given.of if isinstance(given, Texts) else np.asarray(given.of) != 0
+    source, values_of_node = values.evaluate(node)
+    matching = values_of_node.of if isinstance(values_of_node, Texts) else np.asarray(values_of_node.of) != 0
     hits = np.array([bool(one) for one in matching], bool)
     return int(hits[source.codes[source.codes >= 0]].sum()) if len(hits) else 0
 
 
 def idle_remedy(name: str, spec: ModelSpec, corpus: Corpus, lexicons: Lexicons) -> str:
-    """What to compare a lexicon with that matches next to nothing: what would match most, if anything does."""
+    """Advice for a lexicon that matches almost nothing: the comparison that would match most, if any."""
     entries = set(lexicons.by_name[name].entries)
     lowered = {entry.lower() for entry in entries}
     labels = {label.name for label in spec.labels}
-    found: list[tuple[int, str]] = []
+    matches: list[tuple[int, str]] = []
     for column_name, column in corpus.columns.items():
         if not isinstance(column, InternedColumn) or column_name in labels:
             continue
@@ -77,8 +77,8 @@ def idle_remedy(name: str, spec: ModelSpec, corpus: Corpus, lexicons: Lexicons) 
                 f"write its entries in lower case, and compare `lower({column_name}) in {name}`",
             ),
         )
-        found += [(sum(count for text, count in both if fits(text)), words) for fits, words in ways]
-    most, words = max(found, key=lambda one: one[0], default=(0, ""))
+        matches += [(sum(count for text, count in both if fits(text)), words) for fits, words in ways]
+    most, words = max(matches, key=lambda one: one[0], default=(0, ""))
     if most * WORTH >= corpus.num_tokens and most:
         return f"{words}: that matches {most:,} of {corpus.num_tokens:,} tokens"
     some = ", ".join(f"`{entry}`" for entry in lexicons.by_name[name].entries[:SHOWN])

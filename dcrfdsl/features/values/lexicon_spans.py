@@ -1,4 +1,4 @@
-"""`span(word, places)`: the longest entries of a lexicon in a sequence, by a trie over the codes of the words."""
+"""`span(word, places)`: the longest entries of a lexicon in a sequence, by a trie over the codes of words."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["span_codes"]
 
 
 def span_codes(codes: Codes, texts: list[tuple[str, ...]], sentence_off: Offsets, entries: Iterable[str]) -> Ints32:
-    """0 where an entry begins, 1 where it goes on, -1 elsewhere, [N].
+    """0 where an entry begins, 1 where it continues, -1 elsewhere, [N].
 
-    Greedy from the left, the longest entry at each place; entries of one word count too. `texts[c]` is the word of
-    code c. An entry is cut at white space; one with a word that the data lacks cannot match and is left out.
+    Greedy from the left, the longest entry at each place; one-word entries count too. `texts[c]` is the word of code c.
+    Entries are split at white space; an entry with a word that does not occur in the data cannot match and is skipped.
     """
     words: dict[str, int] = {}
     code_of_value = np.array(

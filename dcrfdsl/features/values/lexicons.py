@@ -1,7 +1,7 @@
-"""Lexicons: sets of entries and maps from an entry to a value, read from a file once and kept in the model.
+"""Lexicons: sets of entries, and maps from an entry to a value, read from a file once and kept in the model.
 
-A file has one entry a line; `entry TAB value` on every line makes it a map. Blank lines are skipped, nothing is a
-comment, an entry that comes again with the same value counts once. Not here: what an entry is compared with.
+A file has one entry per line; `entry TAB value` on every line makes it a map. Blank lines are skipped, there are no
+comments, and a repeated entry with the same value counts once. Not here: comparisons with entries.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ..string_tables import pack_strings, unpack_strings
 
 __all__ = ["MAX_BYTES", "Lexicon", "LexiconRecord", "Lexicons", "load_lexicons", "read_lexicon"]
 
-MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and all of it goes into the model
+MAX_BYTES = 64 * 2**20  # a larger file is hardly a word list, and the model stores all of it
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """`values[i]` is the value of `entries[i]`; a set has no values. `sha256` is that of the file."""
+    """`values[i]` is the value of `entries[i]`; a set has no values. `sha256` is the hash of the file."""
 
     name: str
     entries: tuple[str, ...]
@@ -42,7 +42,7 @@ class Lexicon:
 
 
 class LexiconRecord(BaseModel, strict=True, extra="forbid"):
-    """What a model file says of a lexicon beside its texts."""
+    """A lexicon in a model file, except its texts."""
 
     name: str
     entries: Count
@@ -66,7 +66,7 @@ class Lexicons:
         return {"lexicon_bytes": data, "lexicon_off": off}
 
     def metadata(self) -> list[dict[str, Any]]:
-        """What `restore` needs beside the arrays, as plain JSON values."""
+        """The rest, as plain JSON values."""
         return [
             {"name": one.name, "entries": len(one.entries), "map": one.values is not None, "sha256": one.sha256}
             for one in self.by_name.values()
@@ -74,7 +74,7 @@ class Lexicons:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], metadata: Sequence[object]) -> Lexicons:
-        """From `arrays()` and `metadata()`; `Unfit` where they do not go together."""
+        """From `arrays()` and `metadata()`; `Unfit` if they do not fit together."""
         records: list[LexiconRecord] = typed(list[LexiconRecord], metadata, "lexicons")
         data, off = array(arrays, "lexicon_bytes", np.uint8), array(arrays, "lexicon_off", np.int64)
         check_strings(data, off, "lexicon_off")
@@ -96,16 +96,16 @@ class Lexicons:
 
 
 def load_lexicons(spec: ModelSpec, directories: Mapping[str, Path]) -> Lexicons:
-    """Read every lexicon that a model declares. `directories[name]`: the directory of the file that declares it."""
+    """Reads every lexicon of a model. `directories[name]`: the directory of the file that declares it."""
     return Lexicons(
         {one.name: read_lexicon(one.name, directories.get(one.name, Path()) / one.path) for one in spec.lexicons}
     )
 
 
 def read_lexicon(name: str, path: Path) -> Lexicon:
-    """One lexicon file.
+    """Reads one lexicon file.
 
-    Errors: DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf-8`, `bad-lexicon` with the line.
+    Raises DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf-8`, or `bad-lexicon` with the line.
     """
     file = str(path)
     try:
@@ -137,7 +137,7 @@ _NO_TEXT = {
 
 
 def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
-    """Entry -> value (None in a set), in the order of the file."""
+    """Entry → value (None in a set), in the order of the file."""
     pairs: dict[str, str | None] = {}
     is_map: bool | None = None
     for number, line in enumerate(text.split("\n"), start=1):
@@ -145,22 +145,22 @@ def _pairs(name: str, text: str, file: str) -> dict[str, str | None]:
         if not line.strip():
             continue
         entry, _, value = (part.strip() for part in line.partition("\t"))
-        found = value if line.count("\t") else None
-        is_map = found is not None if is_map is None else is_map
-        if (found is not None) != is_map:
+        value_here = value if line.count("\t") else None
+        is_map = value_here is not None if is_map is None else is_map
+        if (value_here is not None) != is_map:
             expected = "an entry, a TAB and its value" if is_map else "one entry and no TAB"
             raise data_error(
                 "bad-lexicon", f"`{shortened(line)}`: the lines before have {expected}", file=file, line=number
             )
-        if not entry or found == "" or "\t" in (found or ""):
+        if not entry or value_here == "" or "\t" in (value_here or ""):
             raise data_error(
                 "bad-lexicon", f"`{shortened(line)}`: expected an entry, a TAB and its value", file=file, line=number
             )
-        if pairs.get(entry, found) != found:
-            before, here = shortened(pairs[entry]), shortened(found)
+        if pairs.get(entry, value_here) != value_here:
+            before, here = shortened(pairs[entry]), shortened(value_here)
             reason = f"`{shortened(entry)}` has the value `{before}` above and `{here}` here"
             raise data_error("bad-lexicon", reason, file=file, line=number)
-        pairs[entry] = found
+        pairs[entry] = value_here
     if not pairs:
         raise data_error("bad-lexicon", f"lexicon `{name}` is empty", file=file)
     return pairs

@@ -1,6 +1,6 @@
-"""What hard tables read of the data, as one number a token: which of a table's readings applies at each anchor.
+"""The observations that hard tables read, as one number per token: the row of the table that applies at each anchor.
 
-Outside the sequence a test is false and a text is no state; `not` of a test is true where the test is false. Not
+Outside the sequence a test is false and a text is not a state; `not` of a test is true where the test is false. Not
 here: the tables (`semantics.conditions.constraint_tables`, `semantics.conditions.memories`).
 """
 
@@ -21,7 +21,7 @@ __all__ = ["observed_codes"]
 
 
 def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
-    """The joint code of `observed` at each token, [N]: mixed radix, the first one slowest; 0 if there is none."""
+    """The joint code of `observed` at each token, [N]: mixed radix, the first one slowest; 0 if there are none."""
     corpus = values.corpus
     block = Block(0, corpus.num_tokens, np.asarray(corpus.sentence_off, np.int64), 0, 0)
     codes = np.zeros(corpus.num_tokens, np.int64)
@@ -36,11 +36,11 @@ def observed_codes(observed: Sequence[Observed], values: CorpusValues) -> Ints:
 
 
 def _texts(one: Observed, values: CorpusValues, block: Block) -> Ints32:
-    """The state that the text of a term equals, `len(states)` if it equals none."""
+    """The state that equals the text of a term, `len(states)` if none does."""
     term = fixed_condition(values.spec, one.term)
     ((_, offset),) = leaves(values.spec, term)
     base = moved(term, -offset)
-    assert isinstance(base, Reference | Apply)  # a term stays one wherever it is moved
+    assert isinstance(base, Reference | Apply)  # a moved term is still a term
     source, texts = values.single(base)
     number = {state: code for code, state in enumerate(one.states)}
     none = len(one.states)

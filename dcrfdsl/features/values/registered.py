@@ -1,13 +1,13 @@
-"""Feature functions that a user writes in Python, `@dcrfdsl.feature`.
+"""Feature functions that users write in Python, with `@dcrfdsl.feature`.
 
     @dcrfdsl.feature
     def vowels(word: str) -> str:
         return "".join(c for c in word if c in "aeiou")
 
-then `vowels(word)[-1..1]` in a template. A function gets one value of a column and returns a text (one feature),
-several texts (a feature each), a bool (a test), a number (a value), or None (nothing). Further arguments are
-passed on: `ending(word, 3)`. It must depend on nothing else, as it runs once a distinct value. The decorator
-only marks a function: nothing is recorded anywhere, and a file is loaded because a person says so, never a template.
+A template then uses `vowels(word)[-1..1]`. A function gets one value of a column and returns a text (one feature),
+several texts (a feature each), a bool (a test), a number (a value), or None (nothing). Further arguments are passed on:
+`ending(word, 3)`. It must depend on its arguments alone, because it runs once per distinct value. The decorator only
+marks a function and records nothing; a file is loaded only when a person names it, never by a template.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "reg
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A marked function. It can still be called."""
+    """A marked function, which can still be called."""
 
     name: str
     function: Callable[..., Any]
@@ -40,7 +40,7 @@ def feature(function: Callable[..., Any]) -> RegisteredFeature: ...
 @overload
 def feature(*, name: str) -> Callable[[Callable[..., Any]], RegisteredFeature]: ...
 def feature(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
-    """Mark a function as a feature function, under its own name or under `name`."""
+    """Marks a function as a feature function, under its own name or under `name`."""
     require_callable(function)
     if function is not None:
         return RegisteredFeature(function.__name__, function)
@@ -48,8 +48,8 @@ def feature(function: Callable[..., Any] | None = None, *, name: str | None = No
 
 
 def registered_features(namespace: Mapping[str, object], *, origin: str = "<python>") -> dict[str, RegisteredFeature]:
-    """The marked functions among the values of a namespace, by name. `origin` stands in messages."""
-    found: dict[str, RegisteredFeature] = {}
+    """The marked functions among the values of a namespace, by name. `origin` appears in messages."""
+    functions: dict[str, RegisteredFeature] = {}
     for value in namespace.values():
         if not isinstance(value, RegisteredFeature):
             continue
@@ -57,16 +57,16 @@ def registered_features(namespace: Mapping[str, object], *, origin: str = "<pyth
             raise data_error(
                 "feature-name-taken", f"`{value.name}` is a built-in feature function", file=origin, help="rename yours"
             )
-        if value.name in found and found[value.name] != value:
+        if value.name in functions and functions[value.name] != value:
             raise data_error("feature-name-taken", f"two feature functions are named `{value.name}`", file=origin)
-        found[value.name] = value
-    return found
+        functions[value.name] = value
+    return functions
 
 
 def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
-    """Run a Python file and collect its marked functions. The file runs with all rights of the user.
+    """Runs a Python file and collects its marked functions. The file runs with all rights of the user.
 
-    Errors: DcrfError `feature-file` if it cannot be read or raises, or marks nothing.
+    Raises DcrfError `feature-file` if it cannot be read, raises an exception, or marks nothing.
     """
     try:
         namespace = runpy.run_path(str(path))
@@ -74,26 +74,26 @@ def load_feature_file(path: Path) -> dict[str, RegisteredFeature]:
         raise data_error("feature-file", f"cannot read it: {error.strerror or error}", file=str(path)) from None
     except SyntaxError as error:
         raise data_error("feature-file", f"it is not Python: {error.msg}", file=str(path), line=error.lineno) from None
-    except Exception as error:  # whatever the user's code raises
+    except Exception as error:  # users' code may raise anything
         raise data_error(
             "feature-file",
             f"it raises {type(error).__name__}: {error}",
             file=str(path),
             line=_line_in(error, str(path)),
         ) from error
-    found = registered_features(namespace, origin=str(path))
-    if not found:
+    functions = registered_features(namespace, origin=str(path))
+    if not functions:
         raise data_error(
             "feature-file",
             "it marks no feature function",
             file=str(path),
             help="put `@dcrfdsl.feature` above a function",
         )
-    return found
+    return functions
 
 
 def place_of(function: Callable[..., Any], error: BaseException | None = None) -> tuple[str, int] | None:
-    """File and line where a user's function raised `error`, or begins; None for what was not written in Python."""
+    """File and line where a user's function raised `error`, or begins; None for code not written in Python."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
@@ -102,7 +102,7 @@ def place_of(function: Callable[..., Any], error: BaseException | None = None) -
 
 
 def _line_in(error: BaseException, file: str) -> int | None:
-    """The last line of `file` that the error came through."""
+    """The last line of `file` in the traceback of the error."""
     line, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:

@@ -1,6 +1,6 @@
-"""What a `view` makes of the states of its label: `view coarse = prefix(pos, 1)` maps NN and NNS to N.
+"""Views map the states of their label to other states: `view coarse = prefix(pos, 1)` maps NN and NNS to N.
 
-A view is evaluated once a state, by the code that evaluates features on distinct values. A test gives the states
+A view is evaluated once per state, by the code that evaluates features on distinct values. A test gives the states
 `yes` and `no`; a name that is neither a label nor a constant stands for itself. Not here: cliques over views (`graph`).
 """
 
@@ -25,7 +25,7 @@ TRUE, FALSE = "yes", "no"
 
 
 class ViewMap(NamedTuple):
-    """The states of a view, and which of them each state of its label is seen as, [K]."""
+    """The states of a view, and the index of the one that each state of its label maps to, [K]."""
 
     label: str
     states: tuple[str, ...]
@@ -33,7 +33,7 @@ class ViewMap(NamedTuple):
 
 
 def view_label(spec: ModelSpec, view: View) -> str:
-    """The one label that a view reads; DcrfError if it reads none, several, or another position."""
+    """The label that a view reads; DcrfError if it reads none, several, or another position."""
     labels = {label.name for label in spec.labels}
     read: set[tuple[str, int]] = set()
     for part in (view.value.value, view.value.condition, view.value.otherwise):
@@ -43,8 +43,8 @@ def view_label(spec: ModelSpec, view: View) -> str:
             }
     names = {name for name, _ in read}
     if len(names) != 1 or not names <= labels:
-        found = f"reads {', '.join(f'`{name}`' for name in sorted(names))}" if names else "reads no label"
-        raise _error(f"view `{view.name}` {found}; a view maps the states of one label", "name one label in it")
+        reads = f"reads {', '.join(f'`{name}`' for name in sorted(names))}" if names else "reads no label"
+        raise _error(f"view `{view.name}` {reads}; a view maps the states of one label", "name one label in it")
     if any(offset for _, offset in read):
         raise _error(f"view `{view.name}` reads another position", "shift the view where a clique uses it")
     return names.pop()
@@ -66,7 +66,7 @@ def view_map(spec: ModelSpec, view: View, states: Sequence[str]) -> ViewMap:
 
 
 def _over_states(spec: ModelSpec, label: str, states: Sequence[str]) -> CorpusValues:
-    """The states as the distinct values of a column of that name."""
+    """The states as the distinct values of a column with that name."""
     count = len(states)
     column = InternedColumn(np.arange(count, dtype=np.int32), tuple(states))
     corpus = Corpus("", np.array([0, count], np.int64), {label: column}, np.arange(1, count + 1, dtype=np.int64))
@@ -74,15 +74,15 @@ def _over_states(spec: ModelSpec, label: str, states: Sequence[str]) -> CorpusVa
 
 
 def _texts(spec: ModelSpec, part: Condition, values: CorpusValues, states: Sequence[str]) -> list[str]:
-    """One text a state of the label."""
+    """One text per state of the label."""
     if isinstance(part, Reference) and not list(leaves(spec, part)):
         settled = plain(spec.settled(part))
         return [part.name if settled is None else str(settled)] * len(states)
-    _, found = values.evaluate(fixed_condition(spec, part))
-    if isinstance(found, Truths):
-        return [TRUE if true else FALSE for true in found.of]
-    if isinstance(found, Texts) and isinstance(part, Reference | Apply):
-        return [" ".join(several) for several in found.of]
+    _, evaluated = values.evaluate(fixed_condition(spec, part))
+    if isinstance(evaluated, Truths):
+        return [TRUE if true else FALSE for true in evaluated.of]
+    if isinstance(evaluated, Texts) and isinstance(part, Reference | Apply):
+        return [" ".join(several) for several in evaluated.of]
     raise _error(f"`{condition_text(part)}` gives no text for a state", None)
 
 

@@ -1,7 +1,7 @@
-"""Calls of the user's feature functions: what may come back, and what is said where one fails.
+"""Calls of users' feature functions: the results that are allowed, and the message when a call fails.
 
-A message names the function's file and line, the value it was called with, and where the data has it. Not here: which
-values it is called with (`values`), finding the functions (`registered`).
+A message names the file and line of the function, the value it was called with, and a place of that value in the data.
+Not here: the choice of values (`distinct_values`), finding the functions (`registered`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["FunctionCalls", "kind_of"]
 
 @dataclass(frozen=True)
 class FunctionCalls:
-    """Calls of one function. `codes[n]`: number of the distinct value that token n of the corpus has."""
+    """Calls of one function. `codes[n]`: the number of the distinct value at token n of the corpus."""
 
     name: str
     function: Callable[..., Any]
@@ -30,15 +30,15 @@ class FunctionCalls:
     codes: Codes  # [N]
 
     def result(self, number: int, value: Any, extra: Sequence[Any]) -> Any:
-        """What the function gives for `value`, the `number`-th distinct one. DcrfError if it raises or gives what no
-        feature can be.
+        """The result of the function for `value`, the distinct value `number`. DcrfError if the function raises or its
+        result cannot be a feature.
         """
         try:
             result = self.function(value, *extra)
-            # an iterator is used up by one reading, and the result is read twice
+            # an iterator can be read once only, and the result is read twice
             if isinstance(result, Iterable) and not isinstance(result, str | np.generic):
                 result = tuple(result)
-        except Exception as error:  # whatever the user's code raises
+        except Exception as error:  # users' code may raise anything
             what = f"raises {type(error).__name__}"
             raise self._failed("feature-function-failed", what, number, value, str(error), error) from error
         if isinstance(result, int | float | np.integer | np.floating) and not np.isfinite(result):
@@ -66,7 +66,7 @@ class FunctionCalls:
 
 
 def kind_of(result: Any) -> str | None:
-    """`test`, `number` or `value`; None for no result, and `nothing` for what no feature can be."""
+    """`test`, `number` or `value`; None for no result, and `nothing` for a result that cannot be a feature."""
     if result is None:
         return None
     if isinstance(result, bool | np.bool_):

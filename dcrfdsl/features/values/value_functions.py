@@ -1,7 +1,7 @@
-"""The built-in functions of one value: text in, the texts that it gives out.
+"""The built-in functions of one value: a text in, its texts out.
 
-`FEATURES` maps a name to a maker: bound arguments in, a function of one text out. Signatures are in
-`semantics.schema.function_signatures`. Not here: positions and spans, which need the sequence (`values`).
+`FEATURES` maps a name to a maker, which takes bound arguments and returns a function of one text. Signatures are in
+`semantics.schema.function_signatures`. Not here: positions and spans, which need the sequence (`distinct_values`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["FEATURES", "TextFunction"]
 
 TextFunction: TypeAlias = Callable[[str], tuple[str, ...]]
 
-LONG = 20  # lengths from here on are one value
+LONG = 20  # all lengths from here on are one value
 
 
 def _lengths(value: Value) -> range:
@@ -51,7 +51,7 @@ def _shape(arguments: Mapping[str, Value]) -> TextFunction:
 
 
 class _Shapes(dict[int, str]):
-    """Code point -> the character that stands for it in a shape, filled in as they come."""
+    """Code point → the character that replaces it in a shape, filled in on first use."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)

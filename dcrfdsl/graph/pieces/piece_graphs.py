@@ -4,7 +4,7 @@ Each factor has own copies of the variables that its instance conditions on, cla
 join nothing. A factor may score a share of itself in an instance, or be locked: then it has weights of its own, which
 follow from the model's (`shared_out`). Instances that look alike have one graph, in two forms: with the piece's own
 variables free, and clamped to what is known of them; a clamp that knows nothing changes nothing.
-Source: McCallum & Sutton 2004 §2. Not here: which instances there are (`pieces`), inference on the graphs.
+Source: McCallum & Sutton 2004 §2. Not here: which instances there are (`piece_instances`), inference on the graphs.
 """
 
 from __future__ import annotations

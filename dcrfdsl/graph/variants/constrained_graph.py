@@ -1,6 +1,6 @@
 """A graph that can be told at each position which states a label may have: codes that hard constraints read.
 
-Not here: decoding (`inference.decoding.constrained_decoding`), what is known of training data (`clamping`).
+Not here: decoding (`inference.decoding`), what is known of training data (`clamping`).
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from ...arrays import Integers, Mask
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["ANY", "but", "of_set", "only", "steered_graph"]
+__all__ = ["ANY_STATE", "any_but", "constrained_graph", "only_state", "state_set"]
 
-ANY = 0  # the code that forbids nothing
+ANY_STATE = 0  # the code that forbids nothing
 
 
-def only(state: Integers) -> Integers:
+def only_state(state: Integers) -> Integers:
     """The code of nothing but a state."""
     return 1 + state
 
 
-def but(state: Integers, card: int) -> Integers:
+def any_but(state: Integers, card: int) -> Integers:
     """The code of every state but one."""
     return 1 + card + state
 
 
-def of_set(number: Integers, card: int) -> Integers:
+def state_set(number: Integers, card: int) -> Integers:
     """The code of a set of states."""
     return 1 + 2 * card + number
 
 
-def steered_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -> ModelGraph:
+def constrained_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -> ModelGraph:
     """`graph` with a factor a label that reads a code. sets[m] [n, card]: sets of states that have a code of their own.
 
     Its feature sets are numbered from `first_set` on, one a label.
@@ -47,7 +47,7 @@ def steered_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -> Mo
         )
         templates.append(
             CliqueTemplate(
-                name=f"steered {graph.variables[variable]}", clique=-1, variables=(variable,), offsets=(0,),
+                name=f"constrained {graph.variables[variable]}", clique=-1, variables=(variable,), offsets=(0,),
                 cards=(card,), feature_set=first_set + variable, coded=coded,
             )
         )  # fmt: skip

@@ -16,11 +16,13 @@ from ..known_labels import Gold
 from ..templates import CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["costed_graph"]
+__all__ = ["cost_augmented_graph"]
 
 
-def costed_graph(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int) -> ModelGraph:
-    """`graph` with the factors. Their feature sets, what is known as codes (`differing.differing_rows`), are numbered
+def cost_augmented_graph(
+    graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int
+) -> ModelGraph:
+    """`graph` with the factors. Their feature sets, what is known as codes (`known_label_rows`), are numbered
     from `first_set` on in the order of `looked_at`.
     """
     templates = []

@@ -24,10 +24,10 @@ from ..known_labels import Gold
 from ..templates import LAST, CliqueTemplate
 from ..unroll import ModelGraph
 
-__all__ = ["differing_graph", "differing_rows"]
+__all__ = ["graph_excluding_gold", "known_label_rows"]
 
 
-def differing_graph(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], first_set: int) -> ModelGraph:
+def graph_excluding_gold(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], first_set: int) -> ModelGraph:
     """`graph` without the labellings that agree with what is known of all label variables `looked_at`.
 
     Its feature sets are numbered from `first_set` on, one a variable in that order; its new variables come last.
@@ -75,7 +75,7 @@ def _is(value: Mask) -> Mask:
     return np.stack([~value, value], axis=-1)
 
 
-def differing_rows(graph: ModelGraph, gold: Gold, looked_at: Sequence[int]) -> tuple[FeatureRows, ...]:
+def known_label_rows(graph: ModelGraph, gold: Gold, looked_at: Sequence[int]) -> tuple[FeatureRows, ...]:
     """The rows of the new feature sets: what is known of each label at each token, as a run of `Gold.choices`."""
     found = []
     for variable in looked_at:

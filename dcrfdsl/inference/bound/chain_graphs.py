@@ -202,12 +202,12 @@ class ChainRuns:
         self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
         self._own = threading.local()
 
-    def _room(self) -> Floats:
+    def _workspace(self) -> Floats:
         """Memory of the calling thread."""
-        room: Floats | None = getattr(self._own, "room", None)
-        if room is None:
-            room = self._own.room = aligned_zeros(room_for(self.longest, self.chain.width))
-        return room
+        workspace: Floats | None = getattr(self._own, "workspace", None)
+        if workspace is None:
+            workspace = self._own.workspace = aligned_zeros(room_for(self.longest, self.chain.width))
+        return workspace
 
     def expectations(
         self,
@@ -228,7 +228,7 @@ class ChainRuns:
         sums = self.chain.sums()
         chain_expectations(
             first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, gradient, sums, log_z,
-            status, marginals, d.marginal_off, self._room(), share,
+            status, marginals, d.marginal_off, self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
             self.chain.spread(tables, sums, expected)
@@ -316,7 +316,7 @@ class ChainRuns:
             return [(first, last)]
         chain_decode(
             first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, score, labelling,
-            d.labelling_off, self._room(),
+            d.labelling_off, self._workspace(),
         )  # fmt: skip
         status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
         return _stretches(np.isnan(score[first:last]), first)

@@ -1,8 +1,8 @@
-"""Decoding under orders: the best labelling of a sentence among those with certain states at certain positions.
+"""Constrained decoding: the best labelling of a sentence among those with certain states at certain positions.
 
-An order names a sentence and says for each of its labels, position by position, which states are allowed (`Orders`).
-All orders are carried out as one data set in which sentences stand once for each of their orders; features are not
-copied. Exact where the inference method is, else as good as that. Not here: what is ordered.
+A constraint names a sentence and the states that each of its labels may have, position by position
+(`StateConstraints`). All constraints are decoded as one data set that holds a sentence once for each of its
+constraints; features are not copied. The result is as exact as the inference method. Not here: what is constrained.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...features import FeatureRows, Pairs
-from ...graph import ANY, ModelGraph, Parameters, offsets, steered_graph
+from ...graph import ANY_STATE, ModelGraph, Parameters, constrained_graph, offsets
 from ...semantics import MethodSettings
 from ..bound import Binder, BoundData
 from ..methods import METHODS
@@ -23,21 +23,21 @@ from ..run import run_decoding, score_sequences
 from ..run_status import RunStatus
 from ..workers import Workers
 
-__all__ = ["Orders", "Steered", "Steering"]
+__all__ = ["ConstrainedDecoder", "ConstrainedLabellings", "StateConstraints"]
 
 
 @dataclass(frozen=True, eq=False)
-class Orders:
-    """sentence [R]: of each order.   codes [labels, tokens of all orders]: see `graph.variants.constrained_graph`."""
+class StateConstraints:
+    """sentence [R]: of each constraint.   codes [labels, tokens of all constraints]: see `graph.constrained_graph`."""
 
     sentence: NDArray[np.int64]
     codes: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Steered:
-    """The best labellings found. `data`: a sequence an order.   labelling: flat, see `BoundData.labelling_off`.
-    score [R]: Σ log φ, -inf where no labelling is allowed; the labelling is then -1.
+class ConstrainedLabellings:
+    """The best labellings found. `data`: a sequence for each constraint.   labelling: flat, see
+    `BoundData.labelling_off`.   score [R]: Σ log φ, -inf where no labelling is allowed; the labelling is then -1.
     """
 
     data: BoundData
@@ -45,8 +45,8 @@ class Steered:
     score: Floats
 
 
-class Steering:
-    """Carries out orders on one data set. `status` sums how inference ended."""
+class ConstrainedDecoder:
+    """Decodes one data set under constraints. `status` sums how inference ended."""
 
     def __init__(
         self,
@@ -60,26 +60,26 @@ class Steering:
         settings: MethodSettings,
         workers: Workers,
     ):
-        """sets: as in `steered_graph`.   method: its name in `METHODS`."""
+        """sets: as in `constrained_graph`.   method: its name in `METHODS`."""
         self._entry, self._settings, self._workers = METHODS[method], settings, workers
-        steered = steered_graph(graph, sets, len(rows))
-        binder = Binder(steered, parameters, programs=self._entry.programs)
+        constrained = constrained_graph(graph, sets, len(rows))
+        binder = Binder(constrained, parameters, programs=self._entry.programs)
         count = int(sentence_off[-1])
-        free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, ANY, np.int32), np.zeros(0))
+        free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, ANY_STATE, np.int32), np.zeros(0))
         self.data = binder.bind((*rows, *(free for _ in range(graph.num_labels))), sentence_off, relations)
         self.labels, self._own_rows = graph.num_labels, sum(len(own.row_off) - 1 for own in rows)
         self._own_features = int(self.data.rows.row_off[self._own_rows])
         self.status = RunStatus()
 
-    def ordered(self, orders: Orders) -> BoundData:
-        """The data set with a sequence an order."""
+    def constrained(self, constraints: StateConstraints) -> BoundData:
+        """The data set with a sequence for each constraint."""
         rows = self.data.rows
-        lengths = np.diff(rows.token_off)[orders.sentence]
+        lengths = np.diff(rows.token_off)[constraints.sentence]
         token_off = offsets(lengths)
         count = int(token_off[-1])
         of_codes = self._own_rows + count * np.arange(self.labels)[:, None] + token_off[:-1]
-        first_row = np.concatenate([rows.first_row[: -self.labels, orders.sentence], of_codes])
-        feature = np.concatenate([rows.feature[: self._own_features], orders.codes.ravel().astype(np.int32)])
+        first_row = np.concatenate([rows.first_row[: -self.labels, constraints.sentence], of_codes])
+        feature = np.concatenate([rows.feature[: self._own_features], constraints.codes.ravel().astype(np.int32)])
         row_off = np.concatenate(
             [rows.row_off[: self._own_rows], self._own_features + np.arange(self.labels * count + 1, dtype=np.int64)]
         )
@@ -88,17 +88,17 @@ class Steering:
             value = np.concatenate([value[: self._own_features], np.ones(self.labels * count)])
         own = rows._replace(
             first_row=first_row, row_off=row_off, feature=feature, value=value, token_off=token_off,
-            shape=rows.shape[orders.sentence],
+            shape=rows.shape[constraints.sentence],
         )  # fmt: skip
         return replace(self.data, rows=own)
 
-    def decode(self, weights: Floats, orders: Orders) -> Steered:
-        """The best labelling that each order allows, at weights [W]."""
-        data = self.ordered(orders)
+    def decode(self, weights: Floats, constraints: StateConstraints) -> ConstrainedLabellings:
+        """The best labelling that each constraint allows, at weights [W]."""
+        data = self.constrained(constraints)
         if data.num_sequences == 0:
-            return Steered(data, np.zeros(0, np.int32), np.zeros(0))
+            return ConstrainedLabellings(data, np.zeros(0, np.int32), np.zeros(0))
         method, potentials = self._entry.build(data, self._settings), data.potentials(weights)
         best = run_decoding(data, method, potentials, self._workers)
         scores = score_sequences(data, best.labelling, potentials, self._workers)
         self.status = self.status + best.outcome.summary()
-        return Steered(data, best.labelling, np.where(np.isnan(scores), -np.inf, scores))
+        return ConstrainedLabellings(data, best.labelling, np.where(np.isnan(scores), -np.inf, scores))

@@ -56,14 +56,14 @@ class ExactMethod:
         """Which sequences are so long that they are computed in blocks, [S]."""
         return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
 
-    def _room(self) -> tuple[Floats, Floats]:
+    def _workspace(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
-        if not hasattr(self._own, "room"):
+        if not hasattr(self._own, "workspace"):
             shapes = self.data.shapes
             size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
-            self._own.room = np.empty(size), np.empty(size)
-        room: tuple[Floats, Floats] = self._own.room
-        return room
+            self._own.workspace = np.empty(size), np.empty(size)
+        workspace: tuple[Floats, Floats] = self._own.workspace
+        return workspace
 
     def _kernels(self, begin: int, end: int, whole: Kernel, in_blocks: Kernel) -> list[Kernel]:
         """What a run of sequences needs of the two; a kernel that is never called need not be compiled."""
@@ -87,7 +87,7 @@ class ExactMethod:
                 p, first, last, out.log_z, out.status, out.marginals, gradient, expected, share
             )
         for begin, end in left:
-            value, adjoint = self._room()
+            value, adjoint = self._workspace()
             for run in self._kernels(begin, end, exact_expectations, blocked_expectations):
                 run(
                     begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,

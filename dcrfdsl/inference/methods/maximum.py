@@ -45,7 +45,7 @@ class MaximumMethod:
     ) -> None:
         """As `ExpectingMethod.expectations`: log Z becomes the best score; sequences without a labelling get -inf."""
         d, p = self.data, potentials
-        labelling, belief = self._room()
+        labelling, belief = self._workspace()
         self.decoder.decode(potentials, first, last, out, labelling)
         score_labellings(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, p.weights, p.log_base, labelling, d.labelling_off,
@@ -61,10 +61,10 @@ class MaximumMethod:
                 expected, gradient,
             )  # fmt: skip
 
-    def _room(self) -> tuple[NDArray[np.int32], Floats]:
+    def _workspace(self) -> tuple[NDArray[np.int32], Floats]:
         """A labelling of all sequences and the zeros that counting needs; they belong to the calling thread."""
-        if not hasattr(self._own, "room"):
+        if not hasattr(self._own, "workspace"):
             belief = np.zeros(int(self.data.shapes.local_end.max(initial=0)))
-            self._own.room = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
-        room: tuple[NDArray[np.int32], Floats] = self._own.room
-        return room
+            self._own.workspace = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
+        workspace: tuple[NDArray[np.int32], Floats] = self._own.workspace
+        return workspace

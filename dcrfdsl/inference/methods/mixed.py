@@ -65,7 +65,7 @@ class MixedMethod:
     def approximate(self) -> bool:
         return any(method.approximate for method in self.methods)
 
-    def words(self) -> str:
+    def description(self) -> str:
         """`exact on 1,990 of 2,000 sentences, trp on the others`"""
         exact = sum(len(numbers) for numbers, data in self.parts if data.bank.order_of is not None)
         total = self.data.num_sequences

@@ -59,7 +59,7 @@ REMEMBERED_BYTES = 2**28
 class _Bounding(ABC):
     """What mean field and TRW share: convergence, memory, and labellings by rounding.
 
-    room: the most cells and states that a sequence has, which kernels need; sizes: what they need beside it.
+    workspace: the most cells and states that a sequence has, which kernels need; sizes: what they need beside it.
     """
 
     data: BoundData
@@ -68,7 +68,7 @@ class _Bounding(ABC):
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.room = _room(self.data)
+        self.workspace = _workspace(self.data)
         self.sizes: tuple[int, ...] = ()
         self.tolerance = self.settings.tolerance
         self.kept, self.kept_off = NO_MESSAGES, np.zeros(1, np.int64)
@@ -103,10 +103,10 @@ class _Bounding(ABC):
         d, p, s = self.data, potentials, self.settings
         kernel, wiring, choice = self._own(decoding)
         kernel(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.room,
-            *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z,
-            out.status, out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
-            self.kept_off, self.is_kept,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base,
+            *self.workspace, *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient,
+            expected, out.log_z, out.status, out.iterations, out.residual, marginals, marginal_off,
+            NO_MESSAGES if decoding else self.kept, self.kept_off, self.is_kept,
         )  # fmt: skip
 
     def remember(self) -> None:
@@ -129,7 +129,7 @@ class _Bounding(ABC):
         marginals = np.zeros(int(marginal_off[last]))
         self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
         round_marginals(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.workspace,
             marginals, marginal_off, out.status, labelling, d.labelling_off,
         )  # fmt: skip
         lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
@@ -184,7 +184,7 @@ class GibbsMethod:
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.room = _room(self.data)
+        self.workspace = _workspace(self.data)
 
     @classmethod
     def of(cls, data: BoundData, settings: MethodSettings) -> GibbsMethod:
@@ -215,13 +215,13 @@ class GibbsMethod:
     ) -> None:
         d, p, s = self.data, potentials, self.settings
         gibbs_sequences(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.workspace,
             s.samples, s.burn_in, s.thin, s.seed, out.status, out.iterations, out.residual, out.marginals,
             d.marginal_off, labelling, d.labelling_off,
         )  # fmt: skip
 
 
-def _room(data: BoundData) -> tuple[int, int]:
+def _workspace(data: BoundData) -> tuple[int, int]:
     """The most cells of the arena and states that a sequence has."""
     cells = int(data.shapes.local_end.max(initial=data.shapes.local_start))
     return cells, max((sum(shape.cards) for shape in data.bank.shapes), default=0)

@@ -3,7 +3,7 @@
 The mean of the weights on the way, w̄ ← k/(k+2) w̄ + 2/(k+2) w after the k-th run of sequences, is often better than
 the last ones early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4; a run of sequences
 is decoded at one point here, since steps along the way that was best a moment ago are still uphill. Converged: by the
-rule of `dual`, on the duality gap. Not here: the gap and when to stop (`dual`).
+rule of `dual_problem`, on the duality gap. Not here: the gap and when to stop (`dual_problem`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 After each look for violated labellings the multipliers of a sequence are set to their best, the others being as they
 are; between looks the sequences are gone through again, which needs no inference. Labellings whose multiplier is zero
 after that are dropped. Converged: by the rule of `dual`, on the duality gap. Source: Altun & Hofmann 2003, Algorithm 1.
-Not here: the gap and when to stop (`dual`).
+Not here: the gap and when to stop (`dual_problem`).
 """
 
 from __future__ import annotations

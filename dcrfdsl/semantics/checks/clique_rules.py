@@ -1,7 +1,7 @@
 """Rules on the graph: sites of cliques, labels that nothing predicts.
 
-Not here: latent variables and memories (`hidden`), places in brackets of features and conditions (`places`), what
-inference on the graph costs (a later room adds that as a rule of its own), names.
+Not here: latent variables and memories (`hidden_rules`), places in brackets of features and conditions
+(`position_rules`), what inference on the graph costs (a later room adds that as a rule of its own), names.
 """
 
 from __future__ import annotations

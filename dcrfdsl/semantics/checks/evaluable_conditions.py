@@ -1,6 +1,6 @@
 """Which conditions can be evaluated at all: only what these allow is judged; of others the terms are complained of.
 
-Not here: the complaints (`terms`, `places`, `regexes`).
+Not here: the complaints (`term_rules`, `position_rules`, `regex_rules`).
 """
 
 from __future__ import annotations

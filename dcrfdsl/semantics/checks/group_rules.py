@@ -1,6 +1,6 @@
 """Rules on feature groups that hold each other: circles, nesting without end, lists that grow too long.
 
-Not here: names inside a group (`names`), places in brackets (`places`).
+Not here: names inside a group (`name_rules`), places in brackets (`position_rules`).
 """
 
 from __future__ import annotations

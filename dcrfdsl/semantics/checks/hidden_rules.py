@@ -1,6 +1,7 @@
 """Rules on what is hidden: latent variables, memories, states of other variables, marks of values that are not known.
 
-Not here: names and terms inside a memory (`names`), whether constraints on hidden variables make sense (`constraints`).
+Not here: names and terms inside a memory (`name_rules`), whether constraints on hidden variables make sense
+(`constraint_rules`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules on what changes nothing: groups and constants that nothing uses, a clique that stands twice.
 
 What a used file declares and nothing uses is no mistake: a file of groups is a library. Not here: settings without
-effect, which belong to their statements; latent variables and memories (`hidden`); states (`occurrences`).
+effect, which belong to their statements; latent variables and memories (`hidden_rules`); states (`occurrence_rules`).
 """
 
 from __future__ import annotations

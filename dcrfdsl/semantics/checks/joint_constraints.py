@@ -1,7 +1,7 @@
 """What constraints leave, put on top of each other: one table for all that lie over the same sites.
 
 So a constraint is compared with as many tables as there are shapes of sites within its own, and not with every
-constraint before it. Not here: what is complained about (`constraints`).
+constraint before it. Not here: what is complained about (`constraint_rules`).
 """
 
 from __future__ import annotations

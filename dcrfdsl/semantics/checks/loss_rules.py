@@ -1,6 +1,6 @@
 """Rules on `train mce`: what a loss measures, and which of its settings go together.
 
-Not here: whether settings are known (`settings`), optimizers (`optimizers`), what only data or graph tells
+Not here: whether settings are known (`setting_rules`), optimizers (`optimizer_rules`), what only data or graph tells
 (`criteria.mce`).
 """
 

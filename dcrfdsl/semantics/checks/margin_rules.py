@@ -1,6 +1,7 @@
 """Rules on `train hmsvm`: what its loss looks at, which settings go together, which clique can have a kernel.
 
-Not here: whether settings are known (`settings`), what only data or graph tells (`criteria.margin`, `supports`).
+Not here: whether settings are known (`setting_rules`), what only data or graph tells (`criteria.margin`,
+`training.support_vectors`).
 """
 
 from __future__ import annotations

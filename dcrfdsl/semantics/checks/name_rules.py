@@ -1,7 +1,8 @@
 """Rules on names: what is not declared, or declared as something else than is needed where it stands.
 
 An unknown name is one complaint however often it stands in the file, and none if the statement that may have declared
-it could not be read. Not here: names that are declared twice (found while resolving), names of methods (`settings`).
+it could not be read. Not here: names that are declared twice (found while resolving), names of methods
+(`setting_rules`).
 """
 
 from __future__ import annotations

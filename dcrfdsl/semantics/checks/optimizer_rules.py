@@ -1,6 +1,6 @@
 """Rules on how a stage is trained: its criterion by its optimizer, under its priors. `trainable` has the tables.
 
-Not here: whether a method is known (`settings`), what only the data tells (`criteria.scaling`).
+Not here: whether a method is known (`setting_rules`), what only the data tells (`criteria.scaling`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules on pieces: what they are over, that their cliques touch it, and what training in pieces cannot do.
 
-Not here: whether their names are known (`names`, `training`), sizes, which follow from the data
+Not here: whether their names are known (`name_rules`, `training_rules`), sizes, which follow from the data
 (`criteria.pieces.piece_likelihood`).
 """
 

@@ -1,6 +1,6 @@
 """Rules on places in brackets: windows the wrong way round, positions that nothing joins.
 
-Not here: places of a clique's sites (`graph`), lists that grow too long (`groups`).
+Not here: places of a clique's sites (`clique_rules`), lists that grow too long (`group_rules`).
 """
 
 from __future__ import annotations

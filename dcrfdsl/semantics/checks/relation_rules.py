@@ -1,6 +1,6 @@
 """Rules on relational cliques: two named positions, joined by what is observed there.
 
-Not here: positions that no site has (`places`), named sites without `where` (`graph`).
+Not here: positions that no site has (`position_rules`), named sites without `where` (`clique_rules`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules on the risks of whole sequences: `train exponential` and `train adaboost`. Not here: `mce` (`losses`)."""
+"""Rules on the risks of whole sequences: `train exponential` and `train adaboost`. Not here: `mce` (`loss_rules`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The longer complaints about a term: states, functions and labels that cannot stand where they do.
 
-Not here: finding them (`terms`).
+Not here: finding them (`term_rules`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a term or condition gives (a text, a number, a test …) and everything that is wrong on the way to it.
 
 One reader for all places where terms stand: in feature lists only what is observed may be read, in `forbid`, `memory`
-and `view` labels too, and in a `view` functions of them. Not here: which places of a template to read (`names`),
-regexes, places in brackets (`graph`).
+and `view` labels too, and in a `view` functions of them. Not here: which places of a template to read (`name_rules`),
+regexes, places in brackets (`position_rules`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules on training and evaluation: the chain of stages, pieces, metrics and what they measure.
 
 `METRICS` says what each metric takes; the room that computes them has a table of the same names. Not here: settings of
-stages (`settings`), what this version cannot run (`not_yet`).
+stages (`setting_rules`), what this version cannot run (`not_yet`).
 """
 
 from __future__ import annotations

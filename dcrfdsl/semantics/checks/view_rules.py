@@ -1,6 +1,6 @@
 """Rules on views: a view maps the states of one label, and is not a variable of its own.
 
-Not here: names and terms inside a view (`names`).
+Not here: names and terms inside a view (`name_rules`).
 """
 
 from __future__ import annotations

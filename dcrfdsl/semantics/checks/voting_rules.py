@@ -1,6 +1,6 @@
 """Rules on a voted perceptron: which settings go together with `vote`.
 
-Not here: whether settings are known (`settings`), how votes are counted (`inference.decoding.voting`).
+Not here: whether settings are known (`setting_rules`), how votes are counted (`inference.decoding.voting`).
 """
 
 from __future__ import annotations

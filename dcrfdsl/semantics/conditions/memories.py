@@ -3,7 +3,8 @@
 A memory is a variable of the graph whose state the states before it and the data decide, so a table that allows one
 state for each reading is all there is to it. The first position has the value `initially`; near the start, where some
 of what is read lies before the sequence, a test of that is false and a copy of it `initially`. A text of the data that
-is copied and is none of the memory's states counts as `initially` too. Not here: what makes no sense (`check`).
+is copied and is none of the memory's states counts as `initially` too. Not here: what makes no sense
+(`checks.checker`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A page for every slug: what the message means, and what to do. `dcrfdsl check --explain SLUG` prints it.
 
-`EXPLANATIONS` is the table; a test holds that every slug that the rooms `syntax` and `spec` use is in it.
+`EXPLANATIONS` is the table; a test holds that every slug that the rooms `syntax` and `semantics` use is in it.
 """
 
 from __future__ import annotations

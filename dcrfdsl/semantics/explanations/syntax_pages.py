@@ -1,4 +1,4 @@
-"""Pages for the slugs of the room `syntax`: meaning and remedy. See `explain`."""
+"""Pages for the slugs of the room `syntax`: meaning and remedy. See `pages`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """From the tree of a text to the expressions of a specification: places, values, conditions, features, calls, domains.
 
 A one-to-one translation that drops layout and notes where everything was written. Names stay names. Not here:
-statements (`declare`), what names mean (`check`).
+statements (`declarations`), what names mean (`checks.checker`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What each statement of a template declares: from a node of the tree to an entry of the draft.
 
-One function a statement, chosen by the table `DECLARE`. `use` is not here (`resolve`), nor is what names mean.
+One function a statement, chosen by the table `DECLARE`. `use` is not here (`resolution`), nor is what names mean.
 """
 
 from __future__ import annotations

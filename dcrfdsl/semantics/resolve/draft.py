@@ -1,7 +1,7 @@
 """A `ModelSpec` while it is being put together, by the resolver from files or by the Python builder.
 
 Holds the declarations in order, finds names that are declared twice, and lets an includer replace what a used file
-said. Not here: what a statement says (`declare`), where files come from (`resolve`).
+said. Not here: what a statement says (`declarations`), where files come from (`resolution`).
 """
 
 from __future__ import annotations

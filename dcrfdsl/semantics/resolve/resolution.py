@@ -2,7 +2,7 @@
 
     load_template("chunker.dcrf", overrides=["train.prior=none"]).require()
 
-Every problem is collected and resolving goes on after each. Not here: whether the model makes sense (`check`).
+Every problem is collected and resolving goes on after each. Not here: whether the model makes sense (`checks.checker`).
 """
 
 from __future__ import annotations

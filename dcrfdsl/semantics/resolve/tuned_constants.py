@@ -1,7 +1,7 @@
 """Constants that are tuned: their ranges, and the model with other values of them.
 
 A range gives whole numbers where what uses the constant takes no others, as `min_count` does; whether it does is asked
-of the checker. Not here: reading a range (`ranges`), which values a search tries.
+of the checker. Not here: reading a range (`schema.search_ranges`), which values a search tries.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A specification may be built by the methods of `builder.Model`, by hand, by `model_copy`, or come from a model file. It
 is written down and read again, so that complaints about it point at lines as those about a file do. Not here: whether
-it makes sense (`check`), writing (`unparse`).
+it makes sense (`checks.checker`), writing (`unparse`).
 """
 
 from __future__ import annotations

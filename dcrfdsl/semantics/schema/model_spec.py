@@ -3,7 +3,7 @@
 Statements keep the order in which they were declared; `use` is already inlined and `--set` applied. Constants
 declared by `let` stay visible: a setting refers to them by name (`Reference`), and `ModelSpec.constant` gives the
 value. Paths of lexicons and state files are kept as written; `directory` of the declaring file is kept beside
-them and is not part of the comparison of two specs. Not here: whether the model makes sense (`check`).
+them and is not part of the comparison of two specs. Not here: whether the model makes sense (`checks.checker`).
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ class ModelSpec(Frozen):
 
     @cached_property
     def label_of_view(self) -> dict[str, str | None]:
-        """The label of each view that was asked for (`reading.view_label`)."""
+        """The label of each view that was asked for (`conditions.condition_tables.view_label`)."""
         return {}
 
 

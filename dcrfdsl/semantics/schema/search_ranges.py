@@ -1,7 +1,7 @@
 """Search ranges of constants: `let NAME = V tune log(a, b)`, `linear(a, b)` or `among(V, V, …)`.
 
 `RANGES` is the table of their kinds; each reads the arguments of a call. Not here: whether what uses the constant takes
-such values (`tuned`), which of them a search tries.
+such values (`resolve.tuned_constants`), which of them a search tries.
 """
 
 from __future__ import annotations

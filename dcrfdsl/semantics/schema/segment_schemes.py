@@ -77,14 +77,14 @@ def learn_types(name: str, values: Iterable[str]) -> tuple[tuple[str, ...], tupl
     (('NP', 'VP'), ('NP',))
     """
     types: dict[str, None] = {}
-    strangers: dict[str, None] = {}
+    others: dict[str, None] = {}
     for value in values:
         parts = split_state(name, value)
         if parts is None:
-            strangers[value] = None
+            others[value] = None
         elif parts[1]:
             types[parts[1]] = None
-    return tuple(types), tuple(strangers)
+    return tuple(types), tuple(others)
 
 
 def legal_moves(name: str, states: Sequence[str]) -> Mask:

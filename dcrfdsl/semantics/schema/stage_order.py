@@ -1,6 +1,6 @@
 """What is wrong with the order of training stages: one that is named and is not there, a circle of `after`.
 
-Not here: the chain of stages itself (`values.stage_chain`).
+Not here: the chain of stages itself (`settings.settings_reading.stage_chain`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 One table a statement: option → reader of its value. A reader gives the Python value, or `Expected` with the words
 for the message. Options that take a number also take the name of a constant (`let`), which stays a reference and is
-checked by `check_constants` once every constant is known. Not here: settings of methods (`settings`).
+checked by `check_constants` once every constant is known. Not here: settings of methods (`settings.training_settings`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a setting takes in the place of a wrong value, in words. Not here: reading settings (`values`)."""
+"""What a setting takes in the place of a wrong value, in words. Not here: reading settings (`settings_reading`)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 CRF++ (`c`, `f`), CRFsuite (`c1`, `c2`, `feature.minfreq`), Wapiti (`rho1`, `stopeps`), scikit-learn (`max_iter`, `tol`,
 `alpha`) and the usual words of other libraries put everything on the trainer. Here a penalty is a `prior`, what stops a
 search belongs to its `optimizer`, and rare features are cut where features are listed. Not here: reading settings
-(`values`).
+(`settings_reading`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings that templates once took and take no more. Not here: settings that there are (`settings`)."""
+"""Settings that templates once took and take no more. Not here: settings that there are (`training_settings`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """From what a template says about methods to their typed settings: inference, priors, optimizers, training stages.
 
 The tables in `settings` hold every name, default and limit; here a call's arguments and its block's settings are
-brought together, constants replaced by their values, and what does not fit becomes a diagnostic with its place.
-Every function raises one `DcrfError` with all that is wrong. Not here: whether a method can run on a model (`check`).
+brought together, constants replaced by their values, and what does not fit becomes a diagnostic with its place. Every
+function raises one `DcrfError` with all that is wrong. Not here: whether a method can run on a model
+(`checks.checker`).
 """
 
 from __future__ import annotations

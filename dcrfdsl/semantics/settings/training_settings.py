@@ -3,7 +3,7 @@
 `INFERENCE`, `PRIORS`, `OPTIMIZERS` and `CRITERIA` are the tables that the checker and the rooms below share: a name is
 known if it stands here. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients
 (norm over norm at the start); variances are in weight units squared. The classes of priors and optimizers are in
-`priors` and `optimizers`.
+`prior_settings` and `optimizer_settings`.
 """
 
 from __future__ import annotations

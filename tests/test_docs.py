@@ -1,0 +1,153 @@
+"""The documents keep their word: links lead somewhere, examples run and print what is shown, nothing is left out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dcrfdsl
+from dcrfdsl.metrics import METRICS
+from dcrfdsl.registry import Table
+from dcrfdsl.semantics import FUNCTIONS
+from dcrfdsl.semantics.schema import statement_options as options
+from dcrfdsl.semantics.settings import loss_settings, margin_settings, training_settings
+from dcrfdsl.syntax import KEYWORDS
+
+ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
+PACKAGE = ROOT / "dcrfdsl"
+README, DOCS = ROOT / "README.md", ROOT / "docs"
+PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")),
+         *sorted(ROOT.glob("examples/*/README.md")))  # fmt: skip
+ROOMS = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def page(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def prose(path: Path) -> str:
+    return BLOCK.sub("", page(path))
+
+
+def blocks(path: Path, language: str = "") -> list[str]:
+    return [text for found, text in BLOCK.findall(page(path)) if found == language]
+
+
+def anchors(path: Path) -> set[str]:
+    """The places of a page that a link can name, as GitHub makes them of its headings."""
+    headings = re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    for path in PAGES:
+        yield from ((path, target) for target in LINK.findall(prose(path)) if "://" not in target)
+
+
+@pytest.mark.parametrize(("path", "target"), list(links()), ids=lambda part: str(getattr(part, "name", part)))
+def test_a_link_leads_somewhere(path: Path, target: str) -> None:
+    file, _, anchor = target.partition("#")
+    there = (path.parent / file).resolve() if file else path
+    assert there.exists()
+    assert not anchor or anchor in anchors(there)
+
+
+def test_what_readers_are_sent_to_is_in_the_source_distribution() -> None:
+    included = tomllib.loads(page(ROOT / "pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    always = {"README.md", "LICENSE", "pyproject.toml"}
+    targets = {
+        (path.parent / target.partition("#")[0]).resolve().relative_to(ROOT).parts[0] for path, target in links()
+    }
+    assert {f"/{top}" for top in targets - always} <= set(included)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_bytes()) < 9000
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: ".".join(room.relative_to(PACKAGE).parts))
+def test_the_architecture_names_every_room(room: Path) -> None:
+    assert f"`{'/'.join(room.relative_to(PACKAGE).parts)}/`" in page(DOCS / "architecture.md")
+
+
+# templates and programs -----------------------------------------------------------------------------------------------
+
+
+def templates() -> Iterator[tuple[str, str]]:
+    for path in (README, *DOCS.glob("*.md")):
+        for n, block in enumerate(blocks(path), 1):
+            if block.startswith("dcrf 1\n"):
+                yield f"{path.name}-{n}", block
+
+
+@pytest.mark.parametrize("template", list(dict(templates()).values()), ids=list(dict(templates())))
+def test_a_template_has_no_mistake(template: str) -> None:
+    assert [d.message for d in dcrfdsl.check(dcrfdsl.load_text(template)) if d.severity != "note"] == []
+
+
+def steady(text: str) -> str:
+    """Without what differs from run to run and from machine to machine: times, and how near 0 a bound is."""
+    return re.sub(r"in [\d.]+ s", "in … s", re.sub(r"at most [\d.e+-]+ above", "at most … above", text))
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(ROOT / "examples/address", tmp_path_factory.mktemp("readme") / "address"))
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(address: Path) -> None:
+    """A prompt is followed by what the command prints; `dcrfdsl` is the one under test."""
+    (block,) = (block for block in blocks(README) if block.startswith("$ "))
+    for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = step.partition("\n")
+        script = f'dcrfdsl() {{ "{sys.executable}" -c "from dcrfdsl.cli import main; main()" "$@"; }}; {command}'
+        run = subprocess.run(["bash", "-c", script], cwd=address, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        printed = steady(run.stdout + run.stderr).splitlines()
+        assert [line for line in steady(shown).splitlines() if line not in printed] == []
+
+
+def test_the_program_of_the_readme_runs(address: Path) -> None:
+    (program,) = blocks(README, "python")
+    run = subprocess.run([sys.executable, "-c", program], cwd=address, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "clique part[-1], part\n" in run.stdout
+    assert "'segments(part).f1': 1.0" in run.stdout
+
+
+# nothing is left out --------------------------------------------------------------------------------------------------
+
+
+def names(path: Path) -> set[str]:
+    """Every word in the code of a page."""
+    code = re.findall(r"`([^`]+)`", prose(path))
+    return {word for text in (*code, *blocks(path)) for word in re.findall(r"\w+", text)}
+
+
+def tables() -> dict[str, Table[type]]:
+    modules = (training_settings, loss_settings, margin_settings)
+    return {table.kind: table for module in modules for table in vars(module).values() if isinstance(table, Table)}
+
+
+@pytest.mark.parametrize("table", list(tables().values()), ids=list(tables()))
+def test_every_method_and_setting_is_described(table: Table[type]) -> None:
+    settings = {field for entry in table.values() for field in entry.model_fields if field != entry.names}
+    assert {*table, *settings} - names(DOCS / "settings.md") == set()
+
+
+def test_every_metric_is_described() -> None:
+    assert set(METRICS) - names(DOCS / "settings.md") == set()
+
+
+def test_every_statement_option_and_function_is_described() -> None:
+    words = {*KEYWORDS, *FUNCTIONS, *options.LABEL_OPTIONS, *options.GROUP_OPTIONS, *options.CLIQUE_OPTIONS}
+    assert words - names(DOCS / "language.md") == set()
