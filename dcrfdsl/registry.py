@@ -7,12 +7,14 @@ in such a table, never a chain of comparisons.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Guesses", "Table", "did_you_mean", "shortened"]
+__all__ = ["Guesses", "Table", "did_you_mean", "narrowed", "shortened", "taking"]
 
-Entry = TypeVar("Entry")
+Entry = TypeVar("Entry", covariant=True)
+Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 MOST_SHOWN = 40  # names that a message lists
 
 
@@ -24,6 +26,18 @@ def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | 
     folded = {name.lower(): name for name in reversed(names)}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
+
+
+def narrowed(settings: object, kind: type[Kind]) -> Kind:
+    """Settings that were looked up by the same name as an entry for `kind`; TypeError where they are others."""
+    if not isinstance(settings, kind):
+        raise TypeError(f"expected settings {kind.__name__}, not {type(settings).__name__}")
+    return settings
+
+
+def taking(kind: type[Kind], function: Callable[[Kind], Result]) -> Callable[[object], Result]:
+    """A function of settings of one class as an entry of a table whose users pass whatever was chosen by its name."""
+    return lambda settings: function(narrowed(settings, kind))
 
 
 class Guesses:

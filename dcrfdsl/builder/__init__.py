@@ -1,4 +1,4 @@
-"""Templates written in Python: `Model` and the words that its statements are made of.
+"""Templates written in Python: `Model` and the words for its statements.
 
     from dcrfdsl import Model, bias, bio, gaussian, lower, segments
 
@@ -11,10 +11,10 @@
     m.train("likelihood", prior=gaussian(variance=10))
     m.evaluate(segments(chunk))
 
-    spec = m.spec()  # the same specification that the template would give
-    print(m.text())  # … and the template
+    spec = m.spec()  # the specification of the template
+    print(m.text())  # … and the template itself
 
-How the language reads in Python:
+The language in Python:
 
 | template | Python |
 |---|---|

@@ -1,6 +1,6 @@
-"""From what the builder's methods take to nodes of the specification: values, settings, columns, domains, sites.
+"""From the arguments of the builder's methods to nodes of the specification: values, settings, columns, domains, sites.
 
-One function a kind of argument, each with the Python forms that it accepts. Not here: terms and conditions
+One function for each kind of argument, with the Python forms that it accepts. Not here: terms and conditions
 (`builder_terms`).
 """
 
@@ -97,7 +97,7 @@ def as_setting_value(what: Value | None) -> ex.Value:
 
 
 def as_settings(settings: Mapping[str, Any]) -> tuple[spec_model.Setting, ...]:
-    """Keyword arguments as the settings of a block; a dot in a key parts it."""
+    """Keyword arguments as the settings of a block; a dot separates the parts of a key."""
     return tuple(
         spec_model.Setting(key=tuple(key.split(".")), value=as_setting_value(value)) for key, value in settings.items()
     )
@@ -111,16 +111,16 @@ def as_doc(text: str) -> tuple[str, ...]:
 def as_column(text: str) -> spec_model.Column:
     """`"word"`, `"height:float"`, `"pixels:vector(128)"`"""
     require_kind(text, str, "columns", 'texts such as "word" or "height:float"')
-    found = _COLUMN.fullmatch(text)
-    if found is None:
+    match = _COLUMN.fullmatch(text)
+    if match is None:
         raise ValueError(f'expected a column such as "word", "height:float" or "pixels:vector(128)", found {text!r}')
-    name, kind, size = found.groups()
+    name, kind, size = match.groups()
     column_type = {"name": kind or "str", "size": None if size is None else int(size)}
     return spec_model.Column(name=name, source=name, type=spec_model.ColumnType.model_validate(column_type))
 
 
 def as_option(value: Value) -> ex.Value:
-    """Options of a reader: a text is always a text, never a bare word that would read as a column."""
+    """Options of a reader: a text is always quoted, never a bare word that would read as a column."""
     return ex.Text(value=value) if isinstance(value, str) else as_value(value)
 
 
@@ -152,13 +152,13 @@ def as_features(features: Sequence[Expression | str]) -> tuple[ex.Feature, ...]:
 
 def as_sites(sites: Sequence[Term | str]) -> tuple[spec_model.Site, ...]:
     require_list(sites, "over", "variables")
-    found = []
+    nodes = []
     for site in sites:
         node = as_term(site).node
         if not isinstance(node, ex.Reference):
             raise TypeError(f"a clique holds variables, not features of them: found {node.function}(…)")
-        found.append(spec_model.Site(variable=node.name, place=node.place))
-    return tuple(found)
+        nodes.append(spec_model.Site(variable=node.name, place=node.place))
+    return tuple(nodes)
 
 
 def as_member(member: Clique | Member | str) -> spec_model.Member:

@@ -1,7 +1,7 @@
-"""What is looked at, in Python: references with places, tests, crosses, conditions, and the values of settings.
+"""Terms in Python: references with places, tests, crosses, conditions, and the values of settings.
 
-Each object wraps a node of `semantics.schema.expressions`; operators make new ones and nothing is changed in place. Not
-here: statements (`template_builder`), feature functions (`term_functions`).
+Each object wraps a node of `semantics.schema.expressions`; operators return new objects and change none. Not here:
+statements (`template_builder`), feature functions (`term_functions`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ PlaceKey: TypeAlias = SupportsIndex | slice | tuple[SupportsIndex, ...] | Positi
 
 
 def _place(key: PlaceKey) -> ex.Place:
-    """The place that an index stands for; a slice includes both its ends, as `-2..2` does."""
+    """The place for an index; a slice includes both its ends, as `-2..2` does."""
     match key:
         case EllipsisType():
             return ex.All
@@ -81,7 +81,7 @@ def _place(key: PlaceKey) -> ex.Place:
 
 
 class Expression:
-    """A condition or a feature. `&` crosses features , and means `and` where a condition is wanted. `|`: or, `~`: not.
+    """A condition or a feature. `&` crosses features, and means `and` in a condition. `|` is or, `~` is not.
 
     >>> i, j = positions("i", "j")
     >>> word = Term("word")
@@ -122,20 +122,20 @@ class Term(Expression):
     def __init__(self, node: ex.Reference | ex.Apply | str):
         super().__init__(ex.Reference(name=node) if isinstance(node, str) else node)
 
-    __iter__ = None  # indexing never ends, so a term must not be iterated over
+    __iter__ = None  # indexing never ends, so a term must not be iterable
 
     def __getitem__(self, key: PlaceKey) -> Term:
-        """The term elsewhere: `word[-1]`, `word[-2:2]` (both ends included), `word[-2, 0]`, `word[i - 1]`, `y[...]`."""
+        """The term at another place: `word[-1]`, `word[-2:2]` (both ends), `word[-2, 0]`, `word[i - 1]`, `y[...]`."""
         if self.node.place != ex.Here():
             raise ValueError("this term has a place already; index it once")
         return Term(self.node.model_copy(update={"place": _place(key)}))
 
     def matches(self, pattern: str, *, ignore_case: bool = False) -> Expression:
-        """True where the whole value matches the RE2 pattern: `word.matches("[A-Z][a-z]+")`."""
+        """True if the whole value matches the RE2 pattern: `word.matches("[A-Z][a-z]+")`."""
         return Expression(ex.Matches(term=self.node, regex=_regex(pattern, ignore_case)))
 
     def has(self, pattern: str, *, ignore_case: bool = False) -> Expression:
-        """True where the RE2 pattern matches somewhere in the value: `word.has("[0-9]")`."""
+        """True if the RE2 pattern matches somewhere in the value: `word.has("[0-9]")`."""
         return Expression(ex.Has(term=self.node, regex=_regex(pattern, ignore_case)))
 
     def is_(self, state: str) -> Expression:
@@ -176,7 +176,7 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Constant:
-    """A declared constant (`let`); stands where a value may stand."""
+    """A declared constant (`let`), which can replace a value."""
 
     name: str
 
@@ -191,7 +191,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Member:
-    """A clique as a part of a piece: `chain`, `chain[1]`, `locked(words)`."""
+    """A clique as a member of a piece: `chain`, `chain[1]`, `locked(words)`."""
 
     clique: str
     place: ex.Place = _HERE
@@ -200,7 +200,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Clique:
-    """A declared clique. `chain[1]` is, in a piece, the instance anchored at the next position."""
+    """A declared clique. In a piece, `chain[1]` is the instance anchored at the next position."""
 
     name: str | None
 
@@ -208,7 +208,7 @@ class Clique:
         return Member(self.named(), _place(key))
 
     def named(self) -> str:
-        """Its name; `ValueError` if it was given none."""
+        """Its name; `ValueError` if it has none."""
         if self.name is None:
             raise ValueError('only a named clique can be referred to: m.clique(…, name="chain")')
         return self.name
@@ -274,7 +274,7 @@ def _factors(expression: Expression) -> tuple[ex.Condition, ...]:
 
 
 def _parts(conditions: tuple[Expression, ...], kind: type[ex.And] | type[ex.Or]) -> list[ex.Condition]:
-    """The conditions, those that are already of this kind opened up; at least two."""
+    """The conditions, with those of the same kind flattened; at least two."""
     parts: list[ex.Condition] = []
     for condition in map(as_condition, conditions):
         parts.extend(condition.parts if isinstance(condition, kind) else (condition,))
@@ -284,8 +284,8 @@ def _parts(conditions: tuple[Expression, ...], kind: type[ex.And] | type[ex.Or])
 
 
 def _regex(pattern: str, ignore_case: bool) -> ex.Regex:
-    """The pattern as it stands between slashes: a slash of its own is escaped there, unless it is in brackets."""
-    escaped = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]|/", lambda found: r"\/" if found[0] == "/" else found[0], pattern)
+    """The pattern between slashes: a slash in it is escaped, unless it is in brackets."""
+    escaped = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]|/", lambda match: r"\/" if match[0] == "/" else match[0], pattern)
     return ex.Regex(pattern=escaped, ignore_case=ignore_case)
 
 

@@ -1,6 +1,6 @@
-"""Complaints about arguments of the builder in plain words: what cannot be a part of a specification, and where.
+"""Errors about arguments of the builder in plain words: which argument cannot be part of a specification, and where.
 
-Not here: what can be one and makes no sense, which the checker says of the whole model.
+Not here: valid but meaningless arguments, which the checker reports on the whole model.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Class = TypeVar("Class", bound=type)
 
 
 def plainly(function: Built) -> Built:
-    """The function, with a TypeError of one line where a part of a specification cannot be made of what it is given."""
+    """The function, with a TypeError of one line if its arguments cannot become part of a specification."""
 
     @functools.wraps(function)
-    def called(*given: Any, **named: Any) -> Any:
+    def called(*arguments: Any, **named: Any) -> Any:
         try:
-            return function(*given, **named)
+            return function(*arguments, **named)
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in problem["loc"])

@@ -1,8 +1,7 @@
-"""`Model`: a template written in Python, one method a statement.
+"""`Model`: a template written in Python, one method per statement.
 
-The methods return what they declare, ready to be used in the next. Nothing is checked statement by statement:
-`spec()` writes the template, reads it back and asks the checker, so every complaint is the one that the template would
-get.
+A method returns what it declares, for use in later calls. Nothing is checked statement by statement: `spec()` writes
+the template, reads it back and runs the checker, so every problem is the one that the template would have.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ __all__ = ["Model"]
 
 @plainly_all
 class Model:
-    """A model in the making. `name` stands in messages; `doc` is the comment at the top of the template.
+    """A model under construction. `name` appears in messages; `doc` is the comment at the top of the template.
 
-    `directory` is where the paths of lexicons and state files start.
+    The paths of lexicons and state files are relative to `directory`.
 
     >>> m = Model("chunker")
     >>> word, pos, tag = m.data("conll", "word", "pos", "chunk")
@@ -73,10 +72,10 @@ class Model:
         doc: str = "",
         **sources: str | Feats,
     ) -> tuple[Term, ...]:
-        """Reader and columns; returns a term for each column.
+        """Declares the reader and its columns; returns a term for each column.
 
-        A column is its name, with a type if it is not a text: `"word"`, `"height:float"`, `"pixels:vector(128)"`. By
-        keyword it says where it is read from: `word="form"`, `case=feats("Case")`. `options` are the reader's own.
+        A column is its name, with a type unless it is a text: `"word"`, `"height:float"`, `"pixels:vector(128)"`. A
+        keyword names the source of a column: `word="form"`, `case=feats("Case")`. `options` are those of the reader.
 
         >>> word, pos, tag = Model().data("conll", "word", "pos", "chunk", options={"comment": "#"})
         """
@@ -113,7 +112,7 @@ class Model:
         constrain: bool = True,
         doc: str = "",
     ) -> Term:
-        """An output variable, read from the column of its name.
+        """An output variable, read from the column with its name.
 
         >>> m = Model()
         >>> pos = m.label("pos")  # states learned from the training data
@@ -148,7 +147,7 @@ class Model:
     ) -> Term:
         """A deterministic function of earlier labels and observations.
 
-        A memory that looks at its own past is given as a function of itself:
+        A memory that reads its own past is written as a function of itself:
 
         >>> m = Model()
         >>> pos = m.label("pos")
@@ -213,7 +212,7 @@ class Model:
         max_gap: int | Constant | None = None,
         doc: str = "",
     ) -> Clique:
-        """Variables that depend on each other, and the features that weigh how. No features: `bias`.
+        """Variables that depend on each other, and the features that weight them. Without features: `bias`.
 
         >>> m = Model()
         >>> (word,) = m.data("conll", "word")
@@ -247,7 +246,7 @@ class Model:
         cliques: Sequence[Clique | Member | str],
         doc: str = "",
     ) -> Constant:
-        """A piece of a parameter independence diagram: normalise over `over`, hold `cliques`.
+        """A piece of a parameter independence diagram: normalised over `over`, with the factors of `cliques`.
 
         `m.piece("site", over=chunk, cliques=[chain, chain[1], locked(words)])`
         """
@@ -281,7 +280,7 @@ class Model:
     def infer(self, method: str | Call, **settings: Value) -> None:
         """The inference method: `m.infer("exact")`, `m.infer("trp", tolerance=1e-3)`.
 
-        Keyword arguments are the settings of the block; `m.infer(call("trp", tolerance=1e-3))` writes them in brackets.
+        Keyword arguments become settings of the block; `m.infer(call("trp", tolerance=1e-3))` writes them in brackets.
         """
         self._single["infer"] = as_call(method, as_settings(settings))
 
@@ -300,23 +299,23 @@ class Model:
         doc: str = "",
         **settings: Value | None,
     ) -> None:
-        """A training stage; `priors` and `kernels` are those of single cliques, `prior=None` is no prior.
+        """A training stage; `priors` and `kernels` belong to single cliques, `prior=None` means no prior.
 
         `m.train("likelihood", prior=gaussian(variance=10), priors={chain: None}, optimizer=lbfgs(memory=7))`
         `m.train("hmsvm", C=10, loss=call("hamming", letter), kernels={image: call("rbf", gamma=0.02)})`
         """
-        for what, given in (("priors", priors), ("kernels", kernels)):
-            require_kind(given, (Mapping, type(None)), what, "a mapping from clique to value")
+        for what, mapping in (("priors", priors), ("kernels", kernels)):
+            require_kind(mapping, (Mapping, type(None)), what, "a mapping from clique to value")
         by_clique: dict[str, Mapping[Clique | str, Value | None]] = {"prior": priors or {}}
         by_clique["kernel"] = {**(kernels or {})}
-        own = tuple(
+        clique_settings = tuple(
             spec_model.Setting(
                 key=(what, clique.named() if isinstance(clique, Clique) else clique), value=as_setting_value(value)
             )
             for what, of_cliques in by_clique.items()
             for clique, value in of_cliques.items()
         )
-        call = as_call(criterion, (*as_settings(settings), *own))
+        call = as_call(criterion, (*as_settings(settings), *clique_settings))
         self._items.append(spec_model.Stage(criterion=call, name=name, after=after, doc=as_doc(doc)))
 
     def evaluate(self, *metrics: str | Call) -> None:
@@ -324,22 +323,22 @@ class Model:
         self._single["evaluate"] = tuple(as_call(metric, ()) for metric in metrics)
 
     def let(self, name: str, value: Value, *, tune: Call | None = None, doc: str = "") -> Constant:
-        """A constant, perhaps with a search range: `m.let("variance", 10, tune=call("log", 0.1, 1000))`."""
+        """A constant, optionally with a search range: `m.let("variance", 10, tune=call("log", 0.1, 1000))`."""
         search = None if tune is None else as_call(tune, ())
         self._items.append(spec_model.Let(name=name, value=as_value(value), tune=search, doc=as_doc(doc)))
         return Constant(name)
 
     def use(self, path: str | Path) -> None:
-        """Include a template file, relative to `directory`; `m["chunk"]` then gives what it declares."""
+        """Includes a template file, relative to `directory`; `m["chunk"]` then returns what it declares."""
         require_kind(path, PATHS, "path", "the path of a template file")
         resolved = load_template(self.directory / path)
-        resolved.require(unchecked=True)  # a part of a model; the whole is checked
+        resolved.require(unchecked=True)  # only a part of a model; the whole is checked later
         self._used.append(resolved)
 
     # results ------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> Any:
-        """What is declared under a name, by this model or a template that it uses; `KeyError` if nothing is."""
+        """The declaration with this name, in this model or a template that it uses; `KeyError` if there is none."""
         spec, _ = self._drafted()
         item = spec.declaration(name)
         if item is None and spec.column(name) is None:
@@ -355,13 +354,13 @@ class Model:
                 return Term(name)
 
     def spec(self, *, unchecked: bool = False) -> ModelSpec:
-        """The specification. `DcrfError` with every problem that the checker finds in the template that `text` gives;
-        `unchecked`: only with what cannot be said in the language, or is said twice.
+        """The specification. `DcrfError` with every problem that the checker finds in the template of `text`;
+        `unchecked`: only problems that the language cannot express, or repeated declarations.
         """
         return self.resolved().require(unchecked=unchecked)
 
     def text(self) -> str:
-        """The model as a template, whatever the checker says of it; paths of lexicons stand as they were given."""
+        """The model as a template, even if the checker would refuse it; paths of lexicons stay as they were given."""
         return to_text(self.spec(unchecked=True))
 
     def resolved(self) -> Resolved:

@@ -1,4 +1,4 @@
-"""Feature functions, domains and calls of the language as Python functions, with the names that they have there."""
+"""Feature functions, domains and calls of the language as Python functions with the same names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ index: Term = Term("index")
 
 
 def apply(function: str, *arguments: Value, **named: Value) -> Term:
-    """A feature function by name, for those registered by `@dcrfdsl.feature`: `apply("syllables", word)`."""
+    """A feature function by name, for functions registered by `@dcrfdsl.feature`: `apply("syllables", word)`."""
     return Term(ex.Apply(function=function, arguments=_arguments(arguments, named)))
 
 
@@ -63,12 +63,12 @@ def lower(column: Term | str) -> Term:
 
 
 def prefix(column: Term | str, shortest: int, longest: int | None = None) -> Term:
-    """The first characters: `prefix(word, 3)`, or one feature a length: `prefix(word, 1, 4)`, both included."""
+    """The first characters: `prefix(word, 3)`, or one feature per length: `prefix(word, 1, 4)`, both included."""
     return apply("prefix", as_term(column), _lengths(shortest, longest))
 
 
 def suffix(column: Term | str, shortest: int, longest: int | None = None) -> Term:
-    """The last characters: `suffix(word, 3)`, or one feature a length: `suffix(word, 1, 4)`, both included."""
+    """The last characters: `suffix(word, 3)`, or one feature per length: `suffix(word, 1, 4)`, both included."""
     return apply("suffix", as_term(column), _lengths(shortest, longest))
 
 
@@ -78,7 +78,7 @@ def shape(column: Term | str, *, short: bool = False) -> Term:
 
 
 def length(column: Term | str) -> Term:
-    """An indicator of the number of characters, 20 and more together."""
+    """An indicator of the number of characters; 20 and more count as one."""
     return apply("length", as_term(column))
 
 
@@ -122,7 +122,7 @@ def states_of(variable: Term | str) -> spec_model.StatesOf:
 
 @plainly
 def state_file(path: str) -> spec_model.StateFile:
-    """The states are the lines of a file."""
+    """The states, one per line of a file."""
     return spec_model.StateFile(path=path)
 
 
@@ -144,7 +144,7 @@ def feats(key: str) -> Feats:
 
 @plainly
 def call(name: str, *arguments: Value, **named: Value) -> Call:
-    """Anything that the language calls by name: `call("trp", tolerance=1e-3)`, `call("piecewise", "next")`."""
+    """Any call of the language by name: `call("trp", tolerance=1e-3)`, `call("piecewise", "next")`."""
     return Call(name, _arguments(arguments, named))
 
 
@@ -159,17 +159,17 @@ def lbfgs(**settings: Value) -> Call:
 
 
 def accuracy(label: Term | str) -> Call:
-    """Share of positions where the label is right."""
+    """The share of positions with the right label."""
     return call("accuracy", as_term(label))
 
 
 def segments(label: Term | str) -> Call:
-    """Precision, recall and F1 of segments, as conlleval counts them."""
+    """Precision, recall and F1 of segments, counted as in conlleval."""
     return call("segments", as_term(label))
 
 
 def locked(clique: Clique | Member) -> Member:
-    """A clique that takes part in a piece but gets no gradient from it: `locked(words)`."""
+    """A clique that takes part in a piece without getting a gradient from it: `locked(words)`."""
     if isinstance(clique, Clique):
         return Member(clique.named(), locked=True)
     return Member(clique.clique, clique.place, locked=True)

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints32
 from ..inference import BoundData, Expectations, ExpectingMethod, Potentials, Workers
 from ..kernels.optimization import collect_touched, count_labellings, firing_runs, list_touched, move_cells
 from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
@@ -33,8 +32,8 @@ class _Batch(NamedTuple):
     first: int
     last: int
     parts: list[tuple[int, int]]  # for threads
-    touched: NDArray[np.int32]  # in the order of their cells, biases first
-    counted: NDArray[np.int32]  # places in `touched`
+    touched: Ints32  # in the order of their cells, biases first
+    counted: Ints32  # places in `touched`
     counts: Floats
 
 
@@ -51,7 +50,7 @@ class SentenceBatches:
         data: BoundData,
         method: ExpectingMethod,
         precision: Floats,
-        labelling: NDArray[np.int32] | None,
+        labelling: Ints32 | None,
         workers: Workers,
         partial: Floats,
         size: int | None = None,
@@ -86,7 +85,7 @@ class SentenceBatches:
             return self.data.chunks(min(MOST_BATCHES, count // SENTENCES))
         return [(first, min(first + size, count)) for first in range(0, count, size)]
 
-    def _cut(self, labelling: NDArray[np.int32] | None, runs: Sequence[tuple[int, int]]) -> list[_Batch]:
+    def _cut(self, labelling: Ints32 | None, runs: Sequence[tuple[int, int]]) -> list[_Batch]:
         d, cell_of, gradient = self.data, self._cell_of, self._partial
         bindings, num_bias = d.bindings, d.bindings.num_bias
         lengths = np.diff(bindings.run_off)
@@ -121,7 +120,7 @@ class SentenceBatches:
         self._weights = weights
         self._cells = self.data.potentials(weights).weights
 
-    def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
+    def gradient(self, number: int) -> tuple[float, Ints32, Floats]:
         """Value of a batch without its penalty, the weights that it touches, and its gradient in them."""
         d, batch = self.data, self._batches[number]
         log_base = base_tables(self._weights, d.bindings, d.hard)

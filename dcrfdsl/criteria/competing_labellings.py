@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Codes, Floats
+from ..arrays import Codes, Floats, Ints, Ints32, Mask
 from ..graph import ANY_STATE, graph_excluding_gold, known_label_rows, only_state
 from ..inference import (
     METHODS,
@@ -23,10 +22,11 @@ from ..inference import (
     ConstrainedDecoder,
     RunStatus,
     StateConstraints,
+    largest_table,
     run_decoding,
     run_inference,
 )
-from ..semantics import AutoSettings, ExactSettings
+from ..semantics import ExactSettings
 from .judged_spans import goes_on
 from .supervision import Inference, Supervision
 
@@ -61,7 +61,7 @@ class Rivals(Protocol):
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
 
-    def best_wrong(self, weights: Floats) -> NDArray[np.int32]:
+    def best_wrong(self, weights: Floats) -> Ints32:
         """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""
 
 
@@ -127,7 +127,7 @@ class OrderedRivals:
             at += length
         return found
 
-    def _allowed(self, variable: int, card: int) -> NDArray[np.bool_]:
+    def _allowed(self, variable: int, card: int) -> Mask:
         """The states that a label may have as far as is known, [N, card]."""
         gold = self._given.gold
         return gold.allowed(variable, card)[gold.runs(variable, card)]
@@ -136,7 +136,7 @@ class OrderedRivals:
         result = self._decoder.decode(weights, constraints)
         return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
 
-    def _likeliest_others(self, weights: Floats, sentences: NDArray[np.int64]) -> StateConstraints:
+    def _likeliest_others(self, weights: Floats, sentences: Ints) -> StateConstraints:
         """For each of some sentences: the wrong state that has the largest marginal."""
         data, method, given = self._data, self._method, self._given
         out = run_inference(data, method, data.potentials(weights), given.workers, marginals=True)
@@ -162,9 +162,7 @@ class OrderedRivals:
 def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
     """What finds the best wrong labellings, by the inference of a stage."""
     if inference.name == "exact":
-        settings = inference.settings
-        assert isinstance(settings, ExactSettings | AutoSettings)
-        exact = ExactSettings(max_table=settings.max_table)
+        exact = ExactSettings(max_table=largest_table(inference.settings))
         return ExactRivals(data_excluding_gold(given, looked_at), len(given.graph.cards), exact, given)
     return OrderedRivals(constrained_decoder_of(given, inference, looked_at), given, looked_at, inference)
 

@@ -1,47 +1,72 @@
 """Training criteria: value and gradient of an objective over a data set. `CRITERIA` is the table of those that run.
 
-To add one: a settings class in `semantics.settings.training_settings`, a function here that builds the objective, a
-line in the table.
+To add one: a settings class in `semantics.settings.training_settings` and a line in the table there, a file here with a
+class that extends `base.Criterion` and a function that builds it, a line in this table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
-from ..registry import Table
-from ..semantics import PIECES, TrainSettings
-from .free_and_clamped import Clamped
-from .hidden_markov import Hmm, build_hmm
-from .likelihood import Likelihood, build_likelihood
-from .margin import Hmsvm, build_hmsvm
-from .mce import Mce, build_mce
-from .penalties import Penalty, weight_penalty
-from .perceptron_loss import Perceptron, build_perceptron
-from .pieces import PieceObjective, PiecesApart, build_pieces
-from .rescale import Rescaling, build_rescaling
-from .risks import Boosting, Exponential, Risk, build_boosting, build_exponential, build_marginal
+from ..registry import Table, narrowed
+from ..semantics import (
+    PIECES,
+    AdaboostSettings,
+    CriterionSettings,
+    ExponentialSettings,
+    HmmSettings,
+    HmsvmSettings,
+    MceSettings,
+    PerceptronSettings,
+    PieceSettings,
+    RescaleSettings,
+    TrainSettings,
+)
+from .base import Criterion
+from .hidden_markov import build_hmm
+from .likelihood import build_likelihood
+from .margin import build_hmsvm
+from .mce import build_mce
+from .perceptron_loss import build_perceptron
+from .pieces import build_pieces
+from .rescale import build_rescaling
+from .risks import build_boosting, build_exponential, build_marginal
 from .supervision import Supervision
 
-__all__ = [
-    "CRITERIA", "Boosting", "Clamped", "Criterion", "Exponential", "Hmm", "Hmsvm", "Likelihood", "Mce", "Penalty",
-    "Perceptron", "PieceObjective", "PiecesApart", "Risk", "Supervision", "weight_penalty",
-]  # fmt: skip
+__all__ = ["CRITERIA", "Builder"]
 
-Criterion = Hmm | Hmsvm | Likelihood | Mce | PieceObjective | PiecesApart | Rescaling | Risk
+Settings = TypeVar("Settings", bound=CriterionSettings)
 
-CRITERIA: Table[Callable[[Supervision, TrainSettings], Criterion]] = Table(
+
+class Builder(Generic[Settings]):
+    """A criterion with its settings class. Calling it builds the criterion of a stage; DcrfError where the data or the
+    model does not allow it.
+    """
+
+    def __init__(self, settings: type[Settings], build: Callable[[Supervision, TrainSettings[Settings]], Criterion]):
+        self.settings, self._build = settings, build
+
+    def __call__(self, given: Supervision, settings: TrainSettings[Any]) -> Criterion:
+        narrowed(settings.criterion, self.settings)
+        return self._build(given, settings)
+
+
+CRITERIA: Table[Builder[Any]] = Table(
     "training criterion",
     {
-        "likelihood": build_likelihood,
-        "induce": build_likelihood,  # of the features at hand; `training` has more of them made before
-        **dict.fromkeys(PIECES, build_pieces),
-        "rescale": build_rescaling,
-        "mce": build_mce,
-        "perceptron": build_perceptron,
-        "hmsvm": build_hmsvm,
-        "hmm": build_hmm,
-        "marginal": build_marginal,
-        "exponential": build_exponential,
-        "adaboost": build_boosting,
+        "likelihood": Builder(CriterionSettings, build_likelihood),  # it reads no settings of its own
+        "induce": Builder(
+            CriterionSettings, build_likelihood
+        ),  # of the features there are; `training` makes more before
+        **dict.fromkeys(PIECES, Builder(PieceSettings, build_pieces)),
+        "rescale": Builder(RescaleSettings, build_rescaling),
+        "mce": Builder(MceSettings, build_mce),
+        "perceptron": Builder(PerceptronSettings, build_perceptron),
+        "hmsvm": Builder(HmsvmSettings, build_hmsvm),
+        "hmm": Builder(HmmSettings, build_hmm),
+        "marginal": Builder(CriterionSettings, build_marginal),
+        "exponential": Builder(ExponentialSettings, build_exponential),
+        "adaboost": Builder(AdaboostSettings, build_boosting),
     },
 )

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Mask
 from ..inference import BoundData, Expectations, ExpectingMethod
 
 __all__ = ["Clamped", "true_runs"]
 
 
-def true_runs(chosen: NDArray[np.bool_], start: int = 0) -> list[tuple[int, int]]:
+def true_runs(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:
     """Runs of sequences that are chosen, counted from `start`."""
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
@@ -25,7 +25,7 @@ class Clamped:
 
     data: BoundData
     method: ExpectingMethod
-    partly: NDArray[np.bool_]
+    partly: Mask
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The runs of partly known sentences from `first` to `last`."""

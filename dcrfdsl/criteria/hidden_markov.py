@@ -20,66 +20,37 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, Ints32, Mask
 from ..errors import DcrfError, Diagnostic
 from ..features import ExpandedFeature
 from ..graph import CliqueTemplate, instances_of, known_assignments
-from ..inference import RunStatus
 from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
+from .base import Criterion
 from .supervision import Supervision
 
 __all__ = ["Hmm", "build_hmm"]
 
 
-class Hmm:
-    """−log p(y, x) of the training data, and the weights that counting gives: `optimizers.objective.CountedObjective`.
+class Hmm(Criterion):
+    """−log p(y, x) of the training data, and the weights that counting gives.
 
     solution [W]: log probabilities.   counts [W]: of the gold labels.
     """
 
-    inference_description = ""  # no inference
-    tightened: tuple[str, float, float] | None = None
-    total_status = RunStatus()
-    pause: int | None = None
+    solver = "counting"
 
     def __init__(self, solution: Floats, counts: Floats):
-        self.solution, self.counts = solution, counts
-
-    @property
-    def num_weights(self) -> int:
-        return len(self.solution)
-
-    def start(self, weights: Floats) -> Floats:
-        """See `Likelihood.start`; counting does not begin anywhere."""
-        return weights
-
-    def weights_of(self, point: Floats) -> Floats:
-        """See `Likelihood.weights_of`."""
-        return point
-
-    def advance(self, weights: Floats) -> None:
-        """See `PieceObjective.advance`."""
+        self.solution, self.counts, self.num_weights = solution, counts, len(solution)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """−Σ log p(y, x) in nats where the weights are log probabilities; the gradient knows nothing of that [W]."""
         return -float(weights @ self.counts), -self.counts
 
-    def sharpen(self) -> bool:
-        return False
 
-    def gap(self, gradient: Floats) -> float | None:
-        """Smoothing moves the weights away from the least value."""
-
-    def contradictions(self) -> tuple[int, ...]:
-        return ()
-
-
-def build_hmm(given: Supervision, settings: TrainSettings) -> Hmm:
+def build_hmm(given: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
     """Counts. DcrfError where the template or its features are no hidden Markov model, or labels are not known."""
     own = settings.criterion
-    assert isinstance(own, HmmSettings)
     found = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(given.spec, own.order)]
     if found:
         raise DcrfError(found)
@@ -154,7 +125,7 @@ class _Counter:
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
 
-    def _conditional(self, one: _Placed, chosen: NDArray[np.bool_]) -> Floats:
+    def _conditional(self, one: _Placed, chosen: Mask) -> Floats:
         """log p(label | the others) of each assignment, from the `chosen` instances; what is impossible has no mass.
 
         What a constraint over other sites forbids (a scheme: a first state) keeps its share.
@@ -231,7 +202,7 @@ class _Counter:
         self.weights[start : start + len(own.bias)] += nothing[own.bias]
 
 
-def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: NDArray[np.int32]) -> Floats:
+def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: Ints32) -> Floats:
     """What the narrow clique adds where the wide one has `assignments`; 0 where it does not lie there."""
     states = np.unravel_index(assignments, wide.template.full_cards)
     of = dict(zip(_sites(wide), states, strict=True))

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, Ints32, Mask
 from ..data import ENDS, STARTS, mark_table, segments_of
 from ..errors import DcrfError, Diagnostic
 from ..kernels.chain import SegmentMarks, Stretches
@@ -44,7 +43,7 @@ def spans_of(
     sentence: Ints,
     first: Ints,
     last: Ints,
-    checked: NDArray[np.bool_],
+    checked: Mask,
     sentence_off: Ints,
     weight: Floats | None = None,
 ) -> Stretches:
@@ -58,7 +57,7 @@ def spans_of(
     )
 
 
-def judged_positions(variable: int, codes: NDArray[np.int32], sentence_off: Ints, loss: MethodSettings) -> Judged:
+def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: MethodSettings) -> Judged:
     """Every position whose label is known. `codes` [N]; with `balanced_accuracy` states share the weight."""
     assert isinstance(loss, LabelLoss)
     token = np.flatnonzero(codes >= 0)
@@ -72,7 +71,7 @@ def judged_positions(variable: int, codes: NDArray[np.int32], sentence_off: Ints
 
 
 def judged_segments(
-    variable: int, name: str, codes: NDArray[np.int32], states: tuple[str, ...], sentence_off: Ints,
+    variable: int, name: str, codes: Ints32, states: tuple[str, ...], sentence_off: Ints,
     loss: MethodSettings,
 ) -> Judged:  # fmt: skip
     """The gold segments of a label. DcrfError where some labels are not known."""
@@ -103,10 +102,10 @@ def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
     )
 
 
-def goes_on(states: tuple[str, ...]) -> NDArray[np.bool_]:
+def goes_on(states: tuple[str, ...]) -> Mask:
     """Whether the segment of a state goes on in the state after it, [K, K]."""
     mark, kind, _ = mark_table(states)
     mark, kind = mark[: len(states)], kind[: len(states)]
     inside = np.isin(mark, GOES_ON)[:, None] & np.isin(mark, (2, 3))[None, :]
-    same: NDArray[np.bool_] = kind[:, None] == kind[None, :]
+    same: Mask = kind[:, None] == kind[None, :]
     return inside & same

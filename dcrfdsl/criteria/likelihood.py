@@ -15,13 +15,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints32
 from ..errors import DcrfError, Diagnostic
 from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
+from .base import Criterion, Tightened
 from .batches import SentenceBatches
 from .free_and_clamped import Clamped
 from .penalties import Penalty
@@ -36,14 +36,17 @@ Build = Callable[[BoundData], ExpectingMethod]
 FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast
 
 
-class Likelihood:
+class Likelihood(Criterion):
     """Objective over one data set. Deterministic: the same floats for any number of threads.
 
-    `total_status` sums how inference ended over all evaluations.
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
     inference: which method it is.   build: how to build it for this data laid out in another way, where it is not that.
     """
+
+    penalty: Penalty
+    workers: Workers
+    total_status = RunStatus()  # summed over all evaluations
 
     def __init__(
         self,
@@ -53,12 +56,13 @@ class Likelihood:
         penalty: Penalty,
         workers: Workers,
         clamped: Clamped | None = None,
-        labelling: NDArray[np.int32] | None = None,
+        labelling: Ints32 | None = None,
         inference: Inference | None = None,
         build: Build | None = None,
     ):
         self.data, self.method, self.clamped = data, method, clamped
-        self.labelling, self.inference = labelling, inference
+        self.labelling, self.inference, self.num_weights = labelling, inference, data.num_weights
+        self.inference_description = inference.description(method) if inference is not None else ""
         self._build = inference.build if build is None and inference is not None else build
         method.remember()
         if clamped is not None:
@@ -76,11 +80,6 @@ class Likelihood:
             self._known = [np.zeros(data.num_weights) for _ in self.runs]
             self._known_expected = [np.zeros(len(clamped.data.hard)) for _ in self.runs]
         self._run_number = {first: number for number, (first, _) in enumerate(self.runs)}
-        self.total_status = RunStatus()
-
-    @property
-    def num_weights(self) -> int:
-        return self.data.num_weights
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """L(λ) in nats, penalty included, and its gradient [W] (a fresh array)."""
@@ -142,36 +141,13 @@ class Likelihood:
         gradient -= known
         return float(out.log_z[clamped.partly].sum())
 
-    pause: int | None = None  # it is the same at every iteration
-
-    def advance(self, weights: Floats) -> None:
-        """See `PieceObjective.advance`."""
-
-    def start(self, weights: Floats) -> Floats:
-        """Where the search begins, given the weights [W] that a stage begins with."""
-        return weights
-
-    def weights_of(self, point: Floats) -> Floats:
-        """The weights [W] that a point of the search stands for."""
-        return point
-
     @property
-    def inference_description(self) -> str:
-        """How inference is done, for the record."""
-        return self.inference.description(self.method) if self.inference is not None else ""
-
-    @property
-    def tightened(self) -> tuple[str, float, float] | None:
-        """The method whose tolerance was made smaller during training, what it was and what it is; None if none was."""
+    def tightened(self) -> Tightened | None:
         begun = getattr(self.inference.settings, "tolerance", None) if self.inference is not None else None
         ended = getattr(self.method, "tolerance", None)
         if self.inference is None or begun is None or ended is None or begun == ended:
             return None
-        return self.inference.name, begun, ended
-
-    def contradictions(self) -> tuple[int, ...]:
-        """Sentences for which no labelling agrees with what is known and the hard constraints."""
-        return () if self.clamped is None else self.clamped.contradictions()
+        return Tightened(self.inference.name, begun, ended)
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
         """The likelihood in batches of `size` sequences; without it of as many as help a start.
@@ -217,15 +193,6 @@ class Likelihood:
         convex then).
         """
         return None if self.clamped is not None or self.method.approximate else self.penalty.gap(gradient)
-
-    @property
-    def l1(self) -> Floats | None:
-        """Strengths [W] of the part of the penalty that has corners, None where there is none."""
-        return self.penalty.l1
-
-    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for ranges that make up all weights, by the threads there are."""
-        return self.workers.map(task, self._slices)
 
     def sharpen(self) -> bool:
         """Asks the inference method for tighter convergence; False if it is exact or as tight as it gets."""

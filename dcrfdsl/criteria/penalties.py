@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Mask
 from ..graph import Parameters
-from ..registry import Table
+from ..registry import Table, taking
 from ..semantics import (
     CliqueSpec,
     ElasticNetPrior,
     GaussianPrior,
     LaplacePrior,
     LphiPrior,
-    MethodSettings,
+    NoPrior,
+    Prior,
     TrainSettings,
 )
 
@@ -41,23 +41,20 @@ class Terms(NamedTuple):
     exponent: float = 2.0
 
 
-def _none(settings: MethodSettings) -> Terms:
+def _none(settings: NoPrior) -> Terms:
     return Terms()
 
 
-def _gaussian(settings: MethodSettings) -> Terms:
-    assert isinstance(settings, GaussianPrior)
+def _gaussian(settings: GaussianPrior) -> Terms:
     return Terms(precision=1.0 / settings.variance)
 
 
-def _laplace(settings: MethodSettings) -> Terms:
-    assert isinstance(settings, LaplacePrior)
+def _laplace(settings: LaplacePrior) -> Terms:
     return Terms(l1=1.0 / settings.scale)
 
 
-def _lphi(settings: MethodSettings) -> Terms:
+def _lphi(settings: LphiPrior) -> Terms:
     """|λ|^φ / φC, by the faster terms where it is one of them."""
-    assert isinstance(settings, LphiPrior)
     strength = 1.0 / settings.C
     match settings.shape:
         case "corner":
@@ -68,14 +65,19 @@ def _lphi(settings: MethodSettings) -> Terms:
             return Terms(power=strength, exponent=settings.phi)
 
 
-def _elastic_net(settings: MethodSettings) -> Terms:
-    assert isinstance(settings, ElasticNetPrior)
+def _elastic_net(settings: ElasticNetPrior) -> Terms:
     return Terms(precision=2.0 * settings.l2, l1=settings.l1)
 
 
-PRIORS: Table[Callable[[MethodSettings], Terms]] = Table(
+PRIORS: Table[Callable[[Prior], Terms]] = Table(
     "prior",
-    {"none": _none, "gaussian": _gaussian, "laplace": _laplace, "lphi": _lphi, "elastic_net": _elastic_net},
+    {
+        "none": taking(NoPrior, _none),
+        "gaussian": taking(GaussianPrior, _gaussian),
+        "laplace": taking(LaplacePrior, _laplace),
+        "lphi": taking(LphiPrior, _lphi),
+        "elastic_net": taking(ElasticNetPrior, _elastic_net),
+    },
 )
 
 
@@ -123,7 +125,7 @@ class Penalty:
             value += float(np.sum(pull * np.abs(weights) / self.exponent))
         return value
 
-    def gap(self, gradient: Floats, trained: NDArray[np.bool_] | None = None) -> float | None:
+    def gap(self, gradient: Floats, trained: Mask | None = None) -> float | None:
         """Bound on how far a convex loss with this penalty is above its least value, where a subgradient is `gradient`.
 
         The quadratic terms curve it by `precision` in each weight: ½ Σ_k g_k² / precision_k. None where one is 0.

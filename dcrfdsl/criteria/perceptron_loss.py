@@ -10,6 +10,7 @@ convex. Not here: the steps (`optimizers.special.perceptron_steps`).
 from __future__ import annotations
 
 from ..inference import METHODS, BoundData, MaximumMethod
+from ..optimizers import MistakePasses
 from ..semantics import PerceptronSettings, TrainSettings
 from .free_and_clamped import Clamped
 from .likelihood import Build, Likelihood
@@ -20,30 +21,34 @@ __all__ = ["Perceptron", "build_perceptron"]
 
 
 class Perceptron(Likelihood):
-    """The loss, and what the criterion says of its own training: see `optimizers.objective.MistakeObjective`.
+    """The loss, and how it is to be trained.
 
     build: a method that finds best labellings, for `data` and for the same laid out in another way.
     """
+
+    solver = "perceptron"
 
     def __init__(
         self,
         data: BoundData,
         given: Supervision,
-        settings: TrainSettings,
+        settings: TrainSettings[PerceptronSettings],
         inference: Inference,
         build: Build,
         clamped: Clamped | None,
     ):
-        own, penalty = settings.criterion, Penalty.none(data.num_weights)
-        assert isinstance(own, PerceptronSettings)
+        penalty = Penalty.none(data.num_weights)
         super().__init__(
             data, build(data), given.counts, penalty, given.workers, clamped, given.labelling, inference, build
         )
-        self.epochs, self.seed = own.epochs, settings.seed
-        self.average, self.vote, self.voters = own.average or own.vote, own.vote, own.voters
+        own = settings.criterion
+        self._passes = MistakePasses(own.epochs, own.average or own.vote, own.vote, own.voters, settings.seed)
+
+    def mistakes(self) -> MistakePasses:
+        return self._passes
 
 
-def build_perceptron(given: Supervision, settings: TrainSettings) -> Perceptron:
+def build_perceptron(given: Supervision, settings: TrainSettings[PerceptronSettings]) -> Perceptron:
     """The criterion of a stage; labellings are found by the method that it asks for."""
     inference = given.inference(settings)
     programs = METHODS[inference.name].programs

@@ -11,44 +11,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
+from .base import Criterion, Tightened
 from .likelihood import Likelihood, build_likelihood
 from .supervision import Supervision
 
 __all__ = ["Rescaling", "build_rescaling"]
 
 
-class Rescaling:
+class Rescaling(Criterion):
     """The likelihood as a function of the factors α [subsets] of `weights` [W]; `subset` [W] says which factor."""
 
-    def __init__(self, likelihood: Likelihood, weights: Floats, subset: NDArray[np.int64]):
+    def __init__(self, likelihood: Likelihood, weights: Floats, subset: Ints):
         self.likelihood, self.weights, self.subset = likelihood, weights, subset
         self.num_subsets = int(subset.max(initial=-1)) + 1
-        self.inference_description, self.method = likelihood.inference_description, likelihood.method
-
-    @property
-    def num_weights(self) -> int:
-        return self.likelihood.num_weights
+        self.num_weights, self.inference_description, self.method = (
+            likelihood.num_weights,
+            likelihood.inference_description,
+            likelihood.method,
+        )
+        self.clamped = likelihood.clamped
 
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations."""
         return self.likelihood.total_status
 
     @property
-    def tightened(self) -> tuple[str, float, float] | None:
-        """See `Likelihood.tightened`."""
+    def tightened(self) -> Tightened | None:
         return self.likelihood.tightened
-
-    pause: int | None = None  # it is the same at every iteration
-
-    def advance(self, weights: Floats) -> None:
-        """See `PieceObjective.advance`."""
 
     def start(self, weights: Floats) -> Floats:
         """The factors that the search begins with, [subsets]."""
@@ -65,14 +59,8 @@ class Rescaling:
         np.add.at(summed, self.subset, gradient * self.weights)
         return value, summed
 
-    def gap(self, gradient: Floats) -> float | None:
-        """There is no penalty that would say how far the optimum is."""
-
     def sharpen(self) -> bool:
         return self.likelihood.sharpen()
-
-    def contradictions(self) -> tuple[int, ...]:
-        return self.likelihood.contradictions()
 
 
 def _by_clique(given: Supervision) -> list[object]:
@@ -117,15 +105,13 @@ SUBSETS: Mapping[str, Callable[[Supervision], list[object]]] = {
 }
 
 
-def build_rescaling(given: Supervision, settings: TrainSettings) -> Rescaling:
+def build_rescaling(given: Supervision, settings: TrainSettings[RescaleSettings]) -> Rescaling:
     """Raises DcrfError where no stage has trained weights before, or pieces share weights."""
-    own = settings.criterion
-    assert isinstance(own, RescaleSettings)
     if not given.weights.any():
         message = "`rescale` calibrates the weights of an earlier stage, and there are none"
         raise DcrfError(Diagnostic("nothing-to-rescale", message, help="write `train rescale after STAGE`"))
     free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
-    keys = SUBSETS[own.per](given)
+    keys = SUBSETS[settings.criterion.per](given)
     number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     subset = np.array([number[key] for key in keys], np.int64)
     return Rescaling(build_likelihood(given, free), given.weights, subset)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints, Ints32
 from ..errors import data_error
 from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..graph import Gold, ModelGraph, Parameters, exact_cost
@@ -60,18 +60,18 @@ class Supervision:
     parameters: Parameters
     rows: tuple[FeatureRows, ...]
     relations: Mapping[int, Pairs]
-    sentence_off: NDArray[np.int64]
+    sentence_off: Ints
     gold: Gold
-    counts: NDArray[np.float64]
+    counts: Floats
     workers: Workers
     stage: str = ""
-    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    weights: Floats = field(default_factory=lambda: np.zeros(0))
     states: tuple[tuple[str, ...], ...] = ()
     extractor: FeatureExtractor | None = None
-    compared: tuple[int, NDArray[np.float64]] | None = None
+    compared: tuple[int, Floats] | None = None
 
     @property
-    def labelling(self) -> NDArray[np.int32]:
+    def labelling(self) -> Ints32:
         """The known states of all variables, see `BoundData.labelling_off`; negative where unknown."""
         return self.gold.codes.T.ravel()
 

@@ -1,4 +1,4 @@
-"""Graphs: unrolling templates, wiring for kernels, elimination orders, spanning forests, `.uai` files."""
+"""Graphs: unrolled templates, arrays for kernels, elimination orders, spanning forests, `.uai` files."""
 
 import lazy_loader
 

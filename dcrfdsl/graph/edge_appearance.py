@@ -1,10 +1,10 @@
-"""Random forests of factors, and how often each factor appears in them: what tree-reweighted sum-product averages over.
+"""Random forests of factors and edge appearance probabilities, over which tree-reweighted sum-product averages.
 
-A forest is a set of factors of two or more variables whose factor graph has no loop; for factors of two it is a
-spanning forest of the variable graph. Each is grown by Kruskal's rule: factors in random order, those that appeared
-least first; one that would join variables which are already linked stays out. So every factor appears soon, and the
-appearances stay even, which keeps the bound tight. Not here: the messages (`kernels.messages.trw`), TRP's passes
-(`spanning_forests`).
+A forest is a set of factors of two or more variables whose factor graph has no loop; for pairwise factors it is a
+spanning forest of the variable graph. Each is grown by Kruskal's rule: factors in random order, those that have
+appeared least first; a factor that would join variables which are already linked is skipped. So every factor appears
+soon and appearances stay even, which keeps the bound tight. Not here: the messages (`kernels.messages.trw`), TRP's
+passes (`spanning_forests`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .spanning_forests import pool_arrays
 
 __all__ = ["ForestPool", "bank_forests"]
 
-FEWEST = 12  # forests in a pool, unless the first already holds all factors
+FEWEST = 12  # forests in a pool, unless the first one contains all factors
 
 
 @dataclass(frozen=True, eq=False)
 class ForestPool:
     """The forests of all shapes of a bank.
 
-    passes: a forest lists edges (factor, variable) from the leaves up; each factor once, with the variable above it.
-    appearance [F]: share of the shape's forests that a factor is in; 1 for factors of one variable.
+    passes: a forest lists edges (factor, variable) from the leaves up, each factor once with the variable above it.
+    appearance [F]: the share of the shape's forests that contain a factor; 1 for factors of one variable.
     """
 
     passes: Schedules
@@ -40,7 +40,7 @@ class ForestPool:
 
 
 def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
-    """The pools of a bank's shapes; drawn once a shape and seed and kept in the bank.
+    """The pools of a bank's shapes, drawn once for each shape and seed and kept in the bank.
 
     The same shape and seed give the same pool.
     """
@@ -55,7 +55,7 @@ def bank_forests(bank: ShapeBank, seed: int) -> ForestPool:
 
 
 def _draw(shape: GraphShape, generator: random.Random) -> list[list[int]]:
-    """Forests that together hold every factor."""
+    """Forests that together contain every factor."""
     first_edge = _first_edges(shape)
     counts = dict.fromkeys(first_edge, 0)
     pool: list[list[int]] = []
@@ -78,7 +78,7 @@ def _first_edges(shape: GraphShape) -> dict[int, int]:
 
 
 def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> Floats:
-    """The share of the pool's forests that each factor is in."""
+    """The share of the pool's forests that contain each factor."""
     first_edge = _first_edges(shape)
     starts, share = np.fromiter(first_edge.values(), np.int64), np.ones(len(shape.scopes))
     factor = np.searchsorted(starts, np.array([e for forest in pool for e in forest], np.int64), side="right") - 1
@@ -88,8 +88,8 @@ def _appearance(shape: GraphShape, pool: Sequence[Sequence[int]]) -> Floats:
 
 
 def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:
-    """The factors of `order` that close no loop with those before them."""
-    from networkx.utils import UnionFind  # only here: other methods than tree-reweighted messages do without it
+    """The factors of `order` that close no loop with earlier ones."""
+    from networkx.utils import UnionFind  # here only: other methods do without it
 
     linked = UnionFind(range(len(shape.cards)))
     forest = []
@@ -101,7 +101,7 @@ def _grow(shape: GraphShape, order: Sequence[int]) -> list[int]:
 
 
 def _upwards(shape: GraphShape, forest: Sequence[int]) -> list[tuple[int, int]]:
-    """(factor, axis of the variable above it) for each factor of a forest, those furthest from the root first."""
+    """(factor, axis of the variable above it) for each factor of a forest, the furthest from the root first."""
     at: dict[int, list[int]] = defaultdict(list)
     for f in forest:
         for v in shape.scopes[f]:

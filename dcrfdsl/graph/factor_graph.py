@@ -1,6 +1,6 @@
 """A factor graph with explicit tables: the input of inference on one graph, such as a `.uai` file.
 
-Sequences do not pass through here (their tables are made by kernels); the wiring is the same. Not here: inference.
+Sequences do not use it (kernels make their tables); the wiring is the same. Not here: inference.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["FactorGraph"]
 class FactorGraph:
     """Discrete variables and log potentials: p(y) ∝ exp Σ_f log_tables[f][y_scope].
 
-    cards: states of each variable [V].   scopes: variables of each factor, distinct inside a factor.
-    log_tables: float64 array of shape (cards of the scope) for each factor; -inf forbids.   constant: added to log Z.
+    cards: states of each variable [V].   scopes: variables of each factor, distinct within a factor.
+    log_tables: a float64 array of shape (cards of the scope) per factor; -inf forbids.   constant: added to log Z.
     """
 
     cards: tuple[int, ...]
@@ -37,7 +37,7 @@ class FactorGraph:
                 raise ValueError(f"table over variables {scope} has shape {table.shape}, expected {expected}")
 
     def shape(self, local_start: int = 1) -> GraphShape:
-        """The wiring, tables laid end to end from `local_start`."""
+        """The wiring; tables are laid end to end from `local_start`."""
         places, at = [], local_start
         for scope in self.scopes:
             places.append(at)
@@ -45,16 +45,16 @@ class FactorGraph:
         return GraphShape.of(self.cards, self.scopes, places)
 
     def score(self, assignment: Integers) -> float:
-        """log of the unnormalised probability of a labelling [V]."""
+        """The log of the unnormalised probability of a labelling [V]."""
         total = self.constant
         for scope, table in zip(self.scopes, self.log_tables, strict=True):
             total += float(table[tuple(int(assignment[v]) for v in scope)])
         return total
 
     def given(self, evidence: Mapping[int, int]) -> FactorGraph:
-        """The graph in which observed variables keep only their state: every other state gets -inf.
+        """The graph in which observed variables keep only their observed state: every other state gets -inf.
 
-        Variables stay in place, so that marginals and labellings keep their numbers.
+        Variables keep their numbers, so marginals and labellings do too.
         """
         scopes, tables = list(self.scopes), list(self.log_tables)
         for variable, state in evidence.items():
@@ -71,7 +71,7 @@ class FactorGraph:
 def _slice_observed(
     scope: tuple[int, ...], table: Floats, evidence: Mapping[int, int]
 ) -> tuple[tuple[int, ...], Floats]:
-    """A factor of several variables cut down to its unobserved ones; the observation's own factor stays."""
+    """A factor of several variables, cut down to its unobserved ones; the observation has its own factor."""
     if len(scope) == 1:
         return scope, table
     index = tuple(evidence[v] if v in evidence else slice(None) for v in scope)

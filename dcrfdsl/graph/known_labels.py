@@ -1,7 +1,7 @@
-"""What is known of the variables of a data set: gold labels, their memories, and all that may be where nothing is.
+"""The known values of the variables of a data set: gold labels, their memories, and the states possible elsewhere.
 
-A variable at a token has a known state, any state, or one of a set of states (`Gold`). Memories follow from the labels
-where these are known; latent variables are never known. Not here: reading labels (`data.labels`), weights.
+A variable at a token has a known state, any state, or one of a set of states (`Gold`). Memories follow from known
+labels; latent variables are never known. Not here: reading labels (`data.labels`), weights.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """`codes[m, n]` of variable m at token n: its state; -1: any; -2 - k: one of the states `sets[m][k]`.
+    """`codes[m, n]` of variable m at token n: its state; -1: any state; -2 - k: one of the states `sets[m][k]`.
 
-    All variables of a position have a row: labels, latents, memories.
+    Each variable of a position has a row: labels, latents, memories.
     """
 
     codes: Codes  # [variables, N]
-    sets: tuple[tuple[tuple[int, ...], ...], ...]  # of each variable
+    sets: tuple[tuple[tuple[int, ...], ...], ...]  # for each variable
 
     def complete_sentences(self, sentence_off: Ints) -> Mask:
-        """Whether every variable of a sentence is known, [S]."""
+        """Whether every variable of the sentence is known, [S]."""
         unknown = np.concatenate([[0], np.cumsum((self.codes < 0).any(axis=0))])
         complete: Mask = unknown[sentence_off[1:]] == unknown[sentence_off[:-1]]
         return complete
 
     def allowed(self, variable: int, card: int) -> Mask:
-        """Which states agree with what each code says, [runs of `choices`, card]."""
+        """Which states agree with each code, [runs of `choices`, card]."""
         off, states = self.choices(variable, card)
-        found = np.zeros((len(off) - 1, card), np.bool_)
-        found[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
-        return found
+        allowed = np.zeros((len(off) - 1, card), np.bool_)
+        allowed[np.repeat(np.arange(len(off) - 1), np.diff(off)), states] = True
+        return allowed
 
     def runs(self, variable: int, card: int) -> Ints32:
-        """The run of `choices` that says what is known of a variable at each token, [N]."""
+        """The run of `choices` for the code of a variable at each token, [N]."""
         codes = self.codes[variable]
-        found: Ints32 = np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
-        return found
+        runs: Ints32 = np.where(codes >= 0, codes, card - 1 - codes).astype(np.int32)
+        return runs
 
-    def contradicts(self, found: Ints32, cards: Sequence[int]) -> Mask:
-        """Where states of the first variables, `found` [len(cards), N], are none that may be; not where one is < 0."""
-        out = np.zeros(found.shape, np.bool_)
+    def contradicts(self, states: Ints32, cards: Sequence[int]) -> Mask:
+        """Where `states` [len(cards), N] of the first variables are impossible; never where a state is < 0."""
+        out = np.zeros(states.shape, np.bool_)
         for variable, card in enumerate(cards):
-            own = found[variable]
-            allowed = self.allowed(variable, card)[self.runs(variable, card), np.maximum(own, 0)]
-            out[variable] = (own >= 0) & ~allowed
+            predicted = states[variable]
+            allowed = self.allowed(variable, card)[self.runs(variable, card), np.maximum(predicted, 0)]
+            out[variable] = (predicted >= 0) & ~allowed
         return out
 
     def choices(self, variable: int, card: int) -> tuple[Ints, Ints]:
-        """States that each code allows, as runs: of code c those of run c, of code -1 - i those of run card + i.
+        """The states that each code allows, as runs: run c for code c, run card + i for code -1 - i.
 
-        Returns offsets of the runs and their states.
+        Returns the offsets of the runs and their states.
         """
         runs = [*((state,) for state in range(card)), tuple(range(card)), *self.sets[variable]]
         off = np.cumsum([0, *map(len, runs)], dtype=np.int64)
@@ -70,7 +70,7 @@ class Gold:
 
 
 def instances_of(template: CliqueTemplate, sentence_off: Ints, pairs: Pairs | None = None) -> tuple[Ints, Ints]:
-    """Sentence and anchor of every instance of a template in a data set; of pairs, the number in the sentence."""
+    """Sentence and anchor of every instance of a template in a data set; for pairs, the anchor is their number."""
     if pairs is not None:
         sentence = np.repeat(np.arange(len(pairs.off) - 1), np.diff(pairs.off))
         return sentence, np.arange(len(sentence)) - pairs.off[sentence]
@@ -82,7 +82,7 @@ def instances_of(template: CliqueTemplate, sentence_off: Ints, pairs: Pairs | No
     sentence = np.repeat(np.arange(len(lengths)), count)
     starts = np.cumsum(count) - count
     anchor = np.arange(len(sentence)) - starts[sentence] + first[sentence]
-    if template.pad:  # between two sites that are further apart than the sequence is long it does not lie
+    if template.pad:  # no instance lies between two sites that are further apart than the sequence is long
         lies = np.zeros(len(anchor), np.bool_)
         for offset in template.offsets:
             lies |= (anchor + offset >= 0) & (anchor + offset < lengths[sentence])
@@ -93,28 +93,28 @@ def instances_of(template: CliqueTemplate, sentence_off: Ints, pairs: Pairs | No
 def _sites(
     template: CliqueTemplate, gold: Gold, sentence_off: Ints, sentence: Ints, anchor: Ints, pairs: Pairs | None
 ) -> list[Ints]:
-    """Of each site the run of `Gold.choices` at every instance; -1 before the sequence, -2 after it."""
+    """For each site the run of `Gold.choices` at every instance; -1 before the sequence, -2 after it."""
     lengths = np.diff(sentence_off)
-    found = []
+    runs_of_sites = []
     ends = template.ends or (0,) * len(template.variables)
     for variable, offset, end, card in zip(template.variables, template.offsets, ends, template.cards, strict=True):
         codes = gold.codes[variable].astype(np.int64)
         runs = np.where(codes >= 0, codes, card - 1 - codes)
         if pairs is not None:
-            found.append(runs[(pairs.first, pairs.second)[end] + offset])
+            runs_of_sites.append(runs[(pairs.first, pairs.second)[end] + offset])
             continue
         t = anchor + offset
         inside = (t >= 0) & (t < lengths[sentence])
         token = np.where(inside, sentence_off[sentence] + t, 0)
-        own = runs[token] if len(runs) else np.zeros(len(t), np.int64)
-        found.append(np.where(inside, own, np.where(t < 0, -1, -2)))
-    return found
+        run = runs[token] if len(runs) else np.zeros(len(t), np.int64)
+        runs_of_sites.append(np.where(inside, run, np.where(t < 0, -1, -2)))
+    return runs_of_sites
 
 
 def known_assignments(
     template: CliqueTemplate, gold: Gold, sentence_off: Ints, sentence: Ints, anchor: Ints, pairs: Pairs | None = None
 ) -> Ints:
-    """The assignment of each instance as weights tell them apart, START and STOP outside; -1 if it is not known."""
+    """The assignment of each instance as weights distinguish them, with START and STOP outside; -1 if unknown."""
     views = template.views or (None,) * len(template.variables)
     assignment, known = np.zeros(len(sentence), np.int64), np.ones(len(sentence), bool)
     sites = _sites(template, gold, sentence_off, sentence, anchor, pairs)
@@ -131,38 +131,38 @@ def known_assignments(
 def possible_assignments(
     template: CliqueTemplate, gold: Gold, sentence_off: Ints, sentence: Ints, anchor: Ints, pairs: Pairs | None = None
 ) -> tuple[Ints, Ints]:
-    """Every assignment that the instances may have: (instance, assignment) of each, instance by instance.
+    """Every possible assignment of the instances: (instance, assignment) pairs, instance by instance.
 
-    Those that a hard constraint over the same sites forbids are left out where more than one is possible.
+    If an instance has several, those that a hard constraint over the same sites forbids are left out.
     """
     assignment = known_assignments(template, gold, sentence_off, sentence, anchor, pairs)
     open_ = np.flatnonzero(assignment < 0)
     if not len(open_):
         return np.arange(len(sentence)), assignment
     views = template.views or (None,) * len(template.variables)
-    which, found, cell = open_, np.zeros(len(open_), np.int64), np.zeros(len(open_), np.int64)
+    which, partial, cell = open_, np.zeros(len(open_), np.int64), np.zeros(len(open_), np.int64)
     sites = _sites(template, gold, sentence_off, sentence, anchor, pairs)
     outside = np.zeros(len(open_), bool)
     for runs, variable, card, view, count, full in zip(
         sites, template.variables, template.cards, views, template.weight_cards, template.full_cards, strict=True
     ):
         off, states = gold.choices(variable, card)
-        own = runs[which]
-        at, many = off[np.maximum(own, 0)], np.where(own >= 0, np.diff(off)[np.maximum(own, 0)], 1)
+        run = runs[which]
+        at, many = off[np.maximum(run, 0)], np.where(run >= 0, np.diff(off)[np.maximum(run, 0)], 1)
         again = np.repeat(np.arange(len(which)), many)
         step = np.arange(len(again)) - np.repeat(np.cumsum(many) - many, many)
-        lies = own[again] >= 0
+        lies = run[again] >= 0
         state = states[np.where(lies, at[again] + step, 0)]
         seen = state if view is None else view.of[state]
-        found = found[again] * full + np.where(lies, seen, count - 1 - own[again])
+        partial = partial[again] * full + np.where(lies, seen, count - 1 - run[again])
         cell, outside, which = cell[again] * card + state, outside[again] | ~lies, which[again]
     if template.allowed is not None:
         kept = outside | template.allowed.ravel()[cell]
-        which, found = which[kept], found[kept]
+        which, partial = which[kept], partial[kept]
     known = np.flatnonzero(assignment >= 0)
-    which, found = np.concatenate([known, which]), np.concatenate([assignment[known], found])
+    which, partial = np.concatenate([known, which]), np.concatenate([assignment[known], partial])
     order = np.argsort(which, kind="stable")
-    return which[order], found[order]
+    return which[order], partial[order]
 
 
 def fill_memories(
@@ -172,17 +172,17 @@ def fill_memories(
     number: Mapping[str, int],
     sentence_off: Ints,
 ) -> None:
-    """Writes the values of memories where all that they read is known; `codes` as in `Gold`, changed in place.
+    """Writes the values of memories whose inputs are all known; `codes` as in `Gold`, changed in place.
 
     tables[k]: those of memory k.   observed[k][i] [N]: the codes that its table i reads.   number: of each variable.
     """
     lengths = np.diff(sentence_off)
     for t in range(int(lengths.max(initial=0)) if tables else 0):
         token = sentence_off[:-1][lengths > t] + t
-        for own, read in zip(tables, observed, strict=True):
+        for of_memory, read in zip(tables, observed, strict=True):
             table, code = next(
                 (table, code)
-                for table, code in zip(own, read, strict=True)
+                for table, code in zip(of_memory, read, strict=True)
                 if table.position == t or (table.position is None and t >= -min(offset for _, offset in table.sites))
             )
             axes = {site: axis for axis, site in enumerate(table.sites)}

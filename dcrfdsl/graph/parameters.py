@@ -1,8 +1,8 @@
-"""Which weights a model has: one for each (feature, assignment) of a clique, tied over positions.
+"""The weights of a model: one for each (feature, assignment) of a clique, tied over positions.
 
-With `states = seen` a pair has a weight if a gold instance of the training data shows it, with `all` every allowed
-assignment of a feature has one. Weights are laid out clique by clique, first the biases of all cliques, then the
-entries of their features, each feature's entries contiguous.
+With `states = seen` a pair has a weight if a gold instance of the training data shows it; with `all` every allowed
+assignment of a feature has one. Weights are laid out clique by clique: first the biases of all cliques, then the
+entries of their features, contiguous for each feature.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ __all__ = ["AddedWeights", "CliqueWeights", "Parameters", "broken_instances", "f
 
 @dataclass(frozen=True, eq=False)
 class CliqueWeights:
-    """The weights of one clique: assignments of its bias, and for each feature a run of assignments."""
+    """The weights of one clique: the assignments of its biases, and a run of assignments for each feature."""
 
     bias: Ints32  #     [biases]        assignment of bias weight i
     run_off: Offsets  # [features + 1]  feature → its entries
     entry: Ints32  #    [entries]       assignment of entry e
 
     def without_weights(self) -> CliqueWeights:
-        """The same clique and features, none with a weight."""
+        """The same clique and features without weights."""
         nothing = np.zeros(0, np.int32)
         return CliqueWeights(nothing, np.zeros_like(self.run_off), nothing)
 
 
 class AddedWeights(NamedTuple):
-    """New weights of a clique: their features and assignments, none of which it has; and how many features there are
-    then.
+    """New weights of a clique: their features and assignments, none of which it has yet, and the new number of
+    features.
     """
 
     feature: Ints
@@ -51,17 +51,17 @@ class AddedWeights(NamedTuple):
     num_features: int
 
 
-_KEY = 1 << 32  # more than any clique has assignments
+_KEY = 1 << 32  # more than the assignments of any clique
 
 
-def _keys(own: CliqueWeights) -> Ints:
-    """A number for each (feature, assignment), ascending as the entries are."""
-    return np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off)) * _KEY + own.entry
+def _keys(weights: CliqueWeights) -> Ints:
+    """A number for each (feature, assignment), ascending in the order of entries."""
+    return np.repeat(np.arange(len(weights.run_off) - 1), np.diff(weights.run_off)) * _KEY + weights.entry
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """The weights of a model. `cliques[c]` belongs to the specification's clique c."""
+    """The weights of a model. `cliques[c]` belongs to clique c of the specification."""
 
     cliques: tuple[CliqueWeights, ...]
 
@@ -74,34 +74,36 @@ class Parameters:
         return self.num_bias + sum(len(clique.entry) for clique in self.cliques)
 
     def bias_start(self, clique: int) -> int:
-        """Number of the clique's first bias weight."""
+        """The number of the clique's first bias weight."""
         return sum(len(c.bias) for c in self.cliques[:clique])
 
     def entry_start(self, clique: int) -> int:
-        """Number of the clique's first feature weight."""
+        """The number of the clique's first feature weight."""
         return self.num_bias + sum(len(c.entry) for c in self.cliques[:clique])
 
     def of_clique(self, clique: int) -> Ints:
         """The numbers of all weights of a clique."""
-        own, bias, entry = self.cliques[clique], self.bias_start(clique), self.entry_start(clique)
-        return np.concatenate([np.arange(bias, bias + len(own.bias)), np.arange(entry, entry + len(own.entry))])
+        clique_weights, bias, entry = self.cliques[clique], self.bias_start(clique), self.entry_start(clique)
+        return np.concatenate(
+            [np.arange(bias, bias + len(clique_weights.bias)), np.arange(entry, entry + len(clique_weights.entry))]
+        )
 
     def run_base(self) -> list[int]:
-        """Index in `Bindings.run_off` of each clique's first feature, and after them all that of the first code."""
+        """The index in `Bindings.run_off` of each clique's first feature, and at the end that of the first code."""
         return [0, *np.cumsum([len(c.run_off) - 1 for c in self.cliques]).tolist()]
 
     def bindings(self, graph: ModelGraph) -> Bindings:
-        """The kernels' form, for the tables of `graph`."""
+        """The parameters as kernels take them, for the tables of `graph`."""
         shift, runs = 0, [np.zeros(1, np.int64)]
-        for own in (*self.cliques, *map(_code_weights, graph.coded)):
-            runs.append(own.run_off[1:] + shift)
-            shift += len(own.entry)
+        for weights in (*self.cliques, *map(_code_weights, graph.coded)):
+            runs.append(weights.run_off[1:] + shift)
+            shift += len(weights.entry)
         weight, cell = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for c, own in enumerate(self.cliques):
+        for c, weights in enumerate(self.cliques):
             for assignments, cells in graph.bias_cells(c):
-                position = np.searchsorted(own.bias, assignments)
-                position[position == len(own.bias)] = 0
-                known = own.bias[position] == assignments if len(own.bias) else np.zeros(len(assignments), bool)
+                position = np.searchsorted(weights.bias, assignments)
+                position[position == len(weights.bias)] = 0
+                known = weights.bias[position] == assignments if len(weights.bias) else np.zeros(len(assignments), bool)
                 weight.append(self.bias_start(c) + position[known])
                 cell.append(cells[known])
         return Bindings(
@@ -115,37 +117,37 @@ class Parameters:
         )
 
     def extended(self, added: Mapping[int, AddedWeights]) -> tuple[Parameters, Ints, Ints]:
-        """With more features and weights of some cliques.
+        """These parameters with more features and weights in some cliques.
 
-        Returns where each weight of before is now [W], and where each added one is, clique by clique in their order.
+        Also returns the new number of each old weight [W], and that of each added one, clique by clique.
         """
         cliques, numbers = list(self.cliques), sorted(added)
         for c in numbers:
-            own, new = self.cliques[c], added[c]
-            features = np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off))
-            feature, entry = np.concatenate([features, new.feature]), np.concatenate([own.entry, new.assignment])
+            weights, new = self.cliques[c], added[c]
+            features = np.repeat(np.arange(len(weights.run_off) - 1), np.diff(weights.run_off))
+            feature, entry = np.concatenate([features, new.feature]), np.concatenate([weights.entry, new.assignment])
             order = np.lexsort((entry, feature))
             run_off = np.searchsorted(feature[order], np.arange(new.num_features + 1)).astype(np.int64)
-            cliques[c] = CliqueWeights(own.bias, run_off, entry[order].astype(np.int32))
-        found = Parameters(tuple(cliques))
+            cliques[c] = CliqueWeights(weights.bias, run_off, entry[order].astype(np.int32))
+        extended = Parameters(tuple(cliques))
         kept, placed = [np.arange(self.num_bias)], [np.zeros(0, np.int64)]
-        for c, own in enumerate(self.cliques):
-            place = np.arange(len(own.entry))
+        for c, weights in enumerate(self.cliques):
+            place = np.arange(len(weights.entry))
             if c in added:
-                old, new = _keys(own), added[c]
-                keys, size = _keys(found.cliques[c]), _KEY
+                old, new = _keys(weights), added[c]
+                keys, size = _keys(extended.cliques[c]), _KEY
                 place = np.searchsorted(keys, old)
                 wanted = new.feature.astype(np.int64) * size + new.assignment
-                placed.append(found.entry_start(c) + np.searchsorted(keys, wanted))
-            kept.append(found.entry_start(c) + place)
-        return found, np.concatenate(kept), np.concatenate(placed)
+                placed.append(extended.entry_start(c) + np.searchsorted(keys, wanted))
+            kept.append(extended.entry_start(c) + place)
+        return extended, np.concatenate(kept), np.concatenate(placed)
 
     def arrays(self) -> dict[str, NDArray]:
-        """For a model file."""
+        """The weights as arrays for a model file."""
         return {
             f"parameters.{c}.{name}": array
-            for c, own in enumerate(self.cliques)
-            for name, array in (("bias", own.bias), ("run_off", own.run_off), ("entry", own.entry))
+            for c, weights in enumerate(self.cliques)
+            for name, array in (("bias", weights.bias), ("run_off", weights.run_off), ("entry", weights.entry))
         }
 
     @classmethod
@@ -154,7 +156,7 @@ class Parameters:
     ) -> Parameters:
         """From the arrays of a model file. templates: of the cliques.   num_features: of each feature set.
 
-        `Unfit` where they are not weights of these: offsets that fall, assignments that a clique does not have.
+        Raises `Unfit` if the arrays do not fit them: offsets that fall, assignments that a clique does not have.
         """
         return cls(tuple(_restored(arrays, c, template, num_features) for c, template in enumerate(templates)))
 
@@ -166,18 +168,20 @@ class Parameters:
 
     def origins(self) -> tuple[Ints, Ints, Ints]:
         """Clique, feature (-1 for the bias) and assignment of every weight, each [weights]."""
-        sizes = [len(own.bias) for own in self.cliques] + [len(own.entry) for own in self.cliques]
+        sizes = [len(weights.bias) for weights in self.cliques] + [len(weights.entry) for weights in self.cliques]
         clique = np.repeat(np.tile(np.arange(len(self.cliques)), 2), sizes)
-        features = [np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off)) for own in self.cliques]
+        features = [
+            np.repeat(np.arange(len(weights.run_off) - 1), np.diff(weights.run_off)) for weights in self.cliques
+        ]
         feature = np.concatenate([np.full(self.num_bias, -1), *features])
-        assignments = [*(own.bias for own in self.cliques), *(own.entry for own in self.cliques)]
+        assignments = [*(weights.bias for weights in self.cliques), *(weights.entry for weights in self.cliques)]
         return clique, feature, np.concatenate([np.zeros(0, np.int64), *assignments])
 
 
 def _restored(
     arrays: Mapping[str, NDArray], number: int, template: CliqueTemplate, num_features: Sequence[int]
 ) -> CliqueWeights:
-    """The weights of one clique, of which each run ascends."""
+    """The weights of one clique; each run must ascend."""
     name, size = f"parameters.{number}", template.num_assignments
     bias, entry = array(arrays, f"{name}.bias", np.int32), array(arrays, f"{name}.entry", np.int32)
     run_off = array(arrays, f"{name}.run_off", np.int64)
@@ -187,29 +191,29 @@ def _restored(
     if len(run_off) != features + 1:
         raise Unfit(f"clique `{template.name}` has weights of {len(run_off) - 1:,} features, expected {features:,}")
     check_offsets(run_off, len(entry), f"{name}.run_off")
-    falls = np.append(entry[1:] <= entry[:-1], False)  # from entry e to the next one
-    falls[run_off[run_off > 0] - 1] = False  # the last of its run
+    falls = np.append(entry[1:] <= entry[:-1], False)  # from entry e to the next
+    falls[run_off[run_off > 0] - 1] = False  # the last entry of a run
     if (bias[1:] <= bias[:-1]).any() or falls.any() or (len(bias) and not template.has_bias):
         raise Unfit(f"the weights of clique `{template.name}` are not in order")
     return CliqueWeights(bias, run_off, entry)
 
 
 def _code_weights(template: CliqueTemplate) -> CliqueWeights:
-    """The runs of a template with codes: of each code the assignments whose log potential is not 0."""
+    """The runs of a template with codes: for each code the assignments whose log potential is not 0."""
     telling = _code_potentials(template) != 0.0
     run_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(telling.sum(axis=1), dtype=np.int64)])
     return CliqueWeights(np.zeros(0, np.int32), run_off, np.nonzero(telling)[1].astype(np.int32))
 
 
 def _code_potentials(template: CliqueTemplate) -> Floats:
-    """Of each code the log potentials of all assignments, [codes, assignments]."""
+    """The log potentials of all assignments for each code, [codes, assignments]."""
     assert template.coded is not None
     table = template.coded.reshape(len(template.coded), -1)
     return np.where(table, 0.0, -np.inf) if table.dtype == np.bool_ else table.astype(np.float64)
 
 
 def fixed_weights(graph: ModelGraph) -> Floats:
-    """What the entries of codes weigh, in the order of `Parameters.bindings`: they are no parameters."""
+    """The log potentials of the entries of codes, in the order of `Parameters.bindings`. They are not trained."""
     tables = [_code_potentials(template).ravel() for template in graph.coded]
     return np.concatenate([np.zeros(0), *(table[table != 0.0] for table in tables)])
 
@@ -223,11 +227,11 @@ def learn_parameters(
     sentence_off: Offsets,
     relations: Mapping[int, Pairs] | None = None,
 ) -> tuple[Parameters, Floats]:
-    """The weights that the training data calls for, and the counts [weights] of the sentences whose labels are all
+    """The weights that the training data calls for, and their counts [weights] in the sentences whose labels are all
     known (Sutton eq. 8, first sum).
 
-    A site whose state is not known counts every state that it may have.   rows, num_features: one a feature set.
-    relations: pairs of each relational clique, by its number.
+    A site with an unknown state counts every possible state.   rows, num_features: one per feature set.
+    relations: the pairs of each relational clique, by its number.
     """
     learned, bias_counts, entry_counts = [], [], []
     complete = gold.complete_sentences(sentence_off)
@@ -246,9 +250,9 @@ def learn_parameters(
         bias = possible.astype(np.int32) if template.has_bias else np.zeros(0, np.int32)
         run_off, entry, pair_counts = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
         if not bias_only:
-            own, features = rows[template.feature_set], num_features[template.feature_set]
-            row = (own.first_row(sentence_off)[sentence] + anchor)[which]
-            fires = own.row_off, own.feature, own.value, features, size
+            clique_rows, features = rows[template.feature_set], num_features[template.feature_set]
+            row = (clique_rows.first_row(sentence_off)[sentence] + anchor)[which]
+            fires = clique_rows.row_off, clique_rows.feature, clique_rows.value, features, size
             run_off, entry, pair_counts = count_pairs(row, assignment, *fires)
             if not counted.all():
                 partly = count_pairs(row[counted], assignment[counted], *fires)
@@ -261,14 +265,14 @@ def learn_parameters(
     return Parameters(tuple(learned)), np.concatenate([np.zeros(0), *bias_counts, *entry_counts])
 
 
-Counted = tuple[Ints, Ints32, Floats]  # offsets of each feature's run, entries, counts
+PairCounts = tuple[Ints, Ints32, Floats]  # offsets of each feature's run, entries, counts
 
 
-def _spread(part: Counted, run_off: Offsets, entry: Ints32, size: int) -> Floats:
-    """The counts of some pairs laid out among more of them; 0 for the others."""
+def _spread(part: PairCounts, run_off: Offsets, entry: Ints32, size: int) -> Floats:
+    """The counts of some pairs, laid out among a superset of pairs; 0 for the others."""
 
-    def keys(off: Offsets, own: Ints32) -> Ints:
-        return np.repeat(np.arange(len(off) - 1), np.diff(off)) * size + own
+    def keys(off: Offsets, entries: Ints32) -> Ints:
+        return np.repeat(np.arange(len(off) - 1), np.diff(off)) * size + entries
 
     out = np.zeros(len(entry))
     out[np.searchsorted(keys(run_off, entry), keys(part[0], part[1]))] = part[2]
@@ -286,8 +290,8 @@ def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets
     chosen = tuple(states[inside].T)
     broken = np.zeros(len(sentence), bool)
     if template.coded is not None:
-        own = rows[template.feature_set]
-        code = own.feature[own.row_off[own.first_row(sentence_off)[sentence] + anchor]]
+        clique_rows = rows[template.feature_set]
+        code = clique_rows.feature[clique_rows.row_off[clique_rows.first_row(sentence_off)[sentence] + anchor]]
         broken[inside] = ~template.coded[(code[inside], *chosen)]
     elif template.allowed is not None:
         broken[inside] = ~template.allowed[chosen]
@@ -295,7 +299,7 @@ def broken_instances(template: CliqueTemplate, gold: Gold, sentence_off: Offsets
 
 
 def _possible_assignments(template: CliqueTemplate, graph: ModelGraph, clique: int) -> Ints:
-    """Every assignment that an instance can have and that no hard constraint on these sites forbids."""
+    """Every assignment of an instance that no hard constraint on its sites forbids."""
     hard = graph.hard_cells()
     parts = [assignments[np.isfinite(hard[cells])] for assignments, cells in graph.bias_cells(clique)]
     return np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
@@ -308,7 +312,7 @@ def _every_pair(
     possible: Ints,
     size: int,
 ) -> tuple[Ints, Ints32, Floats]:
-    """Every feature with every possible assignment, with the counts of the pairs that were seen."""
+    """Every feature with every possible assignment, and the counts of the pairs that occur."""
     features = len(run_off) - 1
     table = np.zeros((features, size))
     table[np.repeat(np.arange(features), np.diff(run_off)), entry] = counts

@@ -1,7 +1,7 @@
 """Collects unrolled graphs into the flat arrays that kernels take, each distinct shape once.
 
-Sequences of equal length share a shape. Its program is made when it is added; arrays are written out when asked for.
-Not here: what the factors are (`unroll`), in which order messages go (`spanning_forests`).
+Sequences of equal length share a shape. Its program is made when it is added; arrays are written out on demand.
+Not here: the factors (`unroll`), the order of messages (`spanning_forests`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .shapes import FactorArrays, GraphShape, offsets
 
 __all__ = ["GraphShape", "ShapeBank"]
 
-WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones go in blocks …
-BLOCK = 2**16  # … of about so many cells
+WHOLE = 2**22  # arena cells (32 MiB) up to which a sequence is computed in one piece; longer ones use blocks …
+BLOCK = 2**16  # … of about this many cells
 
 
 @dataclass
 class ShapeBank:
-    """Shapes of one model. `local_start` = number of shared cells; `order_of` gives a shape's elimination order.
+    """Shapes of one model. `local_start` = number of shared cells; `order_of` gives the elimination order of a shape.
 
-    With `order_of` None no contraction programs are made (message passing needs none). `unroll` gives the shape of a
-    length, if shapes are determined by their lengths: then the programs of long ones are laid out by periods.
+    Without `order_of` no contraction programs are made (message passing needs none). `unroll` gives the shape of a
+    length, if lengths determine shapes; long sequences then get their programs by periods.
     """
 
     local_start: int
@@ -49,11 +49,11 @@ class ShapeBank:
 
     @property
     def patterns(self) -> PatternBank:
-        """The patterns of all steps."""
+        """The index patterns of all steps."""
         return self._builder.patterns if self._builder is not None else PatternBank()
 
     def add(self, shape: GraphShape) -> int:
-        """Adds a shape and builds its program; returns its number. Arrays made before do not know it."""
+        """Adds a shape and builds its program; returns its number. Arrays made earlier do not contain it."""
         if self._builder is not None:
             self.programs.append(self._builder.build(shape))
         self.shapes.append(shape)
@@ -70,20 +70,22 @@ class ShapeBank:
         local_end = [self.local_end(shape) for shape in shapes]
         arena_end = [program.arena_end for program in self.programs] or local_end
         return Shapes(
-            var_off=_counted(cards),
+            var_off=_part_offsets(cards),
             card=_joined(cards, np.int32),
-            state_off=_joined([*(offsets(own)[:-1] for own in cards), np.zeros(1, np.int64)], np.int64),
-            fac_off=_counted([own.kind for own in factors]),
-            fac_kind=_joined([own.kind for own in factors], np.int32),
-            fac_anchor=_joined([own.anchor for own in factors], np.int32),
-            fac_table=_joined([own.table for own in factors], np.int64),
-            fac_size=_joined([own.size for own in factors], np.int64),
-            scope_off=offsets(_joined([own.arity for own in factors], np.int64)),
-            scope=_joined([own.scope for own in factors], np.int32),
+            state_off=_joined([*(offsets(states)[:-1] for states in cards), np.zeros(1, np.int64)], np.int64),
+            fac_off=_part_offsets([f.kind for f in factors]),
+            fac_kind=_joined([f.kind for f in factors], np.int32),
+            fac_anchor=_joined([f.anchor for f in factors], np.int32),
+            fac_table=_joined([f.table for f in factors], np.int64),
+            fac_size=_joined([f.size for f in factors], np.int64),
+            scope_off=offsets(_joined([f.arity for f in factors], np.int64)),
+            scope=_joined([f.scope for f in factors], np.int32),
             local_start=self.local_start,
             local_end=np.array(local_end, np.int64),
             arena_end=np.array(arena_end, np.int64),
-            log_const=np.array([_log_states_of_isolated(*own) for own in zip(cards, factors, strict=True)], np.float64),
+            log_const=np.array(
+                [_log_states_of_isolated(*pair) for pair in zip(cards, factors, strict=True)], np.float64
+            ),
         )
 
     def program_arrays(self) -> Programs:
@@ -94,36 +96,36 @@ class ShapeBank:
             else Blocks.none(program)
             for shape, program in zip(self.shapes, programs, strict=True)
         ]
-        listed = offsets(np.array([len(own.factor) for own in blocks], np.int64))
-        for own, at in zip(blocks, listed[:-1], strict=True):
-            own.block[:, 7:] += at
+        listed = offsets(np.array([len(b.factor) for b in blocks], np.int64))
+        for b, at in zip(blocks, listed[:-1], strict=True):
+            b.block[:, 7:] += at
         return Programs(
-            step_off=_counted([p.step for p in programs]),
+            step_off=_part_offsets([p.step for p in programs]),
             step=_joined([p.step for p in programs], np.int64, (0, 5)),
             variable=_joined([p.variable for p in programs], np.int32),
             step_card=_joined([p.step_card for p in programs], np.int32),
             axis_off=offsets(_joined([p.axis_count for p in programs], np.int32)),
             axis_var=_joined([p.axis_var for p in programs], np.int32),
             axis_stride=_joined([p.axis_stride for p in programs], np.int64),
-            block_off=_counted([own.block for own in blocks]),
-            block=_joined([own.block for own in blocks], np.int64, (0, 9)),
-            block_factor=_joined([own.factor for own in blocks], np.int32),
-            room=np.array([own.room for own in blocks], np.int64),
+            block_off=_part_offsets([b.block for b in blocks]),
+            block=_joined([b.block for b in blocks], np.int64, (0, 9)),
+            block_factor=_joined([b.factor for b in blocks], np.int32),
+            room=np.array([b.room for b in blocks], np.int64),
         )
 
     def edge_arrays(self) -> Edges:
         cards = [np.array(shape.cards, np.int32) for shape in self.shapes]
-        edges = [_shape_edges(own, shape.arrays()) for own, shape in zip(cards, self.shapes, strict=True)]
+        edges = [_shape_edges(states, shape.arrays()) for states, shape in zip(cards, self.shapes, strict=True)]
         return Edges(
-            edge_off=_counted([own.factor for own in edges]),
-            edge_factor=_joined([own.factor for own in edges], np.int32),
-            edge_var=_joined([own.variable for own in edges], np.int32),
-            edge_axis=_joined([own.axis for own in edges], np.int32),
-            message_off=_joined([own.message[:-1] for own in edges], np.int64),
-            first_edge=_joined([own.first for own in edges], np.int64),
-            var_edge_off=offsets(_joined([own.degree for own in edges], np.int64)),
-            var_edge=_joined([own.at_variable for own in edges], np.int32),
-            messages=np.array([own.message[-1] for own in edges], np.int64),
+            edge_off=_part_offsets([e.factor for e in edges]),
+            edge_factor=_joined([e.factor for e in edges], np.int32),
+            edge_var=_joined([e.variable for e in edges], np.int32),
+            edge_axis=_joined([e.axis for e in edges], np.int32),
+            message_off=_joined([e.message[:-1] for e in edges], np.int64),
+            first_edge=_joined([e.first for e in edges], np.int64),
+            var_edge_off=offsets(_joined([e.degree for e in edges], np.int64)),
+            var_edge=_joined([e.at_variable for e in edges], np.int32),
+            messages=np.array([e.message[-1] for e in edges], np.int64),
         )
 
 
@@ -163,13 +165,13 @@ def _log_states_of_isolated(cards: Ints32, factors: FactorArrays) -> float:
     return sum(math.log(card) for card in cards[isolated].tolist())
 
 
-def _counted(parts: Sequence[NDArray]) -> Ints:
-    """Where each part starts when they are laid end to end, and where the last one ends."""
+def _part_offsets(parts: Sequence[NDArray]) -> Ints:
+    """Offsets of the parts laid end to end, and the end of the last one."""
     return offsets(np.array([len(part) for part in parts], np.int64))
 
 
 def _joined(parts: Sequence[NDArray], dtype: type, empty: tuple[int, ...] = (0,)) -> NDArray:
-    """The parts laid end to end; one part alone is not copied."""
+    """The parts laid end to end; a single part is not copied."""
     if len(parts) == 1 and parts[0].dtype == dtype:
         return parts[0]
     return np.concatenate([np.zeros(empty, dtype), *parts], dtype=dtype)

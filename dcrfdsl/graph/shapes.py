@@ -1,7 +1,7 @@
 """Unrolled graphs without numbers: variables with their states, factors with their scopes and the places of tables.
 
-Factors that repeat from position to position are kept as one `Run`, so that a graph of 10⁶ positions is a few lines;
-arrays and tuples are written out when asked for. Not here: which factors a template has (`unroll`).
+Factors that repeat from position to position are kept as one `Run`, so a graph of 10⁶ positions is a few lines; arrays
+and tuples are written out on demand. Not here: the factors of a template (`unroll`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["FactorArrays", "GraphShape", "Run", "by_position", "in_order", "offs
 
 @dataclass(frozen=True)
 class Run:
-    """`count` factors of one kind at consecutive anchors; `scope`, `anchor` and `table` are those of the first.
+    """`count` factors of one kind at consecutive anchors; `scope`, `anchor` and `table` belong to the first.
 
-    From one to the next, the scope moves by one position and the table by `stride` cells.
+    From one factor to the next, the scope moves by one position and the table by `stride` cells.
     """
 
     scope: tuple[int, ...]
@@ -51,23 +51,23 @@ class FactorArrays(NamedTuple):
 class GraphShape:
     """One unrolled graph. Tables are row-major over their scope; their places are arena offsets.
 
-    A factor whose table is below the bank's `local_start` is shared by all sequences, the others are per sequence.
-    `width` variables make a position. `length` is the number of positions if the graph is regular, that is determined
-    by its length alone, with tables in the order of `by_position`; else 0.
+    A factor whose table is below the bank's `local_start` is shared by all sequences; the others are per sequence.
+    A position has `width` variables. `length` is the number of positions of a regular graph, which is determined by its
+    length alone and has tables in the order of `by_position`; else it is 0.
     """
 
-    cards: tuple[int, ...]  # [V] states of a variable
+    cards: tuple[int, ...]  # [V] states of each variable
     runs: tuple[Run, ...]
     width: int = 0
     length: int = 0
 
     @classmethod
     def of(cls, cards: tuple[int, ...], scopes: Iterable[Sequence[int]], tables: Iterable[int]) -> GraphShape:
-        """The graph of factors with these variables, whose tables lie at these places."""
+        """The graph of factors with these variables and with tables at these places."""
         return cls(cards, tuple(Run(tuple(scope), int(at)) for scope, at in zip(scopes, tables, strict=True)))
 
     def run_sizes(self) -> list[int]:
-        """Entries of a table of each run."""
+        """Entries of one table of each run."""
         return [math.prod(self.cards[v] for v in run.scope) for run in self.runs]
 
     def arrays(self) -> FactorArrays:
@@ -104,7 +104,7 @@ class GraphShape:
         ]
         return max(ends, default=local_start)
 
-    # one Python number a factor, for what goes through factors one by one
+    # one Python number per factor, for code that visits factors one by one
 
     @cached_property
     def scopes(self) -> tuple[tuple[int, ...], ...]:
@@ -123,12 +123,12 @@ class GraphShape:
 
     @cached_property
     def anchors(self) -> tuple[int, ...]:
-        """Position that each factor's features are read at."""
+        """The position at which each factor's features are read."""
         return tuple(run.anchor + turn for run in self.runs for turn in range(run.count))
 
 
 def offsets(counts: Integers) -> Ints:
-    """Where runs of these lengths start, and where the last one ends, [n + 1]."""
+    """Offsets of runs of these lengths, and the end of the last one, [n + 1]."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
@@ -136,7 +136,7 @@ def offsets(counts: Integers) -> Ints:
 
 
 def in_order(runs: Iterable[Run], is_local: Sequence[bool], sizes: Sequence[int], at: int) -> tuple[Run, ...]:
-    """Gives local tables their places from `at` on, factor by factor. `sizes`: entries of a table of each run."""
+    """Places local tables from `at` on, factor by factor. `sizes`: entries of one table of each run."""
     out = []
     for run, local, size in zip(runs, is_local, sizes, strict=True):
         out.append(Run(run.scope, at, run.kind, run.anchor, run.count, size) if local else run)
@@ -147,9 +147,9 @@ def in_order(runs: Iterable[Run], is_local: Sequence[bool], sizes: Sequence[int]
 def by_position(
     runs: Sequence[Run], is_local: Sequence[bool], sizes: Sequence[int], at: int, width: int
 ) -> tuple[Run, ...]:
-    """As `in_order`, position by position: a table lies at the first position of its scope, where it is eliminated.
+    """As `in_order`, but position by position: a table lies at the first position of its scope, where it is eliminated.
 
-    A stretch of positions is then a stretch of the arena. A run is cut where the tables of a position change.
+    A range of positions is then a range of the arena. A run is cut where the tables of a position change.
     """
     first = [min(run.scope) // width for run in runs]
     pieces: list[list[Run]] = [[] if local else [run] for run, local in zip(runs, is_local, strict=True)]

@@ -1,9 +1,9 @@
 """Spanning forests for tree-based reparameterization: a pool of passes that together send every message.
 
-TRP (Wainwright 2001, Sutton 2004 §3.2) sends messages both ways along a random spanning tree of the graph, a new
-tree each iteration, edges that were never used first. Trees are drawn once a shape into a pool which is checked to
-cover every edge; an iteration takes the next of the pool. Vertices are the variables and the factors of three or
-more; a factor of two is an edge between its variables.
+TRP (Wainwright 2001, Sutton 2004 §3.2) sends messages both ways along a random spanning tree of the graph, a new tree
+in each iteration, preferring edges that have not been used. Trees are drawn once per shape into a pool that is checked
+to cover every edge; each iteration takes the next pass of the pool. Vertices are the variables and the factors of three
+or more variables; a factor of two is an edge between its variables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .shape_bank import ShapeBank
 from .shapes import GraphShape
 
 if TYPE_CHECKING:
-    import networkx as nx  # where a forest is drawn it is imported: other methods do without it
+    import networkx as nx  # imported where a forest is drawn: other methods do without it
 
 __all__ = ["bank_pools", "draw_pool", "pool_arrays"]
 
@@ -27,7 +27,7 @@ Vertex = tuple[str, int]  # ("v", variable) or ("f", factor)
 
 
 def _link_graph(shape: GraphShape) -> nx.MultiGraph[Vertex]:
-    """Vertices: ("v", variable) and ("f", factor); an edge carries the factor it belongs to."""
+    """Vertices: ("v", variable) and ("f", factor); an edge carries its factor."""
     import networkx as nx
 
     graph: nx.MultiGraph[Vertex] = nx.MultiGraph()
@@ -42,9 +42,9 @@ def _link_graph(shape: GraphShape) -> nx.MultiGraph[Vertex]:
 
 
 def draw_pool(shape: GraphShape, seed: int) -> list[list[int]]:
-    """Passes over the shape's edges, each along one random spanning forest, up and then down.
+    """Passes over the shape's edges, each up and then down one random spanning forest.
 
-    Together they send every edge at least once, in both directions of every factor of two.
+    Together they use every edge at least once, a factor of two in both directions.
     """
     import networkx as nx
 
@@ -56,9 +56,9 @@ def draw_pool(shape: GraphShape, seed: int) -> list[list[int]]:
     pool = []
     while uncovered:
         for a, b, key in graph.edges(keys=True):
-            # never-used edges come first: weights below 1 beat the others in a minimum spanning tree
+            # unused edges come first: weights below 1 win in a minimum spanning tree
             graph[a][b][key]["weight"] = generator.random() + ((frozenset((a, b)), key) in used)
-        forest = cast("nx.MultiGraph[Vertex]", nx.minimum_spanning_tree(graph))  # of the class of its argument
+        forest = cast("nx.MultiGraph[Vertex]", nx.minimum_spanning_tree(graph))  # same class as its argument
         used.update((frozenset((a, b)), key) for a, b, key in forest.edges(keys=True))
         sends = list(_both_ways(forest, shape, edge_of, generator))
         uncovered.difference_update(sends)
@@ -67,7 +67,7 @@ def draw_pool(shape: GraphShape, seed: int) -> list[list[int]]:
 
 
 def _edge_numbers(shape: GraphShape) -> dict[tuple[int, int], int]:
-    """(factor, axis) → number of the edge in the shape, in the order of `bank`."""
+    """(factor, axis) → number of the edge in the shape, in the order of `shape_bank`."""
     pairs = ((f, axis) for f, scope in enumerate(shape.scopes) if len(scope) > 1 for axis in range(len(scope)))
     return {pair: number for number, pair in enumerate(pairs)}
 
@@ -94,7 +94,7 @@ def _sends(
     shape: GraphShape,
     edge_of: dict[tuple[int, int], int],
 ) -> Iterator[int]:
-    """The message that moves from `source` to `target`; what a variable tells a large factor is made on reading."""
+    """The message from `source` to `target`; messages of a variable to a large factor are made when they are read."""
     if target[0] == "f":
         return
     factor = next(iter(forest[source][target].values()))["factor"]
@@ -102,7 +102,7 @@ def _sends(
 
 
 def bank_pools(bank: ShapeBank, seed: int) -> list[list[list[int]]]:
-    """The pools of a bank's shapes; drawn once a shape and seed and kept in the bank."""
+    """The pools of a bank's shapes, drawn once for each shape and seed and kept in the bank."""
     for number, shape in enumerate(bank.shapes):
         if (number, seed) not in bank.pools:
             bank.pools[number, seed] = draw_pool(shape, seed)

@@ -1,8 +1,8 @@
-"""Clique templates of a specification: clique indices {(Δt, variable)}, hard constraints folded in, views resolved.
+"""Clique templates of a specification: clique indices {(Δt, variable)} with hard constraints folded in, views resolved.
 
-Hard constraints (schemes, `forbid` and `require`, and what makes a memory a function of the past) fold into a clique
-over the same sites where there is one, so that they add no loop; else, and where they read what is observed, they are
-templates of their own. Not here: instances on a sequence (`unroll`), weights (`parameters`).
+Hard constraints (schemes, `forbid`, `require`, and the functions of memories) fold into a clique over the same sites if
+there is one, so that they add no loop. Otherwise, and if they read observations, they are separate templates. Not here:
+instances on a sequence (`unroll`), weights (`parameters`).
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ __all__ = [
     "variable_names",
 ]
 
-Pattern = tuple[int, ...]  # of a clique's sites: 0 in the sequence, -1 before it (START), +1 after it (STOP)
-LAST = -1  # the `position` of a template that lies at the last anchor alone
+Pattern = tuple[int, ...]  # for each site of a clique: 0 in the sequence, -1 before it (START), +1 after it (STOP)
+LAST = -1  # the `position` of a template that occurs only at the last anchor
 
 
 @dataclass(frozen=True, eq=False)
 class CliqueTemplate:
-    """A clique index with what its instances have in common.
+    """A clique index with the properties that its instances share.
 
-    `clique` is its number in the specification, -1 for a hard constraint. `allowed` [cards] is False where an
-    assignment has potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a
-    relational clique `ends` says of each site which of the two positions its offset counts from, 0 or 1. `views` has
-    the view that a site was declared by; empty if there is none. `coded` [codes, cards] is `allowed` for each code that
-    the feature rows of its set give at the anchor, or numbers, log potentials; `observed` is what they read. With a
-    `position` it lies at that anchor alone.
+    `clique` is its number in the specification, -1 for a hard constraint. `allowed` [cards] is False for an assignment
+    of potential zero. With `pad` every site has two more states, START = card and STOP = card + 1. In a relational
+    clique `ends` says for each site from which of the two positions its offset counts, 0 or 1. `views` has the view by
+    which a site was declared; empty if there is none. `coded` [codes, cards] is `allowed` for each code that the
+    feature rows of its set have at the anchor, or log potentials; `observed` is what they read. A template with a
+    `position` occurs only at that anchor.
     """
 
     name: str
@@ -70,18 +70,18 @@ class CliqueTemplate:
 
     @property
     def weight_cards(self) -> tuple[int, ...]:
-        """States of each site that weights tell apart: those of its view, if it has one."""
+        """The states of each site that weights distinguish: those of its view, if it has one."""
         views = self.views or (None,) * len(self.cards)
         return tuple(len(v.states) if v is not None else card for v, card in zip(views, self.cards, strict=True))
 
     @property
     def relational(self) -> bool:
-        """Whether its instances are pairs of positions that the data joins, and not one at each position."""
+        """Whether its instances are pairs of positions that the data joins, instead of one per position."""
         return bool(self.ends)
 
     @property
     def full_cards(self) -> tuple[int, ...]:
-        """States of each site that weights tell apart, START and STOP included where they are used."""
+        """The states of each site that weights distinguish, with START and STOP if they are used."""
         return tuple(card + 2 for card in self.weight_cards) if self.pad else self.weight_cards
 
     @property
@@ -89,9 +89,9 @@ class CliqueTemplate:
         return math.prod(self.full_cards)
 
     def anchors(self, length: int) -> range:
-        """The anchors at which it has an instance in a sequence of `length` positions.
+        """The anchors of its instances in a sequence of `length` positions.
 
-        With `pad` in a sequence shorter than the clique is wide some of them may have no site inside: there is none.
+        With `pad`, if the clique is wider than the sequence, an anchor may have no site inside; it has no instance.
         """
         low, high = min(self.offsets), max(self.offsets)
         if self.relational:
@@ -104,16 +104,16 @@ class CliqueTemplate:
 
     @property
     def inside(self) -> Pattern:
-        """The pattern of an instance that lies in the sequence with all its sites."""
+        """The pattern of an instance with all its sites in the sequence."""
         return (0,) * len(self.offsets)
 
     def pattern(self, anchor: int, length: int) -> Pattern:
         return tuple(-1 if anchor + o < 0 else int(anchor + o >= length) for o in self.offsets)
 
     def patterns(self, longest: int) -> list[Pattern]:
-        """Each pattern of an instance with a site inside, the one that the shortest sequence shows first.
+        """Every pattern with a site inside the sequence, ordered by the shortest sequence that shows it.
 
-        longest: positions of the longest sequence that is looked at; it matters where the clique lies at one anchor.
+        longest: positions of the longest sequence considered; it matters if the clique occurs at one anchor only.
         """
         if self.position is not None:
             at = [(length, anchor) for length in range(1, longest + 1) for anchor in self.anchors(length)]
@@ -121,10 +121,10 @@ class CliqueTemplate:
             at = []
         elif not self.pad:
             return [self.inside]
-        else:  # the shortest sequence that shows the sites from one to another, and nothing beyond them
+        else:  # the shortest sequence with the sites from one to another, and nothing beyond them
             places = sorted(set(self.offsets))
             at = sorted((last - first + 1, -first) for first in places for last in places if first <= last)
-        return list(dict.fromkeys(found for length, anchor in at if 0 in (found := self.pattern(anchor, length))))
+        return list(dict.fromkeys(pattern for length, anchor in at if 0 in (pattern := self.pattern(anchor, length))))
 
 
 def clique_templates(
@@ -133,9 +133,9 @@ def clique_templates(
     set_of_clique: Sequence[int],
     bias_of_clique: Sequence[bool],
 ) -> tuple[CliqueTemplate, ...]:
-    """The templates of a specification's cliques, then those of constraints that no clique takes in.
+    """The templates of a specification's cliques, then those of constraints that fold into no clique.
 
-    states: of every variable, labels first, then latents and memories. Feature sets of templates with codes follow
+    states: of every variable, labels first, then latents and memories. The feature sets of templates with codes follow
     those of the cliques, in the order of the templates.
     """
     numbers = {name: m for m, name in enumerate(variable_names(spec))}
@@ -157,7 +157,7 @@ def clique_templates(
 
 
 def variable_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Every variable of a position in the order of its number: labels, latents, memories."""
+    """The variables of a position in the order of their numbers: labels, latents, memories."""
     return tuple(item.name for part in (spec.labels, spec.latents, spec.memories) for item in part)
 
 
@@ -189,7 +189,7 @@ def _clique_template(
 def _hard_tables(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], views: Mapping[str, ViewMap]
 ) -> Iterator[HardTable]:
-    """Legal moves of segment schemes, `forbid` / `require`, and the functions that memories are."""
+    """Legal moves of segment schemes, `forbid` / `require`, and the functions of memories."""
     free = {label.name for label in spec.labels if not label.constrain}
     domains = {v.name: v.domain for v in spec.labels} | {v.name: v.domain for v in spec.latents}
     for name, domain in domains.items():
@@ -207,22 +207,22 @@ def _hard_tables(
 def constraint_templates(
     spec: ModelSpec, states: Mapping[str, Sequence[str]], templates: Sequence[CliqueTemplate]
 ) -> list[CliqueTemplate]:
-    """Each `forbid` and `require` as a template of its own, which it is no more where it was folded into a clique.
+    """Each `forbid` and `require` as a separate template, also if it was folded into a clique.
 
-    templates: those of the graph, among which constraints that read the data have their feature sets.
+    templates: those of the graph; constraints that read observations have their feature sets there.
     """
     views = {view.name: view_map(spec, view, states[view_label(spec, view)]) for view in spec.views}
     numbers = {name: n for n, name in enumerate(variable_names(spec))}
-    found = []
+    separate = []
     for constraint in spec.constraints:
         table = constraint_table(spec, constraint, states, _seen_as(views))
-        own = _own_template(table, numbers, -1)
+        template = _own_template(table, numbers, -1)
         if table.observed:
-            sites = (table.observed, own.variables, own.offsets)
+            sites = (table.observed, template.variables, template.offsets)
             alike = (t for t in templates if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
-            own = next(t for t in alike if np.array_equal(np.asarray(t.coded), table.allowed))
-        found.append(own)
-    return found
+            template = next(t for t in alike if np.array_equal(np.asarray(t.coded), table.allowed))
+        separate.append(template)
+    return separate
 
 
 def hidden_tables(
@@ -239,18 +239,18 @@ def _seen_as(views: Mapping[str, ViewMap]) -> dict[str, tuple[str, tuple[str, ..
 
 
 def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[str, int]) -> None:
-    """Joins a constraint to the first template over the same sites (up to a shift), or appends it as a template."""
+    """Folds a constraint into the first template over the same sites (up to a shift), or appends it as a template."""
     low = min(offset for _, offset in table.sites)
     wanted = {(numbers[name], offset - low): axis for axis, (name, offset) in enumerate(table.sites)}
     for number, template in enumerate(templates):
         low = min(template.offsets)
-        own = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
+        sites = [(v, o - low) for v, o in zip(template.variables, template.offsets, strict=True)]
         if template.relational or template.views or template.coded is not None:
             continue
         if not _lie_alike([o for _, o in table.sites], template.offsets):
             continue
-        if set(own) == set(wanted) and template.position == table.position and len(own) == len(wanted):
-            turned = np.transpose(table.allowed[0], [wanted[site] for site in own])
+        if set(sites) == set(wanted) and template.position == table.position and len(sites) == len(wanted):
+            turned = np.transpose(table.allowed[0], [wanted[site] for site in sites])
             both = turned if template.allowed is None else template.allowed & turned
             templates[number] = replace(template, allowed=both)
             return
@@ -258,7 +258,7 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
 
 
 def _lie_alike(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Whether instances of the same sites, up to a shift, lie at the same positions.
+    """Whether instances of the same sites, up to a shift, occur at the same positions.
 
     Anchors are positions themselves, so `y[-1]` alone never means the last one.
     """
@@ -270,7 +270,7 @@ def _lie_alike(first: Sequence[int], second: Sequence[int]) -> bool:
 
 
 def _own_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
-    """A hard constraint as a template: of one table, or with a feature set, of a table a code."""
+    """A hard constraint as a template: with one table, or with a feature set and a table for each code."""
     coded = feature_set >= 0
     return CliqueTemplate(
         name=table.name,
@@ -287,7 +287,7 @@ def _own_template(table: HardTable, numbers: Mapping[str, int], feature_set: int
 
 
 def assignment_states(template: CliqueTemplate, assignment: int, states: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The states that an assignment number stands for, one a site; `states[m]` are those of label m."""
+    """The states that an assignment number stands for, one per site; `states[m]` are those of label m."""
     out = []
     views = template.views or (None,) * len(template.variables)
     for variable, view, card in zip(

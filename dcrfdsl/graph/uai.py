@@ -1,8 +1,8 @@
-"""Reads factor graphs in the UAI competition's text format, with evidence.
+"""Reads factor graphs in the text format of the UAI competition, with evidence.
 
-A file is white-space separated: `MARKOV` (or `BAYES`), the number of variables, their states, the number of factors,
-their scopes, and for each factor the number of entries and the potentials, the last variable of the scope
-varying fastest. Evidence: an optional count of samples (1), the number of observed variables, then pairs.
+A file is separated by white space: `MARKOV` (or `BAYES`), the number of variables, their states, the number of factors,
+their scopes, and for each factor the number of entries and the potentials, the last variable of the scope varying
+fastest. Evidence: an optional count of samples (1), the number of observed variables, then pairs.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class _Tokens:
         return data_error("bad-uai", message, file=self.path, line=self.line, help=help)
 
     def word(self, what: str) -> str:
-        found = next(self._words, None)
-        if found is None:
+        word = next(self._words, None)
+        if word is None:
             raise self.fail(f"the file ends where {what} should stand", "is the file cut off?")
-        return found
+        return word
 
     def integer(self, what: str, low: int, high: int) -> int:
         word = self.word(what)
@@ -73,7 +73,7 @@ class _Tokens:
 
 
 def read_uai(path: str | Path) -> FactorGraph:
-    """The graph of a `.uai` file; potentials become logarithms, 0 becomes -inf. Raises DcrfError with the line."""
+    """The graph of a `.uai` file; potentials become logarithms, 0 becomes -inf. DcrfError names the wrong line."""
     tokens = _Tokens(Path(path))
     kind = tokens.word("`MARKOV` or `BAYES`")
     if kind not in ("MARKOV", "BAYES"):

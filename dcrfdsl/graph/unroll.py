@@ -1,12 +1,12 @@
 """Unrolls a template over a sequence: the only place where offsets are applied.
 
-A clique index is a set of sites (variable, Δt). Its instance at anchor t holds the variables y_{t+Δt}; it exists where
-all its sites lie in the sequence (`edges = inside`) or where at least one does (`edges = pad`, the others in the states
-START or STOP). Weights are the same at every anchor (Sutton 2004 §3.1). A relational clique has an instance for each
-pair of positions that the data joins (`features.relation_instances` finds them). Hard constraints fold into a clique
-over the same sites where there is one, so that they add no loop; else they are factors of their own.
+A clique index is a set of sites (variable, Δt). Its instance at anchor t has the variables y_{t+Δt}; it exists where
+all its sites lie in the sequence (`edges = inside`), or where at least one does (`edges = pad`; the other sites are in
+the states START or STOP). Weights are the same at every anchor (Sutton 2004 §3.1). A relational clique has an instance
+for each pair of positions that the data joins (`features.relation_instances` finds them). Hard constraints fold into a
+clique over the same sites if there is one, so that they add no loop; otherwise they are separate factors.
 
-Variables of a sequence of length T with M variables a position (labels, latents, memories) are numbered t·M + m.
+Variables of a sequence of length T with M variables per position (labels, latents, memories) are numbered t·M + m.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .templates import CliqueTemplate, Pattern, clique_templates, variable_names
 
 __all__ = ["ModelGraph"]
 
-Pairs = Sequence[Sequence[tuple[int, int]]]  # of each relational template, positions in the sequence
+Pairs = Sequence[Sequence[tuple[int, int]]]  # for each relational template, positions in the sequence
 MOST_ENTRIES = 2**24  # of a table, on graphs with joined pairs
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A template together with a pattern of sites outside: its tables range over the sites inside."""
+    """A template with a pattern of sites outside the sequence: its tables range over the sites inside."""
 
     template: CliqueTemplate
     pattern: Pattern
@@ -44,7 +44,7 @@ class _Kind:
         return tuple(c for c, outside in zip(self.template.cards, self.pattern, strict=True) if not outside)
 
     def full_assignments(self) -> Ints:
-        """The assignment, as weights tell them apart, that each entry of the table stands for, [size]."""
+        """For each entry of the table, its assignment as weights distinguish them, [size]."""
         template = self.template
         full, counts = template.full_cards, template.weight_cards
         strides = [math.prod(full[i + 1 :]) for i in range(len(full))]
@@ -59,7 +59,7 @@ class _Kind:
         return places
 
     def hard(self) -> Floats:
-        """0 where an entry is allowed, -inf where it is not, [size]."""
+        """0 for an allowed entry, -inf for a forbidden one, [size]."""
         size = math.prod(self.cards)
         if self.template.allowed is None or any(self.pattern):
             return np.zeros(size)
@@ -70,9 +70,9 @@ class _Kind:
 class ModelGraph:
     """The templates of a model over its variables, and the graphs that they unroll to.
 
-    `variables` are labels, latents and memories in this order, the first `num_labels` of them labels; `cards[m]` are
-    the states of variable m. Tables shared by all sequences come first in the arena: cell 0 (the constant
-    1), then the base table of each kind. A kind with features has a table of its own in every sequence.
+    `variables` are labels, latents and memories in this order, the first `num_labels` of them labels; `cards[m]` is the
+    number of states of variable m. Tables shared by all sequences come first in the arena: cell 0 (the constant 1),
+    then the base table of each kind. A kind with features has a separate table in every sequence.
     """
 
     variables: tuple[str, ...]
@@ -84,15 +84,15 @@ class ModelGraph:
 
     def __post_init__(self) -> None:
         positions = [t.position for t in self.templates if t.position is not None]
-        longest = self._span() + 2 + max(positions, default=0)  # by then the ends show in all ways that they can
-        found = {
+        longest = self._span() + 2 + max(positions, default=0)  # long enough to show all patterns at the ends
+        kinds = {
             (number, pattern): None
             for number, template in enumerate(self.templates)
             for pattern in template.patterns(longest)
         }
-        found |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
-        self.kinds = [_Kind(self.templates[number], pattern) for number, pattern in found]
-        self._kind_of = {key: index for index, key in enumerate(found)}
+        kinds |= {(number, t.inside): None for number, t in enumerate(self.templates) if t.relational}
+        self.kinds = [_Kind(self.templates[number], pattern) for number, pattern in kinds]
+        self._kind_of = {key: index for index, key in enumerate(kinds)}
         sizes = [math.prod(kind.cards) for kind in self.kinds]
         self._base = np.cumsum([1, *sizes], dtype=np.int64)
         self._inside: list[int] | None = None
@@ -103,7 +103,7 @@ class ModelGraph:
 
     @property
     def sample_lengths(self) -> tuple[int, int]:
-        """Two lengths of sequences; all that the second one has more lies far from the ends."""
+        """Two lengths of sequences; what the second one has more lies far from the ends."""
         length = max(8, 2 * self._span() + 2)
         return length, 2 * length
 
@@ -120,7 +120,7 @@ class ModelGraph:
         set_of_clique: Sequence[int],
         bias_of_clique: Sequence[bool],
     ) -> ModelGraph:
-        """The graph of a specification; for the arguments see `clique_templates`."""
+        """The graph of a specification; `clique_templates` describes the arguments."""
         templates = clique_templates(spec, states, set_of_clique, bias_of_clique)
         cards = tuple(len(states[name]) for name in variable_names(spec))
         return cls(variable_names(spec), cards, templates, len(spec.labels), len(spec.latents))
@@ -132,7 +132,7 @@ class ModelGraph:
 
     @property
     def coded(self) -> list[CliqueTemplate]:
-        """The hard constraints that read what is observed, in the order of their feature sets."""
+        """The hard constraints that read observations, in the order of their feature sets."""
         return [template for template in self.templates if template.coded is not None]
 
     @property
@@ -143,8 +143,8 @@ class ModelGraph:
     def instances(self, length: int, pairs: Pairs = ()) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """(kind, anchor, variables) of every factor of a sequence, clique by clique, from left to right.
 
-        pairs: positions that each relational template joins, in the order of `relational`; the anchor of such an
-        instance is its number among them.
+        pairs: the positions that each relational template joins, in the order of `relational`; the anchor of such an
+        instance is the number of its pair.
         """
         yield from self._joined(pairs)
         for number, template in enumerate(self.templates):
@@ -156,9 +156,9 @@ class ModelGraph:
 
     def _joined(self, pairs: Pairs) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """The instances of relational templates."""
-        for number, own in zip(self.relational, pairs, strict=False):
+        for number, template_pairs in zip(self.relational, pairs, strict=False):
             template = self.templates[number]
-            for anchor, ends in enumerate(own):
+            for anchor, ends in enumerate(template_pairs):
                 yield (
                     self._kind_of[number, template.inside],
                     anchor,
@@ -179,7 +179,7 @@ class ModelGraph:
         )
 
     def _runs(self, length: int, pairs: Pairs) -> Iterator[Run]:
-        """What `instances` yields, instances that lie in the sequence with all their sites taken together.
+        """The instances of `instances`; consecutive ones with all sites in the sequence are one run.
 
         The place of a table is that of its kind's base table.
         """
@@ -193,27 +193,27 @@ class ModelGraph:
             border = (*range(anchors.start, inside.start), *inside[:1], *range(inside.stop, anchors.stop))
             for anchor in border if inside else anchors:
                 pattern = template.pattern(anchor, length)
-                if 0 not in pattern:  # between two sites that are further apart than the sequence is long
+                if 0 not in pattern:  # all sites lie outside
                     continue
                 kind = self._kind_of[number, pattern]
                 count = len(inside) if anchor in inside else 1
                 yield Run(self._scope(template, anchor, pattern), int(self._base[kind]), kind, anchor, count)
 
     def shape(self, length: int, pairs: Pairs = ()) -> GraphShape:
-        """The unrolled graph of a sequence of `length` positions; for `pairs` see `instances`."""
+        """The unrolled graph of a sequence of `length` positions; `instances` describes `pairs`."""
         runs = list(self._runs(length, pairs))
         is_local = [self.kinds[run.kind].template.feature_set >= 0 for run in runs]
         sizes = [math.prod(self.kinds[run.kind].cards) for run in runs]
         width = len(self.cards)
-        if any(len(own) for own in pairs):
+        if any(len(joined) for joined in pairs):
             return GraphShape(self.cards * length, in_order(runs, is_local, sizes, self.num_shared), width)
         laid = by_position(runs, is_local, sizes, self.num_shared, width)
         return GraphShape(self.cards * length, laid, width, length)
 
     def elimination_order(self, shape: GraphShape) -> list[int]:
-        """Left to right, the best order inside a position (chosen once, on a short sequence).
+        """Left to right, with the best order inside a position (chosen once, on a short sequence).
 
-        A graph with joined pairs has an order of its own; DcrfError where its tables cannot fit.
+        A graph with joined pairs has a separate order; DcrfError if its tables cannot fit.
         """
         num_labels = len(self.cards)
         if any(self.kinds[run.kind].template.relational for run in shape.runs):
@@ -225,7 +225,7 @@ class ModelGraph:
         return [t * num_labels + label for t in range(length) for label in self._inside]
 
     def latents_first_order(self, shape: GraphShape) -> list[int]:
-        """Every latent variable before all others: what is left is the graph of the labels with the latents summed out.
+        """All latent variables before the others: the rest is the graph of the labels with the latents summed out.
 
         Summing and maximising do not commute, so the best labelling with its latents summed out needs this order.
         """
@@ -234,13 +234,13 @@ class ModelGraph:
         return [*first, *(v for v in self.elimination_order(shape) if v % width not in hidden)]
 
     def bank(self, *, programs: bool, latents_first: bool = False) -> ShapeBank:
-        """An empty bank for this model's shapes, with contraction programs or without."""
+        """An empty bank for this model's shapes, with or without contraction programs."""
         order = self.latents_first_order if latents_first else self.elimination_order
         return ShapeBank(self.num_shared, order if programs else None, self.shape)
 
     def kind_arrays(self, run_base: Sequence[int]) -> Kinds:
-        """`run_base[c]`: index of the first feature of the specification's clique c in `Bindings.run_off`; the last one
-        is that of the first template with codes.
+        """The kinds as kernels take them. `run_base[c]`: index of the first feature of clique c of the specification in
+        `Bindings.run_off`; the last one is that of the first template with codes.
         """
         coded = self.coded
         code_base = run_base[-1] + np.cumsum([0, *(len(t.coded) for t in coded if t.coded is not None)])
@@ -249,7 +249,7 @@ class ModelGraph:
         inverse_off, at = [], 0
         for kind in self.kinds:
             if kind.template.views:
-                # one assignment is several entries: lists, which negative offsets announce
+                # an assignment has several entries: lists, marked by negative offsets
                 cells = kind.full_assignments()
                 order, count = np.argsort(cells, kind="stable"), kind.template.num_assignments
                 ends = count + 1 + np.searchsorted(cells[order], np.arange(count + 1))
@@ -287,7 +287,7 @@ class ModelGraph:
         return np.concatenate([np.zeros(1), *(kind.hard() for kind in self.kinds)])
 
     def bias_cells(self, clique: int) -> Iterator[tuple[Ints, Ints]]:
-        """(assignments of the full clique, shared cells) of each kind of the specification's clique."""
+        """(assignments of the full clique, shared cells) of each kind of a clique of the specification."""
         for number, kind in enumerate(self.kinds):
             if kind.template.clique == clique:
                 assignments = kind.full_assignments()

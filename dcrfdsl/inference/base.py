@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints, Ints32, Mask
 from ..kernels.runtime import IMPOSSIBLE
 from .bound import BoundData, Potentials
 from .run_status import RunStatus
@@ -27,10 +27,10 @@ class Expectations:
 
     log_z: Floats
     status: NDArray[np.int8]
-    redone: NDArray[np.bool_]
-    iterations: NDArray[np.int64]
+    redone: Mask
+    iterations: Ints
     residual: Floats
-    damped: NDArray[np.bool_]
+    damped: Mask
     marginals: Floats = field(default_factory=lambda: NOTHING)
     approximate: bool = False
 
@@ -83,9 +83,7 @@ class Decoder(Protocol):
     def approximate(self) -> bool:
         """Whether some labelling may not be the best."""
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         """Writes the best labelling found to `labelling` (see `BoundData.labelling_off`), -1 if there is none."""
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..graph import FactorGraph, instances_of
 from ..kernels.tables import fill_tables
 from ..semantics import MethodSettings
@@ -30,7 +30,7 @@ class CliqueMarginal:
 
     clique: str
     sites: tuple[tuple[str, int], ...]  #  (label, position from 0)
-    table: NDArray[np.float64]  #          [states of each site]
+    table: Floats  #          [states of each site]
 
 
 def sequence_graph(data: BoundData, potentials: Potentials, sequence: int) -> FactorGraph:
@@ -69,9 +69,7 @@ def clique_marginals(
         yield tuple(found), result.status
 
 
-def assignment_marginals(
-    data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int
-) -> NDArray[np.float64]:
+def assignment_marginals(data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int) -> Floats:
     """p(assignment | x) at every instance of a clique, [instances, assignments], sentence by sentence, by anchors.
 
     Assignments as weights tell them apart: states of views, START and STOP outside. Not for relational cliques.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints32
 from ..kernels.sequences import score_labellings
 from .base import Decoder, Expectations, ExpectingMethod
 from .bound import BoundData, Potentials
@@ -18,7 +18,6 @@ from .workers import Workers
 
 __all__ = ["Decoded", "run_decoding", "run_inference", "score_sequences"]
 
-Floats = NDArray[np.float64]
 NOTHING = np.zeros(0)
 
 
@@ -26,7 +25,7 @@ NOTHING = np.zeros(0)
 class Decoded:
     """The best labelling of each sequence, flat (see `BoundData.labelling_off`); -1 where there is none."""
 
-    labelling: NDArray[np.int32]
+    labelling: Ints32
     outcome: Expectations
 
 
@@ -54,7 +53,7 @@ def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, work
     return Decoded(labelling, out)
 
 
-def score_sequences(data: BoundData, labelling: NDArray[np.int32], potentials: Potentials, workers: Workers) -> Floats:
+def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, workers: Workers) -> Floats:
     """Σ log φ at a labelling of each sequence, [S]; nan where a label is unknown (negative)."""
     d, p, out = data, potentials, np.zeros(data.num_sequences)
 

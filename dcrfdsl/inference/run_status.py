@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from ..arrays import Floats, Ints
 
 __all__ = ["GraphResult", "RunStatus", "contradiction_words"]
 
@@ -76,7 +75,7 @@ class GraphResult:
 
     status: RunStatus
     log_z: float | None = None
-    marginals: tuple[NDArray[np.float64], ...] | None = None
-    factor_marginals: tuple[NDArray[np.float64], ...] | None = None
-    assignment: NDArray[np.int64] | None = None
+    marginals: tuple[Floats, ...] | None = None
+    factor_marginals: tuple[Floats, ...] | None = None
+    assignment: Ints | None = None
     score: float | None = None

@@ -1,8 +1,11 @@
 from .objective import (
+    BoostingProblem as BoostingProblem,
     BoostingRound as BoostingRound,
     Iteration as Iteration,
+    MarginProblem as MarginProblem,
+    MistakePasses as MistakePasses,
+    Objective as Objective,
     Outcome as Outcome,
-    SeparableObjective as SeparableObjective,
     Watch as Watch,
 )
 from .optimizer_table import OPTIMIZERS as OPTIMIZERS

@@ -1,10 +1,12 @@
-"""The optimizer that is taken where none is named: OWL-QN for a penalty with corners, the steps that a criterion
-brings with it (`OWN_STEPS`), else a start on batches, then L-BFGS with what it found.
+"""The optimizer that is taken where none is named: the solver that the objective names. `SOLVERS` is the table of them.
 
-Converged: by the rule of the optimizer that is taken; passes on batches never are. L-BFGS stops by the same rule as
-alone, at the same optimum. Where the objective has no batches (few sentences; labels
-that are latent or partly known, whose objective is not convex, so that another way may end elsewhere) it is L-BFGS
-alone.
+The usual one is `quasi_newton`: OWL-QN for a penalty with corners, else a start on batches, then L-BFGS with what that
+found. To add one: a function here or in `special`, a line in the table; what it needs of the objective is a part in
+`objective`.
+
+Converged: by the rule of the solver; passes on batches never are. L-BFGS stops by the same rule as alone, at the same
+optimum. Where the objective has no batches (few sentences; labels that are latent or partly known, whose objective is
+not convex, so that another way may end elsewhere) it is L-BFGS alone.
 """
 
 from __future__ import annotations
@@ -12,52 +14,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..arrays import Floats
+from ..registry import Table
 from ..semantics import AutoOptimizer, OwlqnSettings, WorkingSetSettings
 from .batch_start import start_on_batches
 from .dual import minimise_working_set
 from .lbfgs import descend
-from .objective import (
-    BoostedObjective,
-    CountedObjective,
-    MarginObjective,
-    MistakeObjective,
-    Objective,
-    Outcome,
-    PartedObjective,
-    Watch,
-)
-from .owlqn import has_corners, minimise_owlqn
+from .objective import Objective, Outcome, Watch
+from .owlqn import minimise_owlqn
 from .progress import Progress
 from .special import minimise_boosting, minimise_counted, minimise_perceptron
 
-__all__ = ["minimise_auto"]
-
-
-def _working_set(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
-    own = WorkingSetSettings(max_iterations=settings.max_iterations)
-    return minimise_working_set(objective, start, own, watch)
-
-
-# Of criteria that come with steps of their own.
-OWN_STEPS: tuple[tuple[type, Callable[..., Outcome]], ...] = (
-    (CountedObjective, lambda objective, start, settings, watch: minimise_counted(objective, watch)),
-    (BoostedObjective, lambda objective, start, settings, watch: minimise_boosting(objective, start, watch)),
-    (MistakeObjective, lambda objective, start, settings, watch: minimise_perceptron(objective, start, watch)),
-    (MarginObjective, _working_set),
-)
+__all__ = ["SOLVERS", "minimise_auto"]
 
 
 def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
-    """Minimises from `start` [W]. A pass of the start counts as an iteration, and as an evaluation."""
-    for kind, minimise in OWN_STEPS:
-        if isinstance(objective, kind):
-            return minimise(objective, start, settings, watch)
-    if has_corners(objective):
+    """Minimises from `start` [W] by the solver that the objective names."""
+    return SOLVERS[objective.solver](objective, start, settings, watch)
+
+
+def _quasi_newton(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+    """A pass of the start counts as an iteration, and as an evaluation."""
+    if objective.l1 is not None:
         own = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
         return minimise_owlqn(objective, start, own, watch)
     progress = Progress(objective, start, settings, watch)
     curvature = None
-    if isinstance(objective, PartedObjective) and settings.epochs > 0 and progress.norm > 0.0:
+    if settings.epochs > 0 and progress.norm > 0.0:
         curvature = _start(progress, objective, settings)
         if progress.reason:
             return progress.outcome()
@@ -65,7 +47,7 @@ def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, 
     return progress.outcome()
 
 
-def _start(progress: Progress, objective: PartedObjective, settings: AutoOptimizer) -> Floats | None:
+def _start(progress: Progress, objective: Objective, settings: AutoOptimizer) -> Floats | None:
     """Moves `progress` to where batches lead, if there are any and that is lower; returns the curvature there."""
     batches = objective.batches()
     if batches is None:
@@ -90,3 +72,19 @@ def _start(progress: Progress, objective: PartedObjective, settings: AutoOptimiz
     if stopped:
         progress.reason = "stopped on request"
     return curvature
+
+
+def _working_set(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+    return minimise_working_set(objective, start, WorkingSetSettings(max_iterations=settings.max_iterations), watch)
+
+
+SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch], Outcome]] = Table(
+    "solver",
+    {
+        "quasi_newton": _quasi_newton,
+        "working_set": _working_set,
+        "perceptron": minimise_perceptron,
+        "boosting": minimise_boosting,
+        "counting": minimise_counted,
+    },
+)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels.optimization import combine, dot, inner_products
-from .objective import Objective, PartedObjective
+from .objective import Objective
 
 __all__ = ["PairMemory"]
 
@@ -52,9 +52,7 @@ class PairMemory:
         return bool(self.pairs) or self._metric is not None
 
     def _spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        if isinstance(self._objective, PartedObjective):
-            return self._objective.spread(task)
-        return [task(0, self._num_weights)]
+        return self._objective.spread(task, self._num_weights)
 
     def add(self, weights: Floats, before: Floats, gradient: Floats, gradient_before: Floats) -> None:
         """Remembers the move between two points in place of the oldest pair, if it says something of the curvature.

@@ -1,49 +1,98 @@
-"""What an optimizer sees of a criterion, and what it reports. Optimizers never import criteria."""
+"""What an optimizer sees of a criterion, and what it reports. Optimizers never import criteria.
+
+`Objective` has everything that any method asks for. What not every objective offers has a default that says so (None,
+nothing, no): a method asks for it by name, never by the type of the objective.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..arrays import Floats, Ints, Ints32
 from ..kernels.optimization import Cuts, Metric
 from .voters import Voters
 
 __all__ = [
-    "Batches", "BoostedObjective", "BoostingRound", "CornerObjective", "CountRanges", "CountedObjective", "Iteration",
-    "MarginObjective", "MistakeObjective", "Objective", "Outcome", "PartedObjective", "Scaling", "ScalingObjective",
-    "SeparableObjective", "SteepObjective", "Watch",
+    "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "MistakePasses",
+    "Objective", "Outcome", "Scaling", "Watch", "needed",
 ]  # fmt: skip
 
 Result = TypeVar("Result")
 
 
-class Objective(Protocol):
-    """A function to minimise."""
+class Objective(ABC):
+    """A function of weights [W] to minimise.
 
+    solver: what minimises it where no optimizer is named, by its name in `auto.SOLVERS`.   is_steep: whether it falls
+    by orders of magnitude, so that its gradient at the start does not say what is small.
+    solution [W]: of an objective that counting solves, its optimum, whatever training begins with.
+    apart: of a sum of objectives of different weights, the numbers of each one's weights [w] and it as a function of
+    these alone. Weights that are in none of them change nothing.
+    """
+
+    solver: str = "quasi_newton"
+    is_steep: bool = False
+    solution: Floats | None = None
+    apart: Sequence[tuple[Ints, Objective]] = ()
+
+    @abstractmethod
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient [W] at `weights` [W]; the gradient may be kept by the caller."""
 
     def sharpen(self) -> bool:
         """Computes values more exactly from now on; False if they are as exact as they get."""
+        return False
 
-
-@runtime_checkable
-class CornerObjective(Objective, Protocol):
-    """An objective part of which is Σ l1 |λ|. Its gradient there is that of one side: l1 sign(λ), 0 in the corner."""
+    def gap(self, gradient: Floats) -> float | None:
+        """How far the value is above the least one, at most, where the gradient [W] is this; None where unknown."""
+        return None
 
     @property
     def l1(self) -> Floats | None:
-        """Strengths [W]; None where there is no such part."""
+        """Strengths [W] of a part Σ l1 |λ|, None where there is none.
+
+        The gradient of that part is the one of one side: l1 sign(λ), 0 in the corner.
+        """
+        return None
+
+    def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
+        """`task(first, last)` for stretches that make up all weights, in order; the cut depends on the model only."""
+        return [task(0, num_weights)]
+
+    def batches(self, size: int | None = None) -> Batches | None:
+        """Of `size` sequences each; without it of as many as help a start.
+
+        None where there is no way to have them, or where none are asked for by size and they would not help.
+        """
+        return None
+
+    def scaling(self) -> Scaling | None:
+        """What iterative scaling needs, None where it has no meaning; DcrfError where the data or the penalty does not
+        allow it.
+        """
+        return None
+
+    def mistakes(self) -> MistakePasses | None:
+        """How a perceptron is to be trained, where this is its loss and comes in batches of one sequence."""
+        return None
+
+    def margin_problem(self) -> MarginProblem | None:
+        """What methods on the dual need, where this is the primal of a margin problem."""
+        return None
+
+    def boosting(self) -> BoostingProblem | None:
+        """What rounds of boosting need, where this is an exponential risk of known labels."""
+        return None
 
 
-@runtime_checkable
-class CountedObjective(Objective, Protocol):
-    """An objective that counting solves: whatever training begins with, it ends at the weights `solution` [W]."""
-
-    @property
-    def solution(self) -> Floats: ...
+def needed(part: Result | None, what: str) -> Result:
+    """A part of an objective that a method cannot do without. The checker refuses such pairs, so TypeError."""
+    if part is None:
+        raise TypeError(f"the optimizer needs {what}, and the objective has none")
+    return part
 
 
 class Batches(Protocol):
@@ -65,44 +114,8 @@ class Batches(Protocol):
         """The weights that batch `number` touches were changed."""
 
 
-@runtime_checkable
-class PartedObjective(Objective, Protocol):
-    """An objective that comes in batches, that lends its threads, and that knows how far the optimum may be."""
-
-    def batches(self, size: int | None = None) -> Batches | None:
-        """Of `size` sequences each; without it of as many as help a start.
-
-        None where there is no way to have them, or where none are asked for by size and they would not help.
-        """
-
-    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for stretches that make up all weights, in order; the cut depends on the model only."""
-
-    def gap(self, gradient: Floats) -> float | None:
-        """How far the value is above the least one, at most, where the gradient [W] is this; None where unknown."""
-
-
-@runtime_checkable
-class SeparableObjective(Objective, Protocol):
-    """A sum of objectives of different weights: of each the numbers of its weights, and the objective of these alone.
-
-    Weights that are in none of them change nothing.
-    """
-
-    @property
-    def apart(self) -> Sequence[tuple[Ints, Objective]]: ...
-
-
-@runtime_checkable
-class SteepObjective(Objective, Protocol):
-    """An objective that falls by orders of magnitude, so that its gradient at the start does not say what is small."""
-
-    is_steep: bool
-
-
-@runtime_checkable
-class MistakeObjective(PartedObjective, Protocol):
-    """A sum over sequences of how far the best labelling scores above the gold one, and how it is to be trained.
+class MistakePasses(NamedTuple):
+    """How a sum over sequences of how far the best labelling scores above the gold one is to be trained.
 
     epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   vote:
     whether all of them are.   voters: how many of these at most, None for no limit.   seed: of the order of sequences.
@@ -115,8 +128,7 @@ class MistakeObjective(PartedObjective, Protocol):
     seed: int
 
 
-@runtime_checkable
-class MarginObjective(Objective, Protocol):
+class MarginProblem(Protocol):
     """½ ‖w‖² + Σ_i U_i max(0, max_n ℓ_n − ⟨w, d_n⟩) over the wrong labellings n of each sequence i, by its cuts.
 
     limit [S]: U.   each_counts: whether every violation of a sequence counts, and not the largest alone.   metric: the
@@ -128,9 +140,7 @@ class MarginObjective(Objective, Protocol):
     metric: Metric
     runs: Sequence[tuple[int, int]]
     tolerance: float
-
-    @property
-    def num_weights(self) -> int: ...
+    num_weights: int
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
         """The most violated cuts of a run at w = `scores` [W], with norms and multipliers of 0."""
@@ -142,8 +152,7 @@ class MarginObjective(Objective, Protocol):
         """Takes what is best at `weights` [W] for labels that are not known; whether that changed anything."""
 
 
-@runtime_checkable
-class BoostedObjective(Objective, Protocol):
+class BoostingProblem(Protocol):
     """An exponential risk that is never below 0, and how it is to be boosted.
 
     ranges: L and U, between which wrong labellings count more than the gold one of each feature, in groups of sequences
@@ -163,6 +172,9 @@ class BoostedObjective(Objective, Protocol):
     @property
     def shares(self) -> tuple[Floats, Floats]:
         """Of each group at the last point: the value of its sequences, and the part of the gradient, [G] each."""
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """See `Objective.value_and_gradient`."""
 
     def mass(self, weight: int) -> float:
         """The part of the last value that comes from sequences in which this weight can count."""
@@ -205,14 +217,6 @@ class Scaling(Protocol):
 
     def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
         """For each of `totals`, E f over the sequences of that total: the weights where it is above 0, and it there."""
-
-
-@runtime_checkable
-class ScalingObjective(Objective, Protocol):
-    """A likelihood that iterative scaling can maximise: its gradient is E f − Ê f."""
-
-    def scaling(self) -> Scaling:
-        """DcrfError where the model, the data or the penalty does not allow it."""
 
 
 class Iteration(NamedTuple):

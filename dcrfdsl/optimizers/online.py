@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..kernels.optimization import dot, plain_steps
-from .objective import Batches, Iteration, Objective, Outcome, PartedObjective, Watch
+from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
 
 __all__ = ["NOT_FINITE", "Passes", "best_rate", "comes_in_sequences", "one_by_one"]
@@ -30,7 +30,7 @@ LOOKED_AT = 50  # sequences whose gradients say where it begins
 
 def one_by_one(objective: Objective) -> Batches:
     """The sequences of an objective. DcrfError where it does not come in sequences."""
-    found = objective.batches(1) if isinstance(objective, PartedObjective) else None
+    found = objective.batches(1)
     if found is None:
         message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
         raise DcrfError(Diagnostic("no-single-sequences", message, help="train by `lbfgs`"))
@@ -39,7 +39,7 @@ def one_by_one(objective: Objective) -> Batches:
 
 def comes_in_sequences(objective: Objective) -> bool:
     """Whether steps after single sequences can be made."""
-    return isinstance(objective, PartedObjective) and objective.batches(1) is not None
+    return objective.batches(1) is not None
 
 
 class Passes:
@@ -81,7 +81,7 @@ class Passes:
     def outcome(self, converged: bool, reason: str) -> Outcome:
         """Where the passes ended, with the exact objective there."""
         value, gradient = self.objective.value_and_gradient(self.weights)
-        gap = self.objective.gap(gradient) if isinstance(self.objective, PartedObjective) else None
+        gap = self.objective.gap(gradient)
         seconds = time.perf_counter() - self.begun
         return Outcome(
             self.weights, value, self.count, self.evaluations + 1, converged, seconds, reason, False,

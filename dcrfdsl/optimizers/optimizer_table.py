@@ -1,39 +1,67 @@
-"""Optimizers: they see an objective's value and gradient and nothing else. `OPTIMIZERS` is the table of those that run.
+"""Optimizers: they see an objective and nothing else. `OPTIMIZERS` is the table of those that run.
 
-To add one: a settings class in `semantics.settings.optimizer_settings`, its lines in `semantics.settings.trainable`, a
-file here with a function of the same signature, a line in the table. What a method needs beyond value and gradient is a
-protocol in `objective`.
+To add one: a settings class in `semantics.settings.optimizer_settings`, a file here with a function of the same
+signature, a line in the table. What a method needs beyond value and gradient is a part of `objective.Objective`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from ..registry import Table
+from ..arrays import Floats
+from ..registry import Table, narrowed
+from ..semantics import (
+    AutoOptimizer,
+    BcfwSettings,
+    CgSettings,
+    GpdSettings,
+    IisSettings,
+    LbfgsSettings,
+    OptimizerSettings,
+    OwlqnSettings,
+    QuickpropSettings,
+    SgdSettings,
+    WorkingSetSettings,
+)
 from .auto import minimise_auto
 from .cg import minimise_cg
 from .dual import minimise_bcfw, minimise_working_set
 from .gpd import minimise_gpd
 from .lbfgs import minimise_lbfgs
-from .objective import Batches, BoostingRound, Iteration, Objective, Outcome, PartedObjective, SeparableObjective, Watch
+from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .quickprop import minimise_quickprop
-from .separable import minimise_apart
 from .sgd import minimise_sgd
-from .special import best_temperature, minimise_iis
-from .voters import Voters
+from .special import minimise_iis
 
-__all__ = [
-    "OPTIMIZERS", "Batches", "BoostingRound", "Iteration", "Objective", "Outcome", "PartedObjective",
-    "SeparableObjective", "Voters", "Watch", "best_temperature", "minimise_apart",
-]  # fmt: skip
+__all__ = ["OPTIMIZERS", "Optimizer"]
 
-OPTIMIZERS: Table[Callable[[Objective, Any, Any, Watch], Outcome]] = Table(
+Settings = TypeVar("Settings", bound=OptimizerSettings)
+
+
+class Optimizer(Generic[Settings]):
+    """A method with its settings class. Calling it minimises an objective from a start [W]."""
+
+    def __init__(self, settings: type[Settings], minimise: Callable[[Objective, Floats, Settings, Watch], Outcome]):
+        self.settings, self._minimise = settings, minimise
+
+    def __call__(self, objective: Objective, start: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
+        return self._minimise(objective, start, narrowed(settings, self.settings), watch)
+
+
+OPTIMIZERS: Table[Optimizer[Any]] = Table(
     "optimizer",
     {
-        "auto": minimise_auto, "lbfgs": minimise_lbfgs, "owlqn": minimise_owlqn, "cg": minimise_cg,
-        "sgd": minimise_sgd, "gpd": minimise_gpd, "quickprop": minimise_quickprop, "iis": minimise_iis,
-        "working_set": minimise_working_set, "bcfw": minimise_bcfw,
+        "auto": Optimizer(AutoOptimizer, minimise_auto),
+        "lbfgs": Optimizer(LbfgsSettings, minimise_lbfgs),
+        "owlqn": Optimizer(OwlqnSettings, minimise_owlqn),
+        "cg": Optimizer(CgSettings, minimise_cg),
+        "sgd": Optimizer(SgdSettings, minimise_sgd),
+        "gpd": Optimizer(GpdSettings, minimise_gpd),
+        "quickprop": Optimizer(QuickpropSettings, minimise_quickprop),
+        "iis": Optimizer(IisSettings, minimise_iis),
+        "working_set": Optimizer(WorkingSetSettings, minimise_working_set),
+        "bcfw": Optimizer(BcfwSettings, minimise_bcfw),
     },
-)  # fmt: skip
+)

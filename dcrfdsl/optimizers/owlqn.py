@@ -17,14 +17,10 @@ from ..kernels.optimization import dot
 from ..semantics import LbfgsSettings
 from .lbfgs_memory import PairMemory
 from .line_search import DECREASE, MOST_TRIALS, NOISE
-from .objective import CornerObjective, Objective, Outcome, Watch
+from .objective import Objective, Outcome, Watch
 from .progress import ROUNDING, Progress
 
-__all__ = ["has_corners", "minimise_owlqn"]
-
-
-def has_corners(objective: Objective) -> bool:
-    return isinstance(objective, CornerObjective) and objective.l1 is not None
+__all__ = ["minimise_owlqn"]
 
 
 class _CornerProgress(Progress):
@@ -47,7 +43,7 @@ class _CornerProgress(Progress):
 
 def minimise_owlqn(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
     """Minimises from `start` [W]; without corners it is L-BFGS with a simpler line search."""
-    found = objective.l1 if isinstance(objective, CornerObjective) else None
+    found = objective.l1
     progress = _CornerProgress(objective, start, settings, watch, np.zeros(len(start)) if found is None else found)
     memory = PairMemory(objective, len(start), settings.memory, None)
     progress.run(lambda: _iterate(progress, memory), memory.forget)

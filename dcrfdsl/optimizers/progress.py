@@ -22,7 +22,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.optimization import dot
 from ..semantics import StoppingSettings
-from .objective import Iteration, Objective, Outcome, PartedObjective, SteepObjective, Watch
+from .objective import Iteration, Objective, Outcome, Watch
 
 __all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
 
@@ -56,7 +56,6 @@ class Progress:
         self.weights = start
         self.evaluate_again()
         self.start_norm, self._fell_to = self.norm, self.value
-        self._is_steep = isinstance(objective, SteepObjective) and objective.is_steep
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
         """Value and gradient; the value is inf where either is no finite number, so that no search goes there."""
@@ -111,7 +110,7 @@ class Progress:
         self.norm = norm_of(self.steepest(weights, gradient))
         stop = self.report(value, self.norm, weights)
         self.values.append(value)
-        if self._is_steep and value < FALL * self._fell_to:
+        if self.objective.is_steep and value < FALL * self._fell_to:
             self.start_norm, self._fell_to = self.norm, value
         if self.norm <= self.settings.tolerance * self.start_norm and self._rests():
             self.converged, self.reason = True, "the gradient is below its tolerance"
@@ -132,8 +131,7 @@ class Progress:
 
     def _gap(self) -> float | None:
         """How far the objective is above its least value, at most; None where that is not known."""
-        steepest = self.steepest(self.weights, self.gradient)
-        return self.objective.gap(steepest) if isinstance(self.objective, PartedObjective) else None
+        return self.objective.gap(self.steepest(self.weights, self.gradient))
 
     def _rests(self) -> bool:
         """Whether the objective has stopped falling; a gradient far below the tolerance is enough by itself."""

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .objective import Iteration, Objective, Outcome, SeparableObjective, Watch
+from .objective import Iteration, Objective, Outcome, Watch
 
 __all__ = ["minimise_apart"]
 
 Minimise = Callable[[Objective, Floats, Any, Watch], Outcome]
 
 
-def minimise_apart(
-    minimise: Minimise, objective: SeparableObjective, start: Floats, settings: Any, watch: Watch
-) -> Outcome:
+def minimise_apart(minimise: Minimise, objective: Objective, start: Floats, settings: Any, watch: Watch) -> Outcome:
     """Minimises every part by `minimise` from `start` [W]; its limits are of each part.
 
     Iterations are counted through, and `watch` sees the objective of all parts, at the point that each has come to.

@@ -107,7 +107,11 @@ from .settings.margin_settings import (
     PolyKernel as PolyKernel,
     RbfKernel as RbfKernel,
 )
-from .settings.method_settings import MethodSettings as MethodSettings
+from .settings.method_settings import (
+    CriterionSettings as CriterionSettings,
+    MethodSettings as MethodSettings,
+    OptimizerSettings as OptimizerSettings,
+)
 from .settings.optimizer_settings import (
     AutoOptimizer as AutoOptimizer,
     BcfwSettings as BcfwSettings,
@@ -136,6 +140,7 @@ from .settings.prior_settings import (
     LaplacePrior as LaplacePrior,
     LphiPrior as LphiPrior,
     NoPrior as NoPrior,
+    Prior as Prior,
 )
 from .settings.retired_settings import without_retired as without_retired
 from .settings.risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings

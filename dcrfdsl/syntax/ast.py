@@ -1,8 +1,8 @@
-"""The tree of a `.dcrf` text: one class a construct of the language, each with its place in the text.
+"""The tree of a `.dcrf` text: one class for each construct of the language, each with its place in the text.
 
-Trees are compared without places, layout and comments, so "the same tree" is `==`. The tree says what was
-written, not what it means: names are not resolved, settings are not typed. That is the business of `semantics`.
-Here are the statements; the nodes below them are those of `nodes`.
+Places, layout and comments do not count when trees are compared, so "the same tree" is `==`. The tree holds what was
+written, not its meaning: names are not resolved, settings are not typed. That is the business of `semantics`. This file
+has the statements; the nodes below them are in `nodes`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Trivia:
-    """Comments that belong to a statement: whole lines before it (`""` is a blank line) and one at its end.
+    """Comments of a statement: whole lines before it (`""` is a blank line) and one at the end of its line.
 
     `inside[i]` are the whole-line comments before line i of an indented block, `ends[i]` the comment at its end;
     one more item in `inside` holds the comments after its last line. Both are empty if there are none.
@@ -77,9 +77,9 @@ class Trivia:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a comma list was written: `block` = indented; `rows[i]` = number of items on line i of the block.
+    """The layout of a comma list: `block` = indented; `rows[i]` = number of items on line i of the block.
 
-    The `where` and `with` lines of a clique's block are no rows. A block without `rows` has one item a line.
+    The `where` and `with` lines of a clique's block are not rows. A block without `rows` has one item per line.
     """
 
     block: bool = False
@@ -97,7 +97,7 @@ class Site(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Statement(Node):
-    """`keyword` is the place of the first word. `doc` is the text of the `##` lines before it."""
+    """`keyword` is the place of the first word. `doc` is the text of the `##` lines before the statement."""
 
     keyword: Span = field(compare=False, repr=False)
     doc: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ class Clique(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Member(Node):
-    """A clique of a piece: `chain`, `chain[1]`, `locked words`"""
+    """A member clique of a piece: `chain`, `chain[1]`, `locked words`"""
 
     clique: Name
     place: Place | None = None

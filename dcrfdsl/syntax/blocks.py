@@ -1,4 +1,4 @@
-"""Lines that belong to the block above them and are not indented: one message for all that stand below one statement.
+"""Lines that belong to the block above them but are not indented: one message for all such lines below a statement.
 
 Not here: lines that are indented unevenly (`punctuation`).
 """
@@ -14,13 +14,13 @@ from .vocabulary import KEYWORDS
 
 __all__ = ["unindented_lines"]
 
-SHOWN = 3  # further lines that a message shows
+SHOWN = 3  # further lines in a message
 INDENT = "    "
 
 HEADER = re.compile(
     r"(features|clique|piece|train|infer|decode|evaluate)\b[^\n]*:[ \t]*+(#[^\n]*)?\r?(?:\n([ \t]+)|(?=\n)|\Z)"
 )
-# What stands in a block: a term, alone or with something behind it that no statement has behind its first word.
+# A line of a block: a term, alone or followed by something that never follows the first word of a statement.
 ITEM = re.compile(
     r"(?:not +|locked +)?([^\W\d]\w*)\b(?:\.\w+)*[ \t]*(?:$|\r|#|[,(\[&=!]|(?:is|in|has|matches|not|and|or)\b)"
 )
@@ -29,11 +29,11 @@ SETTING = re.compile(r"\w+(?:\.\w+)*[ \t]*=(?!=)")
 
 
 def unindented_lines(chunks: Sequence[Chunk]) -> Mapping[int, Diagnostic | None]:
-    """The numbers of the chunks that are such lines, the first below a statement with the message about all of them.
+    """The numbers of the chunks that are such lines; the first one below a statement has the message about all.
 
-    A statement that is left without any line is among them, without a message of its own.
+    A statement left without any line is among them, without a message.
     """
-    found: dict[int, Diagnostic | None] = {}
+    messages: dict[int, Diagnostic | None] = {}
     header: int | None = None
     lines: list[int] = []
     for n, chunk in enumerate([*chunks, None]):
@@ -41,9 +41,9 @@ def unindented_lines(chunks: Sequence[Chunk]) -> Mapping[int, Diagnostic | None]
             lines.append(n)
             continue
         if header is not None and lines:
-            found.update(_about(chunks, header, lines))
+            messages.update(_about(chunks, header, lines))
         header, lines = (n if chunk is not None and HEADER.match(chunk.text) else None), []
-    return found
+    return messages
 
 
 def _is_item(chunk: Chunk) -> bool:

@@ -25,7 +25,7 @@ INLINE = ast.Layout()
 
 @dataclass(frozen=True)
 class Edition:
-    """`dcrf 1`: the only statement that is no node of the tree."""
+    """`dcrf 1`: the only statement that is not a node of the tree."""
 
     number: int
     span: Span
@@ -45,7 +45,7 @@ class _With:
 
 @dataclass(frozen=True)
 class _Body:
-    """What stands after the `:` of a statement; `where` and `with_` only in the block of a clique."""
+    """The part of a statement after its `:`; `where` and `with_` only in the block of a clique."""
 
     items: tuple[Any, ...] = ()
     layout: ast.Layout = INLINE
@@ -55,7 +55,7 @@ class _Body:
 
 @v_args(meta=True, inline=True)
 class StatementBuilder(ExpressionBuilder):
-    """One method a rule of the grammar, for statements and their clauses."""
+    """One method per rule of the grammar, for statements and their clauses."""
 
     def start(self, meta: Meta, statement: ast.Statement | Edition) -> ast.Statement | Edition:
         return statement
@@ -68,7 +68,7 @@ class StatementBuilder(ExpressionBuilder):
         word = re.match(r"\w*", span.text)
         return {"span": span, "keyword": Span(self.source, span.start, span.start + (word.end() if word else 0))}
 
-    # what is observed, what is labelled -----------------------------------------------------------------------
+    # observed and labelled variables --------------------------------------------------------------------------
 
     def data(self, meta: Meta, call: ast.Call) -> ast.Data:
         return ast.Data(call=call, **self._place(meta))
@@ -104,7 +104,7 @@ class StatementBuilder(ExpressionBuilder):
     def use(self, meta: Meta, path: Token) -> ast.Use:
         return ast.Use(path=self._text(path), **self._place(meta))
 
-    # what is looked at, what depends on what ------------------------------------------------------------------
+    # features, cliques, constraints ---------------------------------------------------------------------------
 
     def features(self, meta: Meta, name: Token, with_: _With | None, body: _Body) -> ast.FeatureGroup:
         return ast.FeatureGroup(
@@ -162,7 +162,7 @@ class StatementBuilder(ExpressionBuilder):
     ) -> ast.Require:
         return ast.Require(condition=condition, when=when, name=self._name_if_given(name), **self._place(meta))
 
-    # how to infer and train -----------------------------------------------------------------------------------
+    # inference and training -----------------------------------------------------------------------------------
 
     def infer(self, meta: Meta, call: ast.Call, body: _Body = _Body()) -> ast.Infer:
         return ast.Infer(call=call, settings=body.items, layout=body.layout, **self._place(meta))

@@ -1,7 +1,7 @@
 """From Lark's parse tree to the nodes of `ast`: names, places, states, terms, conditions, features and calls.
 
-Here too: what the grammar cannot say and one expression can answer (unknown escapes, numbers without end). Not
-here: statements (`build`), what a name stands for (`semantics`).
+Also checks here what the grammar cannot express but a single expression shows (unknown escapes, infinite numbers). Not
+here: statements (`build`), the meaning of names (`semantics`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 @v_args(meta=True, inline=True)
 class ExpressionBuilder(Transformer[Token, Any]):
-    """One method a rule of the grammar. A `DcrfError` that it raises arrives inside Lark's `VisitError`."""
+    """One method per rule of the grammar. A `DcrfError` raised in it arrives inside Lark's `VisitError`."""
 
     def __init__(self, source: Source):
         super().__init__(visit_tokens=False)
@@ -37,7 +37,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return Span(self.source, place.start_pos or 0, place.end_pos or 0)
 
     def _name(self, token: Token) -> ast.Name:
-        """The parser takes any word where it expects a name; one of the language would be misread elsewhere."""
+        """A name. The parser accepts any word here; a word of the language is refused, as it would be misread."""
         if str(token) in RESERVED:
             message = f"`{token}` is a word of the language and cannot be a name"
             self._fail("reserved-word", message, self._span(token), "expected a name")
@@ -59,7 +59,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         self._fail("number-too-large", f"the number `{shown}` is too large", self._span(token), label)
 
     def _string(self, token: Token) -> str:
-        """The text that a quoted string stands for. A mark after a backslash is itself, a letter must be known."""
+        """The text of a quoted string. A mark after a backslash stands for itself, a letter must be a known escape."""
 
         def unescape(match: re.Match[str]) -> str:
             char = match[1]
@@ -181,7 +181,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return ast.Cross(factors=factors, span=self._span(meta))
 
     def state_value(self, meta: Meta, token: Token) -> ast.Reference:
-        """A state that is no plain name, where a name may stand that is a state."""
+        """A state that is not a plain name, in a place for names of states."""
         text = self._string(token) if token.startswith('"') else str(token)
         span = self._span(meta)
         return ast.Reference(name=ast.Name(text=text, span=span), place=None, span=span)

@@ -1,7 +1,7 @@
-"""Comments as other languages write them: found, blanked out so that reading goes on, and complained of once a mark.
+"""Comments of other languages: found, blanked out so that reading continues, and reported once for each mark.
 
-No line of this language begins like one of these, so a line that does is taken for a comment before the file is cut
-into statements. Behind a statement the parser finds them (`mistakes.foreign_comment`).
+No line of this language begins like one of these, so such a line is taken for a comment before the file is split into
+statements. After a statement the parser finds them (`mistakes.foreign_comment`).
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from ..errors import Diagnostic, Label, Source, Span
 __all__ = ["BEHIND", "SLUG", "about", "blanked", "comment_lines", "comment_span", "merged"]
 
 SLUG = "foreign-comment"  # of `about`
-LONGEST = 20_000  # characters in which the end of a comment is looked for
-SHOWN = 3  # further places that a message shows
+LONGEST = 20_000  # characters within which the end of a comment is searched
+SHOWN = 3  # further places in a message
 
-# What begins a comment elsewhere -> what ends it, "" for the end of the line.
+# The start of a comment elsewhere -> its end, "" for the end of the line.
 MARKS = {"//": "", "/*": "*/", "<!--": "-->", '"""': '"""', "'''": "'''", "--": "", ";": "", "%": ""}
-SURE = ("//", "/*", "<!--", '"""', "'''")  # the others may be states, where states are listed over several lines
+SURE = ("//", "/*", "<!--", '"""', "'''")  # the other marks may be states in a list over several lines
 LINE = re.compile(rf"^([ \t]*)({'|'.join(map(re.escape, MARKS))})(?!-)([^\n]*)", re.MULTILINE)
 WORD = re.compile(r"[ \t]+[^\W\d]")
 BEHIND = re.compile(r"//|/\*|<!--|--(?=\s)|%(?=\s)|;(?=[ \t]*\S)")
 
 
 def comment_lines(source: Source) -> Iterator[Span]:
-    """The comments that stand on lines of their own."""
+    """The comments on lines of their own."""
     end = 0
     for match in LINE.finditer(source.text):
         blank, mark, rest = match.groups()
         if match.start() < end or (blank and mark not in SURE and not WORD.match(rest)):
             continue
-        found = comment_span(source, match.start(2), mark)
-        end = found.end
-        yield found
+        span = comment_span(source, match.start(2), mark)
+        end = span.end
+        yield span
 
 
 def comment_span(source: Source, start: int, mark: str) -> Span:
-    """From `mark` to what ends the comment; to the end of the line if nothing does."""
+    """From `mark` to the end of the comment; to the end of the line if it has none."""
     text = source.text
     line_end = text.find("\n", start)
     line_end = len(text) if line_end < 0 else line_end
@@ -48,7 +48,7 @@ def comment_span(source: Source, start: int, mark: str) -> Span:
 
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
-    """`text` with blanks for everything inside `spans` but its line ends. The spans are in order."""
+    """`text` with blanks in place of everything inside `spans` except line ends. The spans are in order."""
     parts, at = [], 0
     for span in spans:
         parts += [text[at : span.start], re.sub(r"[^\n]", " ", text[span.start : span.end])]
@@ -67,12 +67,12 @@ def about(span: Span) -> Diagnostic:
 
 
 def merged(problems: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The problems, with all comments that begin alike in one message, at the place of the first."""
-    found: dict[str, list[Diagnostic]] = {}
+    """The problems, with all comments of one kind in a single message at the place of the first."""
+    by_message: dict[str, list[Diagnostic]] = {}
     rest: list[Diagnostic] = []
     for problem in sorted(problems, key=_start):
-        (found.setdefault(problem.message, []) if problem.slug == SLUG else rest).append(problem)
-    for first, *others in found.values():
+        (by_message.setdefault(problem.message, []) if problem.slug == SLUG else rest).append(problem)
+    for first, *others in by_message.values():
         labels = [replace(other.primary, text="and here") for other in others[:SHOWN] if other.primary is not None]
         more = f"; so do {len(others) - SHOWN:,} more" if len(others) > SHOWN else ""
         help = "begin every comment with `#`" + more if others else first.help

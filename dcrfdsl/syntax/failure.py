@@ -1,4 +1,4 @@
-"""What is known at the place where the parser stopped, in the words that messages need.
+"""The state of the parser where it stopped, in the words that messages need.
 
 Not here: which mistake it is (`hints`).
 """
@@ -19,7 +19,7 @@ from .split import Chunk
 
 __all__ = ["ENDS_AN_ITEM", "Failure"]
 
-# What a reader takes for one thing: a quoted text, a word, a number, an operator, a character.
+# One thing to a reader: a quoted text, a word, a number, an operator, a character.
 THING = re.compile(
     rf"{STRING.pattern}|[^\W\d]\w*|[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?|==|!=|<=|>=|<>|&&|\|\||:=|\.\.\.?|->|."
 )
@@ -44,14 +44,14 @@ class Failure:
     """The parser stopped at `place`, the start of something that no rule allows there."""
 
     chunk: Chunk
-    tokens: Sequence[Token]  # what it read before, without the layout filter's
+    tokens: Sequence[Token]  # the tokens before, without those of the layout filter
     place: int
-    layout: str  # the terminal that it refused if that was `$END` or one of the layout filter, else ""
-    expected: frozenset[str]  # what it would have accepted: fixed words and marks as spelt, other terminals by name
+    layout: str  # the refused terminal if it was `$END` or one of the layout filter, else ""
+    expected: frozenset[str]  # the allowed terminals: fixed words and marks as spelt, others by name
 
     @classmethod
     def of(cls, chunk: Chunk, tokens: Sequence[Token], error: UnexpectedInput, expected: set[str]) -> Failure:
-        """`tokens` may end in the one that the parser refused."""
+        """`tokens` may end in the refused one."""
         refused = error.token if isinstance(error, UnexpectedToken) else None
         read = [token for token in tokens if token is not refused and token.type not in LAYOUT]
         layout = refused.type if refused is not None and refused.type in {*LAYOUT, "$END"} else ""
@@ -68,25 +68,25 @@ class Failure:
 
     @property
     def at_end(self) -> bool:
-        """The line ends too early."""
+        """Whether the line ends too early."""
         return self.layout in LINE_ENDS
 
     @cached_property
-    def found(self) -> str:
+    def unexpected(self) -> str:
         """The thing at `place`; "" at the end of a line."""
         match = None if self.at_end else THING.match(self.source.text, self.place, self.chunk.end)
         return match[0] if match else ""
 
     @property
     def span(self) -> Span:
-        return Span(self.source, self.place, self.place + len(self.found))
+        return Span(self.source, self.place, self.place + len(self.unexpected))
 
     @property
     def rest(self) -> str:
-        """The line from `place` on."""
+        """The rest of the line from `place` on."""
         return self.source.text[self.place : self.chunk.end].partition("\n")[0]
 
-    # what was read before -------------------------------------------------------------------------------------
+    # the tokens before ----------------------------------------------------------------------------------------
 
     @property
     def keyword(self) -> str:
@@ -102,7 +102,7 @@ class Failure:
 
     @property
     def adjacent(self) -> bool:
-        """Nothing stands between the last token and this place."""
+        """Whether nothing stands between the last token and this place."""
         return bool(self.tokens) and self.tokens[-1].end_pos == self.place
 
     @cached_property
@@ -126,14 +126,14 @@ class Failure:
         """The next `length` characters."""
         return Span(self.source, self.place, self.place + max(1, length))
 
-    # what could have been -------------------------------------------------------------------------------------
+    # the alternatives -----------------------------------------------------------------------------------------
 
     def expects(self, *terminals: str) -> bool:
         return any(name in self.expected for name in terminals)
 
     def expectation(self) -> str:
         """`expected a name, `[` or the end of the line`"""
-        shown = self.expected - {"."} if "=" in self.expected else self.expected  # `prior.words`: seldom what is meant
+        shown = self.expected - {"."} if "=" in self.expected else self.expected  # `prior.words` is seldom meant
         words = sorted({IN_WORDS.get(name) or f"`{name}`" for name in shown}, key=_names_first)
         return "expected " + " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
@@ -151,7 +151,7 @@ class Failure:
 
 
 def _names_first(words: str) -> tuple[int, str]:
-    """Kinds of things, then words of the language, then marks, at last the end of the line."""
+    """The order of alternatives: kinds of things, words of the language, marks, and last the end of the line."""
     if words == IN_WORDS["$END"]:
         return 3, words
     if not words.startswith("`"):

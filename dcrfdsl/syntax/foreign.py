@@ -1,8 +1,8 @@
-"""Lines of other tools' template files, and what each of them is in this language.
+"""Lines of other tools' template files, with their translations into this language.
 
 CRF++ (`U00:%x[-2,0]`, `B`), Wapiti (`u:%x[0,0]`, `b`, `*`, with `%t` and `%m` tests) and GRMM
 (`new ACRF.BigramTemplate (0)`). A `%x[row,col]` is column `col` at offset `row`; its name is taken from the file's
-`data` statement where that can be read. Not here: whole files, which a converter reads.
+`data` statement if that can be read. Not here: whole files, which a converter reads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LABEL = re.compile(r"^label\s+(\w+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class _Names:
-    """The names that stand for a tool's column numbers and its one label."""
+    """The names for a tool's column numbers and its single label."""
 
     columns: tuple[str, ...]
     label: str
@@ -41,7 +41,7 @@ class _Names:
 
 
 def look_for_foreign_line(chunk: Chunk) -> Diagnostic | None:
-    """The message about the first line of `chunk` if it is one of another tool's template."""
+    """The message about the first line of `chunk`, if it belongs to another tool's template."""
     line = chunk.text.partition("\n")[0].rstrip()
     for pattern, (tool, translate) in FOREIGN.items():
         match = re.fullmatch(pattern, line)
@@ -61,7 +61,7 @@ def _shorten(line: str) -> str:
 def _feature(text: str, names: _Names) -> str:
     """The macros of a pattern as one crossed feature: `%x[-1,0]/%x[0,0]` is `word[-1] & word`.
 
-    `FEATURE` where this language has no such thing: `%m` gives the text that a regex matched.
+    `FEATURE` if this language has no equivalent: `%m` is the text that a regex matched.
     """
     if len(MACRO.findall(text)) < text.count("%") or re.search(r"%[mM]", text):
         return "FEATURE"
@@ -114,7 +114,7 @@ def _grmm(match: re.Match[str], names: _Names) -> str:
 
 Translate = Callable[[re.Match[str], _Names], str]
 
-# What a whole line looks like -> whose it is, and what to write instead.
+# The pattern of a whole line -> its tool, and the translation.
 FOREIGN: Mapping[str, tuple[str, Translate]] = {
     r"U\w*:.*|U\d*": ("CRF++", _unary),
     r"B\w*:.*|B\d*": ("CRF++", _pair),

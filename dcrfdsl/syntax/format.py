@@ -1,8 +1,8 @@
 """`format_template`: a tree as canonical text. Single spaces, no alignment; inline or block form, comments and single
-blank lines are kept; `dcrf 1` is put at the top.
+blank lines are kept; `dcrf 1` comes first.
 
-Trees that were built by a program print as well: no spans or comments are needed, and a block without `rows` has one
-item a line. Not here: whether the template makes sense, and where it is written to.
+Trees built by a program are printed as well: they need no spans or comments, and a block without `rows` has one item
+per line. Not here: whether the template is meaningful, and writing it to a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def format_template(template: ast.Template) -> str:
     lines += [_doc_line(text) for text in template.doc]
     for i, statement in enumerate(template.statements):
         if i == 0 and statement.doc and not statement.trivia.before:
-            lines.append("")  # else the doc would be the file's
+            lines.append("")  # otherwise the doc would become that of the file
         lines += statement.trivia.before
         lines += [_doc_line(text) for text in statement.doc]
         lines += _statement(statement)
@@ -38,7 +38,7 @@ def format_template(template: ast.Template) -> str:
 
 
 def format_statement(statement: ast.Statement) -> str:
-    """One statement, without what stands above it."""
+    """One statement, without the lines above it."""
     return "\n".join(_statement(statement))
 
 
@@ -221,7 +221,7 @@ def _quoted(text: str) -> str:
 
 
 def _state(node: ast.State) -> str:
-    """Bare where the grammar reads it so: `not` would be a word of the language after `is`."""
+    """Bare if the grammar reads it so: `not` after `is` would be a word of the language."""
     return node.text if STATE.fullmatch(node.text) and node.text != "not" else _quoted(node.text)
 
 
@@ -229,12 +229,12 @@ WORD = re.compile(r"[^\W\d]\w*|[+-]?[0-9]+")
 
 
 def _word(text: str) -> str:
-    """A name, or a state that stands where a name may: quoted unless it is a name or a whole number."""
+    """A name, or a state in a place for names: quoted unless it is a name or a whole number."""
     return text if WORD.fullmatch(text) and text not in RESERVED else _quoted(text)
 
 
 def _literal(node: ast.Literal) -> str:
-    """A number that has a point or an exponent as it was spelt (`1e-3`), unless the node's value is another now."""
+    """A number with a point or an exponent keeps its spelling (`1e-3`), unless the value of the node has changed."""
     if isinstance(node.value, str):
         return _quoted(node.value)
     if isinstance(node.value, float) and node.written and float(node.written) == node.value:

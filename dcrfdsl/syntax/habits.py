@@ -1,6 +1,6 @@
-"""Habits of other languages: Python's methods, slices, lists and quotes, arrows, what is written behind the `:`.
+"""Habits of other languages: Python's methods, slices, lists and quotes, arrows, options after the `:`.
 
-Like those of `mistakes`, each function takes a `Failure` and returns a `Diagnostic`, or None if it is another mistake.
+As in `mistakes`, each function takes a `Failure` and returns a `Diagnostic`, or None for any other mistake.
 Not here: lines of other tools' templates (`foreign`), their comments (`comments`).
 """
 
@@ -25,7 +25,7 @@ METHODS: Mapping[str, str] = {
     "match": "{0} has /^{1}/", "search": "{0} has /{1}/", "fullmatch": "{0} matches /{1}/",
 }  # fmt: skip
 VARIABLE = re.compile(r"^(?:label|latent|memory)[ \t]+(\w+)", re.MULTILINE)
-LONGEST_COUNT = 4  # digits of a number of letters that is worth repeating
+LONGEST_COUNT = 4  # digits of a repetition count worth repeating
 ARROW = re.compile(r"(\S+) *-> *(\S+) *$")
 
 
@@ -45,7 +45,7 @@ def python_call(at: Failure) -> Diagnostic | None:
 
 def python_slice(at: Failure) -> Diagnostic | None:
     """`word[-3:]`, `word[:3]`"""
-    if at.found != ":" or not at.within("LSQB") or at.opener is None or at.token(1) is None:
+    if at.unexpected != ":" or not at.within("LSQB") or at.opener is None or at.token(1) is None:
         return None
     match = re.match(r": *([+-]?[0-9]+)? *\]", at.rest)
     first = str(at.token(1)) if at.follows("INT") else ""
@@ -81,8 +81,8 @@ def quoted_name(at: Failure) -> Diagnostic | None:
 
 def bracketed_list(at: Failure) -> Diagnostic | None:
     """`features f: [word, pos]`, `features f { word }`, `clique (a, b)`"""
-    closing = {"[": "]", "{": "}", "(": ")"}.get(at.found)
-    listed = at.follows("COLON", "CLIQUE") or (at.found == "{" and at.expects(":"))
+    closing = {"[": "]", "{": "}", "(": ")"}.get(at.unexpected)
+    listed = at.follows("COLON", "CLIQUE") or (at.unexpected == "{" and at.expects(":"))
     if closing is None or closing not in at.rest or at.opener is not None or not listed:
         return None
     body = at.rest[1:].partition(closing)[0].strip()
@@ -90,7 +90,7 @@ def bracketed_list(at: Failure) -> Diagnostic | None:
         return None
     rest = at.rest.partition(closing)[2].strip()
     before = at.source.text[at.chunk.start : at.place].rstrip()
-    colon = ":" if at.found == "{" and not before.endswith(":") else ""
+    colon = ":" if at.unexpected == "{" and not before.endswith(":") else ""
     message = "a list stands without brackets"
     return at.error("bracketed-list", message, help=f"write `{before}{colon} {body}{rest}`")
 
@@ -99,7 +99,7 @@ def options_behind(at: Failure) -> Diagnostic | None:
     """`clique y: word with states = all`"""
     colon = next((token for token in at.tokens if token.type == "COLON"), None)
     if (
-        at.found not in ("with", "where")
+        at.unexpected not in ("with", "where")
         or colon is None
         or at.opener is not None
         or at.keyword not in ("clique", "features")
@@ -107,7 +107,7 @@ def options_behind(at: Failure) -> Diagnostic | None:
         return None
     head = at.source.text[at.chunk.start : colon.start_pos].rstrip()
     items = at.source.text[colon.end_pos : at.place].strip()
-    message = f"`{at.found}` stands before the `:`"
+    message = f"`{at.unexpected}` stands before the `:`"
     also = (Label(at.span_of(colon), "before this"),)
     help = f"write `{head} {at.rest.partition('#')[0].strip()}: {items}`" if "\n" not in items else None
     return at.error("clause-order", message, also=also, help=help)
@@ -115,7 +115,7 @@ def options_behind(at: Failure) -> Diagnostic | None:
 
 def arrow(at: Failure) -> Diagnostic | None:
     """`clique a -> b`, `forbid A -> B`"""
-    if at.keyword == "clique" and at.found == "->" and ":" not in at.rest:
+    if at.keyword == "clique" and at.unexpected == "->" and ":" not in at.rest:
         return at.error("foreign-operator", "`->` is no operator of this language", help="write `,`")
     statement = at.source.text[at.chunk.start : at.chunk.end].partition("\n")[0]
     match = ARROW.fullmatch(statement.partition(" ")[2].strip())
@@ -130,14 +130,14 @@ def arrow(at: Failure) -> Diagnostic | None:
 
 
 def comma_in_condition(at: Failure) -> Diagnostic | None:
-    if at.found != "," or at.keyword not in ("forbid", "require") or not at.expects("and"):
+    if at.unexpected != "," or at.keyword not in ("forbid", "require") or not at.expects("and"):
         return None
     return at.error("foreign-operator", "`,` lists things; tests are joined by words", help="write `and`")
 
 
 def several_labels(at: Failure) -> Diagnostic | None:
     """`label pos, chunk`"""
-    if at.found != "," or at.keyword not in ("label", "latent") or len(at.tokens) != 2:
+    if at.unexpected != "," or at.keyword not in ("label", "latent") or len(at.tokens) != 2:
         return None
     names = re.findall(r"[^\W\d]\w*", f"{at.token(1)} {at.rest.partition('#')[0]}")
     if set(names) & {"in", "with", *KEYWORDS}:
@@ -148,8 +148,13 @@ def several_labels(at: Failure) -> Diagnostic | None:
 
 def file_as_lexicon(at: Failure) -> Diagnostic | None:
     """`word in "days.txt"`"""
-    if not at.follows("IN") or not at.found.startswith('"') or len(at.found) < 3 or at.keyword in ("label", "latent"):
+    if (
+        not at.follows("IN")
+        or not at.unexpected.startswith('"')
+        or len(at.unexpected) < 3
+        or at.keyword in ("label", "latent")
+    ):
         return None
-    name = re.sub(r"\W+", "_", at.found[1:-1].rpartition("/")[2].partition(".")[0]).strip("_") or "entries"
-    help = f"declare `lexicon {name} = {at.found}` and write `in {name}`"
-    return at.error("unexpected-text", f"`in` takes a lexicon or a set, found {at.found}", help=help)
+    name = re.sub(r"\W+", "_", at.unexpected[1:-1].rpartition("/")[2].partition(".")[0]).strip("_") or "entries"
+    help = f"declare `lexicon {name} = {at.unexpected}` and write `in {name}`"
+    return at.error("unexpected-text", f"`in` takes a lexicon or a set, found {at.unexpected}", help=help)

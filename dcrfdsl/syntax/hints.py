@@ -1,7 +1,7 @@
 """From a malformed statement to a message.
 
-`HINTS` is read from top to bottom, and the first that recognises the failure answers; a test holds every sample to its
-slug. What none recognises gets the list of what could have stood there.
+`HINTS` is read from top to bottom, and the first hint that recognises the failure answers; a test checks the slug of
+every sample. If none recognises it, the message lists what the parser would have accepted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["HINTS", "Hint", "explain"]
 
 @dataclass(frozen=True)
 class Hint:
-    """One mistake: its slug, the smallest text that makes it, and the function that recognises it."""
+    """One mistake: its slug, the smallest text that contains it, and the function that recognises it."""
 
     slug: str
     sample: str
@@ -33,10 +33,10 @@ def explain(failure: Failure) -> Diagnostic:
             return problem
     if failure.at_end:
         return failure.error("unexpected-end", "the line ends too early", failure.expectation())
-    return failure.error("unexpected-text", f"unexpected `{failure.found}`", failure.expectation())
+    return failure.error("unexpected-text", f"unexpected `{failure.unexpected}`", failure.expectation())
 
 
-# Those about the layout of lines come first: a line that stands wrong says nothing about the words in it.
+# Mistakes of layout come first: a misplaced line says nothing about its words.
 HINTS = (
     Hint("unmatched-bracket", "features f: lower(word]", mistakes.unmatched_bracket),
     Hint("uneven-block", "features f:\n    word\n      pos", punctuation.uneven_block),

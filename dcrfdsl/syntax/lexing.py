@@ -1,6 +1,6 @@
 """The Lark parser of one statement, and the layout filter that turns line ends into blocks.
 
-The filter keeps its state in the generator it returns, so one parser serves any number of texts and threads.
+The filter keeps its state in the generator that it returns, so one parser serves any number of texts and threads.
 Not here: the grammar itself (`grammar/dcrf.lark`), errors, the tree.
 """
 
@@ -21,7 +21,7 @@ CLOSERS = {closer: opener for opener, closer in OPENERS.items()}
 UNEVEN = "_UNEVEN"
 LAYOUT = frozenset({"_NL", "_INDENT", "_DEDENT", UNEVEN})
 
-# The grammar's terminals of these names; a test compares them with the grammar.
+# The grammar's terminals with these names; a test compares them with the grammar.
 STATE = re.compile(r'[^\s{}(),"#:=&\[\]]+')
 STRING = re.compile(r'"(\\.|[^"\\\r\n])*"')
 REGEX = re.compile(r"\/(\\.|\[(\\.|[^\]\\\r\n])*\]|[^\/\\\r\n\[])+\/i?")
@@ -33,10 +33,10 @@ def grammar_text() -> str:
 
 @cache
 def parser() -> Lark:
-    """Built on first use (0.08 s), and kept in a file for later processes, which read it in a tenth of that.
+    """The parser, built on first use (0.08 s) and cached in a file, which later processes read in a tenth of that.
 
-    Lark compares the file's fingerprint of the grammar, of its options and its version, and builds anew where it
-    differs, or where the file cannot be read or written.
+    Lark compares the fingerprint of the grammar, of its options and of its version, and rebuilds the parser if they
+    differ or if the file cannot be read or written.
     """
     kept = str(cache_path("parser"))
     return Lark(grammar_text(), parser="lalr", postlex=LayoutFilter(), propagate_positions=True, cache=kept)
@@ -55,7 +55,7 @@ def spelling(terminal: str) -> str:
 class LayoutFilter:
     """Lark's `postlex`: line ends outside brackets become `_INDENT` (the first), `_NL` and `_DEDENT` (at the end).
 
-    Every line of a block ends in `_NL`. A line that is not indented like the first one of its block gives `_UNEVEN`,
+    Every line of a block ends in `_NL`. A line with other indentation than the first line of its block gives `_UNEVEN`,
     which no rule expects.
     """
 

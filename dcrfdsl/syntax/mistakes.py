@@ -1,7 +1,7 @@
-"""The mistakes that we know by name: each function recognises one at the place where the parser stopped.
+"""Known mistakes: each function recognises one at the place where the parser stopped.
 
-Each takes a `Failure` and returns a `Diagnostic`, or None if it is another mistake. `hints` says in which order they
-are asked. Not here: how a statement begins (`openings`), the words of other languages (`vocabulary`).
+Each takes a `Failure` and returns a `Diagnostic`, or None for any other mistake. `hints` orders them. Not here: how a
+statement begins (`openings`), the words of other languages (`vocabulary`).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ IN_PARENTHESES = re.compile(r"\( *([+-]?[0-9]+(?: *\.\. *[+-]?[0-9]+)?) *\)")
 
 
 def unclosed_string(at: Failure) -> Diagnostic | None:
-    if at.found != '"':
+    if at.unexpected != '"':
         return None
     return at.error("unclosed-string", 'this `"` is not closed on its line', help='end the text with a second `"`')
 
 
 def quoted_regex(at: Failure) -> Diagnostic | None:
-    if not at.follows("MATCHES", "HAS") or len(at.found) < 2 or not at.found.startswith('"'):
+    if not at.follows("MATCHES", "HAS") or len(at.unexpected) < 2 or not at.unexpected.startswith('"'):
         return None
-    operator, regex = at.token(1), f"/{at.found[1:-1].replace('/', chr(92) + '/')}/"
+    operator, regex = at.token(1), f"/{at.unexpected[1:-1].replace('/', chr(92) + '/')}/"
     help = f"write `{operator} {regex}`" if REGEX.fullmatch(regex) else None
     return at.error("quoted-regex", f"`{operator}` takes a regex between slashes, found a quoted text", help=help)
 
 
 def unclosed_regex(at: Failure) -> Diagnostic | None:
-    if at.found != "/" or not at.follows("MATCHES", "HAS"):
+    if at.unexpected != "/" or not at.follows("MATCHES", "HAS"):
         return None
     if at.rest.startswith("//"):
         return at.error("unclosed-regex", "this regex is empty", "expected a pattern between the slashes")
@@ -61,8 +61,8 @@ def bare_regex(at: Failure) -> Diagnostic | None:
 
 
 def strange_character(at: Failure) -> Diagnostic | None:
-    """A character that only looks like one of the language, or none that can be seen."""
-    description = describe_character(at.found[:1])
+    """A character that looks like one of the language, or an invisible one."""
+    description = describe_character(at.unexpected[:1])
     if description is None:
         return None
     shown, help = description
@@ -70,7 +70,7 @@ def strange_character(at: Failure) -> Diagnostic | None:
 
 
 def foreign_comment(at: Failure) -> Diagnostic | None:
-    """`clique y: word // why`. After `;` another statement may have been meant."""
+    """`clique y: word // why`. After `;` the user may have meant another statement."""
     match = BEHIND.match(at.rest)
     statement = re.match(r";[ \t]*(\w+)", at.rest)
     if match is None or (statement is not None and statement[1] in KEYWORDS):
@@ -79,9 +79,9 @@ def foreign_comment(at: Failure) -> Diagnostic | None:
 
 
 def tested_argument(at: Failure) -> Diagnostic | None:
-    """`any(word[-2..-1] in days)`: a function is given a test."""
+    """`any(word[-2..-1] in days)`: a test as the argument of a function."""
     negated = at.token(1) is not None and str(at.token(1)) == "not"  # read as the name of an argument
-    if not (at.found in TESTS or negated) or not at.within("LPAR") or at.opener is None:
+    if not (at.unexpected in TESTS or negated) or not at.within("LPAR") or at.opener is None:
         return None
     before = [token for token in at.tokens if (token.end_pos or 0) <= (at.opener.start_pos or 0)]
     if not before or before[-1].type != "NAME" or at.expects("and"):
@@ -104,7 +104,7 @@ def tested_argument(at: Failure) -> Diagnostic | None:
 
 
 def _enclosed(text: str) -> str:
-    """`text`, which begins inside a bracket, up to the end of it, or of the line."""
+    """`text`, which begins inside a bracket, up to the end of that bracket, or of the line."""
     depth = 1
     for n, char in enumerate(text):
         depth += (char == "(") - (char == ")")
@@ -117,15 +117,15 @@ def _enclosed(text: str) -> str:
 
 
 def window_dots(at: Failure) -> Diagnostic | None:
-    if not at.follows("INT") or at.found not in (":", "...", "to") or not at.expects(".."):
+    if not at.follows("INT") or at.unexpected not in (":", "...", "to") or not at.expects(".."):
         return None
-    last = re.match(r" *([+-]?[0-9]+)", at.rest[len(at.found) :])
+    last = re.match(r" *([+-]?[0-9]+)", at.rest[len(at.unexpected) :])
     help = f"write `{at.token(1)}..{last[1]}`" if last else "write `-2..2`"
-    return at.error("window-dots", f"a window is written with `..`, found `{at.found}`", help=help)
+    return at.error("window-dots", f"a window is written with `..`, found `{at.unexpected}`", help=help)
 
 
 def offset_brackets(at: Failure) -> Diagnostic | None:
-    """`chunk-1`, and `chunk(-1)` where no call can stand"""
+    """`chunk-1`, and `chunk(-1)` where no call is allowed"""
     name, signed, enclosed = at.token(1), SIGNED.match(at.rest), IN_PARENTHESES.match(at.rest)
     match = signed or enclosed
     if name is None or name.type != "NAME" or match is None or not at.expects("["):
@@ -141,20 +141,20 @@ def offset_brackets(at: Failure) -> Diagnostic | None:
 
 def unmatched_bracket(at: Failure) -> Diagnostic | None:
     """A closing bracket of the wrong kind or without an opening one"""
-    if at.found not in CLOSING.values():
+    if at.unexpected not in CLOSING.values():
         return None
     if at.opener is None:
-        return at.error("unmatched-bracket", f"`{at.found}` closes nothing", "no bracket is open here")
+        return at.error("unmatched-bracket", f"`{at.unexpected}` closes nothing", "no bracket is open here")
     expected = CLOSING[at.opener.type]
-    if at.found == expected:
+    if at.unexpected == expected:
         return None
     also = (Label(at.span_of(at.opener), "opened here"),)
-    message = f"`{at.opener}` is closed by `{at.found}`"
+    message = f"`{at.opener}` is closed by `{at.unexpected}`"
     return at.error("unmatched-bracket", message, f"expected `{expected}`", also=also)
 
 
 def unclosed_bracket(at: Failure) -> Diagnostic | None:
-    """The statement ends inside a bracket, or the parser stopped in one that its own line does not close."""
+    """The statement ends inside a bracket, or the parser stopped in one that is not closed on its line."""
     if at.opener is None:
         return None
     span, opening, closing = at.span_of(at.opener), str(at.opener), CLOSING[at.opener.type]
@@ -166,7 +166,7 @@ def unclosed_bracket(at: Failure) -> Diagnostic | None:
 
 
 def _closes(text: str, opening: str, closing: str) -> bool:
-    """`text`, which begins inside a bracket, closes it. Brackets in quotes and comments do not count."""
+    """Whether `text`, which begins inside a bracket, closes it. Brackets in quotes and comments do not count."""
     depth = 1
     for char in re.sub(r'"(\\.|[^"\\])*"|#.*', "", text):
         depth += (char == opening) - (char == closing)
@@ -179,38 +179,40 @@ def _closes(text: str, opening: str, closing: str) -> bool:
 
 
 def and_in_features(at: Failure) -> Diagnostic | None:
-    if at.found not in ("and", "or") or not at.expects("&"):
+    if at.unexpected not in ("and", "or") or not at.expects("&"):
         return None
-    message = f"`{at.found}` joins conditions; features are crossed with `&`"
+    message = f"`{at.unexpected}` joins conditions; features are crossed with `&`"
     help = {"and": "write `&`", "or": "list both features, or put the condition in brackets: `(a or b)`"}
-    return at.error("and-in-features", message, "expected `&` or `,`", help=help[at.found])
+    return at.error("and-in-features", message, "expected `&` or `,`", help=help[at.unexpected])
 
 
 def ampersand_in_condition(at: Failure) -> Diagnostic | None:
-    if at.found not in ("&", "&&") or not at.expects("and"):
+    if at.unexpected not in ("&", "&&") or not at.expects("and"):
         return None
     where = "inside brackets" if at.within("LPAR") else "in a condition"
-    message = f"`{at.found}` crosses features; {where} tests are joined by `and`"
+    message = f"`{at.unexpected}` crosses features; {where} tests are joined by `and`"
     return at.error("ampersand-in-condition", message, "expected `and` or `or`", help="write `and`")
 
 
 def foreign_operator(at: Failure) -> Diagnostic | None:
-    """`a || b`, and `a == b`, of which the parser took the first half for an operator of this language"""
-    last, found, span = at.token(1), at.found, at.span
-    ours = OPERATORS.get(found)
-    if last is not None and at.adjacent and f"{last}{found}" in OPERATORS:
-        found, ours, span = f"{last}{found}", str(last), at.span_of(last).to(at.span)
+    """`a || b`, or `a == b`: the parser took the first half of `==` for an operator of this language"""
+    last, operator, span = at.token(1), at.unexpected, at.span
+    ours = OPERATORS.get(operator)
+    if last is not None and at.adjacent and f"{last}{operator}" in OPERATORS:
+        operator, ours, span = f"{last}{operator}", str(last), at.span_of(last).to(at.span)
     elif ours is None or not at.expects(ours):
         return None
-    return at.error("foreign-operator", f"`{found}` is no operator of this language", span=span, help=f"write `{ours}`")
+    return at.error(
+        "foreign-operator", f"`{operator}` is no operator of this language", span=span, help=f"write `{ours}`"
+    )
 
 
 def reserved_word(at: Failure) -> Diagnostic | None:
-    """A word of the language where a name was meant: the parser took it for itself and stopped behind it."""
+    """A word of the language as a name: the parser read it as that word and stopped after it."""
     word = at.token(1)
     if word is None or str(word) not in RESERVED or not at.expects("NAME") or word.type == "NAME":
         return None
-    if not at.at_end and at.found not in (",", ")", "]", "[", "&", ":", "="):
+    if not at.at_end and at.unexpected not in (",", ")", "]", "[", "&", ":", "="):
         return None
     starts_here = at.token(2) is None or not at.follows(*ENDS_AN_ITEM, back=2)
     if not starts_here:
@@ -220,32 +222,32 @@ def reserved_word(at: Failure) -> Diagnostic | None:
 
 
 def misspelt_word(at: Failure) -> Diagnostic | None:
-    if not at.found.isidentifier():
+    if not at.unexpected.isidentifier():
         return None
     words = [word for word in at.expected if word.isalpha() and word.islower()]
-    close = difflib.get_close_matches(at.found.lower(), words, n=1, cutoff=0.75)
-    other = WORDS.get(at.found.lower())
+    close = difflib.get_close_matches(at.unexpected.lower(), words, n=1, cutoff=0.75)
+    other = WORDS.get(at.unexpected.lower())
     if close:
-        return at.error("misspelt-word", f"unexpected `{at.found}`", help=f"did you mean `{close[0]}`?")
+        return at.error("misspelt-word", f"unexpected `{at.unexpected}`", help=f"did you mean `{close[0]}`?")
     if other is not None and at.expects(other):
-        return at.error("misspelt-word", f"unexpected `{at.found}`", help=f"this language writes `{other}`")
+        return at.error("misspelt-word", f"unexpected `{at.unexpected}`", help=f"this language writes `{other}`")
     return None
 
 
 def clause_order(at: Failure) -> Diagnostic | None:
     clauses = CLAUSES.get(at.keyword, ())
-    if at.found not in clauses or at.opener is not None:
+    if at.unexpected not in clauses or at.opener is not None:
         return None
     later = [token for token in at.tokens[1:] if str(token) in clauses and token.type != "NAME"]
-    after = [token for token in later if clauses.index(str(token)) > clauses.index(at.found)]
-    if str(at.found) in map(str, later):
-        message = f"`{at.found}` is given twice"
+    after = [token for token in later if clauses.index(str(token)) > clauses.index(at.unexpected)]
+    if str(at.unexpected) in map(str, later):
+        message = f"`{at.unexpected}` is given twice"
         return at.error("clause-twice", message, "the second one", help="keep one of them")
     if not after:
         return None
     also = (Label(at.span_of(after[0]), f"`{after[0]}` comes after it"),)
     order = ", ".join(f"`{clause}`" for clause in clauses)
-    message = f"`{at.found}` stands before `{after[0]}`"
+    message = f"`{at.unexpected}` stands before `{after[0]}`"
     return at.error("clause-order", message, also=also, help=f"the order in a `{at.keyword}` statement is {order}")
 
 
@@ -260,9 +262,9 @@ def late_clause(at: Failure) -> Diagnostic | None:
 
 
 def two_statements(at: Failure) -> Diagnostic | None:
-    if at.found not in KEYWORDS or at.opener is not None or at.expects("NAME"):
+    if at.unexpected not in KEYWORDS or at.opener is not None or at.expects("NAME"):
         return None
-    message = f"`{at.found}` starts a statement of its own"
+    message = f"`{at.unexpected}` starts a statement of its own"
     return at.error("two-statements", message, at.expectation(), help="put it on a new line")
 
 
@@ -270,7 +272,7 @@ def two_statements(at: Failure) -> Diagnostic | None:
 
 
 def odd_name(at: Failure) -> Diagnostic | None:
-    """`my-group`, `B-NP` after `=`: a name that goes on with a mark, or a state that needs quotes."""
+    """`my-group`, `B-NP` after `=`: a name with a mark inside, or a state that needs quotes."""
     name = at.token(1)
     match = re.match(r"[^\s\"#(){}\[\],:=&]+", at.rest)
     if name is None or not at.follows("NAME") or not at.adjacent or match is None:
@@ -290,11 +292,11 @@ def odd_name(at: Failure) -> Diagnostic | None:
 
 def unquoted_state(at: Failure) -> Diagnostic | None:
     """A mark of the language as a state: `{A, :}`, `missing = ?`"""
-    wants_state = at.expects("STATE") and at.found in tuple(":=&")
-    wants_value = at.follows("EQUAL") and at.expects("FLOAT") and not at.at_end and not at.found.isidentifier()
+    wants_state = at.expects("STATE") and at.unexpected in tuple(":=&")
+    wants_value = at.follows("EQUAL") and at.expects("FLOAT") and not at.at_end and not at.unexpected.isidentifier()
     if not wants_state and not wants_value:
         return None
-    text = re.split(r"[\s,)}]", at.rest, maxsplit=1)[0] or at.found
+    text = re.split(r"[\s,)}]", at.rest, maxsplit=1)[0] or at.unexpected
     message = f"`{text}` needs quotes here"
     return at.error("unquoted-state", message, at.expectation(), span=at.ahead(len(text)), help=f'write `"{text}"`')
 
@@ -309,7 +311,7 @@ def unquoted_text(at: Failure) -> Diagnostic | None:
 
 def missing_braces(at: Failure) -> Diagnostic | None:
     """`label y in (A, B)`, `label y in A, B`"""
-    bracket, comma = at.follows("IN") and at.found in ("(", "["), at.follows("IN", back=2) and at.found == ","
+    bracket, comma = at.follows("IN") and at.unexpected in ("(", "["), at.follows("IN", back=2) and at.unexpected == ","
     if not bracket and not comma:
         return None
     message = "a set of states stands between `{` and `}`"

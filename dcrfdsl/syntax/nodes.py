@@ -1,6 +1,6 @@
 """The nodes of the tree below a statement: names, places, terms, conditions, features, calls, settings and domains.
 
-Not here: statements, comments and layout (`ast`, which offers these nodes as well).
+Not here: statements, comments and layout (`ast`, which re-exports these nodes).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Apply(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class Argument(Node):
-    """`word`, or `short = yes` with `name` given"""
+    """`word`, or `short = yes` with a `name`"""
 
     value: Value
     name: Name | None = None

@@ -1,6 +1,6 @@
-"""How a statement begins: what can be said before the parser looks at it.
+"""Mistakes at the beginning of a statement, which are recognised before the parser runs.
 
-Tabs and stray indentation, a first word that starts no statement, a line of another tool's template. Each of them
+Tabs and stray indentation, a first word that starts no statement, a line of another tool's template. Each function
 returns one `Diagnostic` or None. Not here: mistakes further on in a statement (`hints`).
 """
 
@@ -16,7 +16,7 @@ from .vocabulary import KEYWORDS, SYNONYMS
 
 __all__ = ["NO_ADVICE", "look_at_opening"]
 
-# Possessive, so that a line of a million tabs costs no more than its length.
+# Possessive, so that a line of a million tabs takes linear time.
 TAB = re.compile(r"^ *+(\t++)[ \t]*+[^\s#]", re.MULTILINE)
 NO_ADVICE = f"a statement starts with one of {', '.join(f'`{word}`' for word in KEYWORDS)}"
 SETTING = re.compile(
@@ -26,7 +26,7 @@ OPEN_BLOCK = re.compile(r":[ \t]*+(#[^\n]*)?$")
 
 
 def look_at_opening(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
-    """What is wrong with the way `chunk` begins. `above` is the statement before it."""
+    """The mistake at the beginning of `chunk`, or None. `above` is the statement before it."""
     for look in (_tab, _indented, _foreign, _unknown):
         problem = look(chunk, above)
         if problem is not None:
@@ -35,7 +35,7 @@ def look_at_opening(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
 
 
 def _tab(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
-    """A line of code that is indented by a tab (blank lines and comments do not matter)."""
+    """A line of code indented by a tab (blank lines and comments do not matter)."""
     text = chunk.source.text
     line = text.rfind("\n", 0, chunk.start) + 1  # the first line may be indented itself
     match = TAB.search(text, line, chunk.end)
@@ -64,25 +64,25 @@ def _unknown(chunk: Chunk, above: Chunk | None) -> Diagnostic | None:
     word = re.match(r"\w+|\S", first_line)
     if word is None or word[0] in KEYWORDS:
         return None
-    found = word[0]
-    message = f"`{found}` starts no statement"
-    label = Label(Span(chunk.source, chunk.start, chunk.start + len(found)), "unknown statement")
-    help = _advice(found, first_line, above)
+    word_found = word[0]
+    message = f"`{word_found}` starts no statement"
+    label = Label(Span(chunk.source, chunk.start, chunk.start + len(word_found)), "unknown statement")
+    help = _advice(word_found, first_line, above)
     return Diagnostic("unknown-statement", message, label, help=help)
 
 
-def _advice(found: str, line: str, above: Chunk | None) -> str:
-    if found.lower() in KEYWORDS:
-        return f"keywords are written in lower case: `{found.lower()}`"
+def _advice(word: str, line: str, above: Chunk | None) -> str:
+    if word.lower() in KEYWORDS:
+        return f"keywords are written in lower case: `{word.lower()}`"
     if above is not None and OPEN_BLOCK.search(above.text):
         return f"indent this line if it belongs to the block of `{above.text.partition(' ')[0]}` above"
     setting = SETTING.match(line)
     if setting is not None:
         return f"it is a setting of `train`: write `train likelihood: {setting[1]} = {setting[2]}`"
-    synonym = SYNONYMS.get(found.lower())
+    synonym = SYNONYMS.get(word.lower())
     if synonym is not None:
         return f"this language calls it `{synonym}`"
-    close = difflib.get_close_matches(found.lower(), KEYWORDS, n=1, cutoff=0.7)
+    close = difflib.get_close_matches(word.lower(), KEYWORDS, n=1, cutoff=0.7)
     if close:
         return f"did you mean `{close[0]}`?"
     return NO_ADVICE

@@ -1,8 +1,8 @@
 """`parse`: from the text of a template to its tree, or to every syntax error in it.
 
-A straight line: split into statements, and for each one look at how it begins, run the parser, build the node,
-attach the comments. A statement with an error is left out of the tree and the others go on. Not here: what the
-messages say (`openings`, `hints`), what the names mean (`semantics`).
+The stages: split into statements; for each one check its beginning, run the parser, build the node, attach the
+comments. A statement with an error is left out of the tree and the others continue. Not here: the messages (`openings`,
+`hints`), the meaning of names (`semantics`).
 """
 
 from __future__ import annotations
@@ -70,21 +70,21 @@ def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[
         if i in strays:
             problems.extend(filter(None, [strays[i]]))
             continue
-        parsed, found, code = _parse_around_comments(chunk, code, chunks[i - 1] if i else None)
-        problems.extend(found)
+        parsed, mistakes, code = _parse_around_comments(chunk, code, chunks[i - 1] if i else None)
+        problems.extend(mistakes)
         if parsed is None:
             continue
         statement, tokens = parsed
         block = any(token.type == "_INDENT" for token in tokens)
         tail, rest = trivia.between(rest, block)
-        # a comment of another language would not be one where the statement is printed
-        own = ((), ast.Trivia()) if comments or found else trivia.inner(chunk, tokens, tail)
-        read.append(_Read(statement, tuple(above), *own))
+        # a comment of another language would not be a comment in the formatted statement
+        inner_comments = ((), ast.Trivia()) if comments or mistakes else trivia.inner(chunk, tokens, tail)
+        read.append(_Read(statement, tuple(above), *inner_comments))
     return _template(source, read, rest), tuple(_of_no_template(source, read, problems) or merged(problems))
 
 
 def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """One complaint for a file in which next to no line begins a statement: most likely data."""
+    """A single problem for a file in which almost no line begins a statement: most likely it is data."""
     strange = [problem for problem in problems if problem.help == NO_ADVICE]
     if len(strange) < FEW or len(strange) < 9 * len(read) or 2 * len(strange) < len(problems):
         return []
@@ -102,7 +102,7 @@ class _Read:
 
     statement: ast.Statement | Edition
     above: tuple[Line, ...]
-    lifted: tuple[str, ...]  # comments inside its brackets, which `format` puts above it
+    lifted: tuple[str, ...]  # comments inside its brackets, which `format` moves above it
     trivia: ast.Trivia
 
 
@@ -112,7 +112,7 @@ _Parsed: TypeAlias = tuple[ast.Statement | Edition, list[Token]]
 def _parse_around_comments(
     chunk: Chunk, code: str, previous: Chunk | None
 ) -> tuple[_Parsed | None, list[Diagnostic], str]:
-    """A statement if it can be read, what is wrong with it, and `code` with blanks for its foreign comments."""
+    """A statement if it can be read, its problems, and `code` with blanks in place of foreign comments."""
     problems: list[Diagnostic] = []
     while True:
         try:
@@ -126,7 +126,7 @@ def _parse_around_comments(
 
 
 def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
-    """The node of one statement and its tokens, those of the layout filter included. Raises `DcrfError`."""
+    """The node of one statement and its tokens, including those of the layout filter. Raises `DcrfError`."""
     problem = look_at_opening(chunk, previous)
     if problem is not None:
         raise DcrfError(problem)
@@ -134,7 +134,7 @@ def _parse_chunk(chunk: Chunk, code: str, previous: Chunk | None) -> _Parsed:
     tokens: list[Token] = []
     nesting = _Nesting(chunk)
     try:
-        for token in run.iter_parse():  # yields a token before the parser has accepted it
+        for token in run.iter_parse():  # yields a token before the parser accepts it
             tokens.append(token)
             nesting.check(token)
         tree = run.feed_eof(tokens[-1] if tokens else None)
@@ -166,7 +166,7 @@ def _first_line(chunk: Chunk) -> Span:
 
 
 class _Nesting:
-    """Counts the brackets and `not`s that are open at a token, and refuses more than a recursion can walk."""
+    """Counts the open brackets and `not`s at a token, and refuses more than a recursion can handle."""
 
     def __init__(self, chunk: Chunk):
         self.chunk = chunk

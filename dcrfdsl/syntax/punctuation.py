@@ -1,6 +1,6 @@
-"""Mistakes of layout and punctuation: lines that stand wrong, commas, colons and clauses' words that are missing.
+"""Mistakes of layout and punctuation: misplaced lines, missing commas, colons and words of clauses.
 
-Like those of `mistakes`, each function takes a `Failure` and returns a `Diagnostic`, or None if it is another mistake.
+As in `mistakes`, each function takes a `Failure` and returns a `Diagnostic`, or None for any other mistake.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def uneven_block(at: Failure) -> Diagnostic | None:
 
 
 def indented_statement(at: Failure) -> Diagnostic | None:
-    """A statement that stands too far right, below one that has no block."""
+    """A statement that is indented below one without a block."""
     word = re.match(r"(\w+) +[^\W\d]", at.rest)
     if at.layout != "_INDENT" or word is None or word[1] not in KEYWORDS:
         return None
@@ -63,7 +63,7 @@ def unexpected_block(at: Failure) -> Diagnostic | None:
     if at.layout != "_INDENT":
         return None
     message = f"this line is indented, but the `{at.keyword}` above it takes no block"
-    goes_on = at.expects(at.found)
+    goes_on = at.expects(at.unexpected)
     help = "join it with the line above" if goes_on else "remove the blanks before it"
     return at.error("unexpected-block", message, span=_rest_of_line(at), help=help)
 
@@ -77,7 +77,7 @@ def empty_list(at: Failure) -> Diagnostic | None:
 
 
 def semicolon(at: Failure) -> Diagnostic | None:
-    if at.found != ";":
+    if at.unexpected != ";":
         return None
     help = "begin a new line" if at.rest[1:].strip() else "remove it"
     return at.error("semicolon", "a statement ends with its line, not with `;`", help=help)
@@ -87,7 +87,7 @@ def missing_with(at: Failure) -> Diagnostic | None:
     if not at.expects("with") or re.match(r"\w+ *=[^=]", at.rest) is None:
         return None
     message = f"the settings of `{at.keyword}` stand after `with`"
-    return at.error("missing-with", message, "expected `with` before this", help=f"write `with {at.found} = …`")
+    return at.error("missing-with", message, "expected `with` before this", help=f"write `with {at.unexpected} = …`")
 
 
 def missing_parentheses(at: Failure) -> Diagnostic | None:
@@ -96,7 +96,7 @@ def missing_parentheses(at: Failure) -> Diagnostic | None:
         return None
     message = "the columns stand in brackets after the name of the format"
     return at.error(
-        "missing-brackets", message, "expected `(` before this", help=f"write `{at.token(1)}({at.found}, …)`"
+        "missing-brackets", message, "expected `(` before this", help=f"write `{at.token(1)}({at.unexpected}, …)`"
     )
 
 
@@ -106,9 +106,9 @@ def missing_comma(at: Failure) -> Diagnostic | None:
         return None
     if at.expects(":") and at.opener is None and not _is_site(at):
         return None
-    message = f"a comma is missing between `{_item_before(at)}` and `{at.found}`"
+    message = f"a comma is missing between `{_item_before(at)}` and `{at.unexpected}`"
     return at.error(
-        "missing-comma", message, "expected `,` before this", help=f"write `{_item_before(at)}, {at.found}`"
+        "missing-comma", message, "expected `,` before this", help=f"write `{_item_before(at)}, {at.unexpected}`"
     )
 
 
@@ -116,8 +116,8 @@ def missing_colon(at: Failure) -> Diagnostic | None:
     last = at.token(1)
     if last is None or not at.expects(":") or at.opener is not None or not _starts_an_item(at):
         return None
-    message = f"a `:` is missing before `{at.found}`"
-    return at.error("missing-colon", message, "expected `:` before this", help=f"write `{last}: {at.found}`")
+    message = f"a `:` is missing before `{at.unexpected}`"
+    return at.error("missing-colon", message, "expected `:` before this", help=f"write `{last}: {at.unexpected}`")
 
 
 def _rest_of_line(at: Failure) -> Span:
@@ -125,12 +125,12 @@ def _rest_of_line(at: Failure) -> Span:
 
 
 def _starts_an_item(at: Failure) -> bool:
-    return at.found[:1].isalnum() or at.found[:1] in ("_", '"', "-") or at.found == "("
+    return at.unexpected[:1].isalnum() or at.unexpected[:1] in ("_", '"', "-") or at.unexpected == "("
 
 
 def _is_site(at: Failure) -> bool:
-    """Between the sites of a clique and its features: does the word found belong to the sites?"""
-    return ":" in at.rest.partition("#")[0] or at.found in DECLARED.findall(at.source.text)
+    """Whether a word between the sites of a clique and its features belongs to the sites."""
+    return ":" in at.rest.partition("#")[0] or at.unexpected in DECLARED.findall(at.source.text)
 
 
 def _item_before(at: Failure) -> str:
@@ -146,5 +146,5 @@ def _item_before(at: Failure) -> str:
 
 
 def _joined(previous: Token, token: Token) -> bool:
-    """`word` and `[`, `lower` and `(`, `)` and `[` belong together."""
+    """Whether two tokens belong together: `word` and `[`, `lower` and `(`, `)` and `[`."""
     return token.type in OPENERS and previous.type in ("NAME", "RPAR")

@@ -1,7 +1,7 @@
-"""Where the files lie that ship beside the code, the grammar and the templates, and what is kept between processes.
+"""Paths of the files that ship with the code (the grammar and the templates), and of cached files.
 
-A wheel holds them inside the package; a source checkout (and an editable install) has them at the top level of
-the repository. Not here: reading them.
+A wheel holds them inside the package; a source checkout (and an editable install) has them at the top level of the
+repository. Not here: reading them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def resource_path(*parts: str) -> Path:
 
 
 def cache_path(stem: str) -> Path:
-    """A file of this version of Python to keep something in; nothing is kept where no folder can be written to."""
+    """A cache file for this version of Python; nothing is cached if no folder is writable."""
     here = Path(__file__).parent
     folder = next((place for place in keeping_places(here) if is_writable(place)), here)
     return folder / f"{stem}.{sys.implementation.cache_tag}.cache"

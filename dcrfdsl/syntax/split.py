@@ -1,8 +1,8 @@
-"""Cut a text into statements before anything is parsed, so that a mistake costs one statement and not the file.
+"""Splits a text into statements before anything is parsed, so that a mistake costs one statement and not the file.
 
-A statement begins at a line whose first character is no blank and no `#`, and goes on over the indented lines
-below it (and over a line that begins with a closing bracket). What lies between two statements are comments and
-blank lines. Not here: what a statement says, and to whom a comment belongs.
+A statement begins at a line whose first character is neither a blank nor `#`, and continues over the indented lines
+below it (and over a line that begins with a closing bracket). Comments and blank lines lie between statements. Not
+here: the content of a statement, and the owner of a comment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLOSING = (")", "]", "}")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that holds no code. `text` is the comment or "" for a blank line."""
+    """A line without code. `text` is the comment or "" for a blank line."""
 
     text: str
     indented: bool
@@ -29,7 +29,7 @@ class Line:
 class Chunk:
     """Characters `start` to `end` hold one statement, from its first character to the end of its last line of code.
 
-    `gap` are the lines between the statement before it (or the start of the file) and this one.
+    `gap` are the lines between the previous statement (or the start of the file) and this one.
     """
 
     source: Source
@@ -46,7 +46,7 @@ class Chunk:
 def split(source: Source, code: str) -> tuple[tuple[Chunk, ...], tuple[Line, ...]]:
     """The statements of `source` in order, and the comments and blank lines after the last one.
 
-    `code`: the text of the source, with blanks for what is not to be read.
+    `code`: the text of the source, with blanks in place of text to be ignored.
     """
     chunks: list[Chunk] = []
     start, end, indented = -1, -1, False
@@ -58,7 +58,7 @@ def split(source: Source, code: str) -> tuple[tuple[Chunk, ...], tuple[Line, ...
             gap.append(Line(code, line.startswith((" ", "\t"))))
             continue
         if start >= 0 and line.startswith((" ", "\t", *CLOSING)):
-            gap.clear()  # comments inside a statement are found again between its tokens
+            gap.clear()  # comments inside a statement are read later from the gaps between its tokens
         else:
             if start >= 0:
                 chunks.append(Chunk(source, start, end, before, indented))

@@ -1,7 +1,7 @@
-"""Comments and blank lines: which statement they belong to, and where in it they stand.
+"""Comments and blank lines: the statement that they belong to, and their place in it.
 
-Comments are no tokens of the grammar, so they are read from the gaps between the tokens. A `##` block at the top
-documents the file, any other one the statement below it; the rest is kept for `format`.
+Comments are not tokens of the grammar, so they are read from the gaps between tokens. A `##` block at the top documents
+the file, any other one the statement below it; other comments are kept for `format`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Head", "between", "comments", "head", "inner", "split_doc", "strip",
 
 @dataclass(frozen=True)
 class Head:
-    """The lines before the first statement: the file's doc, the comments above `dcrf 1`, and what is left."""
+    """The lines before the first statement: the file's doc, the comments above `dcrf 1`, and the rest."""
 
     doc: tuple[str, ...]
     opening: tuple[str, ...]
@@ -28,7 +28,7 @@ class Head:
 
 
 def is_doc(comment: str) -> bool:
-    """`## text`; a ruler of three and more `#` is an ordinary comment."""
+    """Whether a comment is `## text`; a ruler of three or more `#` is an ordinary comment."""
     return comment.startswith("##") and not comment.startswith("###")
 
 
@@ -37,7 +37,7 @@ def doc_text(comment: str) -> str:
 
 
 def comments(lines: Iterable[Line | str]) -> tuple[str, ...]:
-    """The lines as a statement keeps them: runs of blank lines are one."""
+    """The lines as a statement keeps them: a run of blank lines becomes one."""
     kept: list[str] = []
     for line in lines:
         text = line if isinstance(line, str) else line.text
@@ -53,10 +53,10 @@ def split_doc(lines: Sequence[Line]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def head(before: Sequence[Line], after: Sequence[Line], *, edition: bool, statement: bool) -> Head:
-    """Divide the lines at the top of a file, `before` and `after` its `dcrf 1` (all are `after` if it has none).
+    """Divides the lines at the top of a file, `before` and `after` its `dcrf 1` (all are `after` if it has none).
 
-    The first `##` block after `dcrf 1` is the file's if it follows at once, or if a blank line separates it from the
-    first statement (`statement`: there is one). Those above `dcrf 1` always are.
+    The first `##` block after `dcrf 1` belongs to the file if it follows at once, or if a blank line separates it from
+    the first statement (`statement`: there is one). Blocks above `dcrf 1` always do.
     """
     doc = [doc_text(line.text) for line in before if is_doc(line.text)]
     opening = comments(line for line in before if not is_doc(line.text))
@@ -70,19 +70,19 @@ def head(before: Sequence[Line], after: Sequence[Line], *, edition: bool, statem
 
 
 def strip(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Without a blank line at the start. (Runs of blank lines are one already.)"""
+    """The lines without a blank line at the start. (Runs of blank lines are already merged.)"""
     return lines[1:] if lines and not lines[0] else lines
 
 
 def strip_end(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Without a blank line at the end."""
+    """The lines without a blank line at the end."""
     return lines[:-1] if lines and not lines[-1] else lines
 
 
 def between(gap: Sequence[Line], block: bool) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
-    """Divide the lines between two statements: the tail of the first one's block, and what precedes the second.
+    """Divides the lines between two statements: the tail of the first one's block, and the lines before the second.
 
-    The tail ends with the last indented comment that no unindented one precedes.
+    The tail ends with the last indented comment that follows no unindented one.
     """
     if not block:
         return (), tuple(gap)
@@ -96,10 +96,10 @@ def between(gap: Sequence[Line], block: bool) -> tuple[tuple[Line, ...], tuple[L
 
 
 def inner(chunk: Chunk, tokens: Sequence[Token], tail: Sequence[Line]) -> tuple[tuple[str, ...], Trivia]:
-    """The comments inside a statement. Those inside brackets that go over several lines are given first or, in a
-    block, before their line: `format` closes such brackets on one line."""
+    """The comments inside a statement. Those inside brackets over several lines come first or, in a block, before their
+    line, because `format` closes such brackets on one line."""
     above: list[str] = []
-    ends = [""]  # of the statement's first line, then of each line of its block
+    ends = [""]  # for the statement's first line, then for each line of its block
     inside: list[list[str]] = []
     text, place = chunk.source.text, chunk.start
     breaks = False
@@ -125,6 +125,6 @@ def inner(chunk: Chunk, tokens: Sequence[Token], tail: Sequence[Line]) -> tuple[
 
 
 def _gap(text: str) -> tuple[str, list[str]]:
-    """Between two tokens: the comment at the end of the first one's line, and the lines before the second one's."""
+    """The text between two tokens: the comment at the end of the first line, and the lines before the second token."""
     first, *rest = [line.strip(" \t\r") for line in text.split("\n")]
     return first, rest[:-1]

@@ -1,6 +1,6 @@
-"""The words of the language, the words that other tools and papers use for the same things, and odd characters.
+"""The words of the language, the words of other tools and papers for the same things, and odd characters.
 
-Tables that `openings` and `hints` look up. Not here: names of methods, metrics and feature functions.
+Tables for `openings` and `hints`. Not here: names of methods, metrics and feature functions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import unicodedata
 
 __all__ = ["CLAUSES", "KEYWORDS", "OPERATORS", "RESERVED", "SYNONYMS", "WORDS", "describe_character"]
 
-# Words that cannot be names: where they stand in an expression or a block they mean themselves.
+# Words that cannot be names, because they have a meaning of their own in an expression or a block.
 RESERVED = frozenset({"and", "else", "has", "if", "in", "is", "locked", "matches", "not", "or", "where", "with"})
 
 KEYWORDS = (
@@ -17,7 +17,7 @@ KEYWORDS = (
     "forbid", "require", "infer", "decode", "train", "evaluate",
 )  # fmt: skip
 
-# What papers and other tools call it -> what this language calls it.
+# The term of papers and other tools -> the term of this language.
 SYNONYMS = {
     "factor": "clique", "factors": "clique", "edge": "clique", "edges": "clique", "template": "clique",
     "potential": "clique", "unigram": "clique", "bigram": "clique", "transition": "clique", "transitions": "clique",
@@ -42,13 +42,13 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-# Other languages' operators -> this one's.
+# Operators of other languages -> those of this one.
 OPERATORS = {
     "==": "=", ":=": "=", "<>": "!=", "&&": "and", "||": "or", "|": "or", "!": "not", "~": "matches", "^": "&",
     "*": "&", "+": "&", "->": ":",
 }  # fmt: skip
 
-# Words that stand where this language has another one.
+# Words in place of another word of this language.
 WORDS = {
     "contains": "has", "search": "has", "match": "matches", "like": "matches", "equals": "=", "eq": "=", "are": "is",
     "isnt": "is", "named": "as", "called": "as", "using": "with", "given": "where", "such": "where", "when": "where",
@@ -56,7 +56,7 @@ WORDS = {
     "start": "initially", "range": "tune", "if": "when", "provided": "when", "otherwise": "else", "to": "..",
 }  # fmt: skip
 
-# The clauses of a statement in the order in which they stand.
+# The clauses of a statement in their order.
 CLAUSES = {
     "label": ("in", "with"), "latent": ("in", "with"), "memory": ("in", "=", "initially"), "features": ("with",),
     "clique": ("where", "as", "with"), "piece": ("over",), "forbid": ("as",), "require": ("when", "as"),
@@ -71,7 +71,7 @@ LOOKALIKES = {
 
 
 def describe_character(char: str) -> tuple[str, str | None] | None:
-    """How to show a character that is no plain mark, letter or digit, and what to write instead if that is known."""
+    """How to show a character that is not a plain mark, letter or digit, and a replacement if known."""
     if not char or char.isalnum() or (char.isascii() and char.isprintable()):
         return None
     code, name = f"U+{ord(char):04X}", unicodedata.name(char, "CONTROL CHARACTER")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..criteria import Criterion, Hmsvm
+from ..criteria import Criterion
 from ..optimizers import Outcome
 from ..semantics import AutoSettings, inference_settings
 from .stage import Stage
@@ -60,6 +60,4 @@ def _of_inference(objective: Criterion, outcome: Outcome) -> Sequence[str]:
         )
     if status.redone:
         notes.append(f"{status.redone:,} of {status.graphs:,} graphs were computed in log space (extreme potentials)")
-    if isinstance(objective, Hmsvm):
-        notes.extend(objective.remarks)
-    return notes
+    return [*notes, *objective.remarks]

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, Ints32, Mask
 from ..criteria import PRIORS, Supervision
 from ..errors import DcrfError, Diagnostic
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
@@ -91,7 +90,7 @@ def _takes_part(supervision: Supervision, clique: int) -> bool:
 
 def _crossable(
     supervision: Supervision, extractor: FeatureExtractor, feature_set: int, cliques: Sequence[int], group: str | None
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Which features of a set may be members of a cross, conjunctions included."""
     spec = supervision.spec
     listed = None
@@ -155,10 +154,10 @@ def _gains_of(
     settings: TrainSettings,
     clique: int,
     marginal: Floats,
-    often: NDArray[np.int32],
-    seldom: NDArray[np.int32],
+    often: Ints32,
+    seldom: Ints32,
     fire_off: Ints,
-    fire_row: NDArray[np.int32],
+    fire_row: Ints32,
 ) -> _Gains:
     """The gain of every cross with every assignment of a clique that may have a weight."""
     template, spec = supervision.graph.templates[clique], supervision.spec.cliques[clique]

@@ -8,22 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..criteria import Criterion
-from ..optimizers import OPTIMIZERS, Iteration, Outcome, SeparableObjective, Watch, minimise_apart
-from ..semantics import MethodSettings
+from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_apart
+from ..semantics import OptimizerSettings
 
 __all__ = ["minimised"]
 
-Floats = NDArray[np.float64]
 
-
-def minimised(objective: Criterion, point: Floats, settings: MethodSettings, watch: Watch) -> Outcome:
+def minimised(objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
     """What the optimizer of `settings` makes of an objective, from `point` on."""
     minimise = OPTIMIZERS[settings.method]
-    if isinstance(objective, SeparableObjective):
+    if objective.apart:
         return minimise_apart(minimise, objective, point, settings, watch)
     if objective.pause is None:
         return minimise(objective, point, settings, watch)
@@ -34,7 +30,7 @@ def _in_two_parts(
     minimise: Callable[..., Outcome],
     objective: Criterion,
     start: Floats,
-    settings: MethodSettings,
+    settings: OptimizerSettings,
     watch: Watch,
     pause: int,
 ) -> Outcome:

@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats
 from ..data import Corpus, check_gold, encode_labels, learn_states, places, raise_if_any, variable_states
 from ..errors import Diagnostic
 from ..features import FeatureExtractor, FeatureRows, Lexicons, Pairs, RegisteredFeature, load_lexicons
@@ -42,7 +40,7 @@ class Assembly:
     graph: ModelGraph
     gold: Gold
 
-    def learn_parameters(self) -> tuple[Parameters, NDArray[np.float64]]:
+    def learn_parameters(self) -> tuple[Parameters, Floats]:
         """The weights that the data calls for, and their counts [W] in sentences whose labels are all known."""
         num_features = [alphabet.num_features for alphabet in self.extractor.sets]
         return learn_parameters(

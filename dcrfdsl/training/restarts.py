@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..criteria import Criterion
 from ..model import TrainedModel
 from ..optimizers import Outcome
@@ -19,7 +19,6 @@ from .stage import Stage
 
 __all__ = ["best_of_restarts"]
 
-Floats = NDArray[np.float64]
 LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the start
 
 
@@ -50,7 +49,7 @@ def _starts(stage: Stage) -> Iterator[tuple[int, Floats]]:
         yield number + 1 if settings.restarts > 1 else 0, weights
 
 
-def _latent_weights(model: TrainedModel) -> NDArray[np.int64] | None:
+def _latent_weights(model: TrainedModel) -> Ints | None:
     """The weights of cliques that touch a latent variable; None where no clique does."""
     graph = model.graph
     touching = [

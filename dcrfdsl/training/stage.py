@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..criteria import CRITERIA, Criterion, Supervision
 from ..data import Corpus
 from ..model import TrainedModel
@@ -23,8 +23,6 @@ from ..semantics import TrainSettings
 from .minimisation import minimised
 
 __all__ = ["Observers", "Stage"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

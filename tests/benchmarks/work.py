@@ -18,7 +18,11 @@ from figures import Skip
 from numpy.typing import NDArray
 
 from dcrfdsl.cli.inputs import data_statement
-from dcrfdsl.criteria.criteria_table import CRITERIA, Criterion, Likelihood, Penalty, Supervision
+from dcrfdsl.criteria.base import Criterion
+from dcrfdsl.criteria.criteria_table import CRITERIA
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria.penalties import Penalty
+from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.data import read_corpus
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.inference import METHODS, Binder, Workers, choose_method

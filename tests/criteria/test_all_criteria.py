@@ -37,6 +37,7 @@ from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
+from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]
@@ -174,7 +175,7 @@ def test_the_steps_of_the_perceptron(name: str, average: bool) -> None:
     case, own = problem(name, "plain")
     objective = built(case, f"perceptron: epochs = 3, average = {'yes' if average else 'no'}")
     start = weights_of(own, 5)
-    found = minimise_perceptron(objective, start, lambda step, weights: False)
+    found = minimise_perceptron(objective, start, AutoOptimizer(), lambda step, weights: False)
     np.testing.assert_allclose(found.weights, perceptron_steps(own, start, 3, average), atol=1e-12)
 
 

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.criteria.supervision import Inference
 from dcrfdsl.inference import METHODS, Binder, Workers
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.objective import Iteration
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.training_settings import (
     AutoOptimizer,
     BpSettings,

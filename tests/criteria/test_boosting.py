@@ -24,6 +24,7 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, promises
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
+from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
 
 HEAD = "data conll(word, y)\nlabel y\n"
@@ -43,7 +44,7 @@ def boosted(case: Case, **own: Any) -> tuple[Boosting, Any, list[Any]]:
         return False
 
     start = objective.start(np.zeros(given.parameters.num_weights))
-    return objective, minimise_boosting(objective, start, watch), seen
+    return objective, minimise_boosting(objective, start, AutoOptimizer(), watch), seen
 
 
 @pytest.mark.parametrize("weight", ["uniform", 0.6, 1.0])

@@ -14,10 +14,11 @@ from scipy.optimize import minimize
 from template_cases import CASES, Case
 from training_cases import objective_of
 
-from dcrfdsl.criteria.criteria_table import Hmsvm
+from dcrfdsl.criteria.margin.margin_objective import Hmsvm
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, Outcome
+from dcrfdsl.optimizers.objective import Iteration, Outcome
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.optimizer_settings import BcfwSettings, WorkingSetSettings
 from dcrfdsl.training.pipeline import fit
 

@@ -11,12 +11,12 @@ from model_cases import columns, gold_of, trained, twin_of
 from piece_twin import PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free, sentences
 
-from dcrfdsl.criteria.criteria_table import Supervision
 from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
 from dcrfdsl.criteria.pieces.large_pieces import LargePieces
 from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise, local_pieces
 from dcrfdsl.criteria.pieces.separate_pieces import PiecesApart, build_pieces
+from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
 from dcrfdsl.inference import Workers

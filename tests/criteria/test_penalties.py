@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from template_cases import CASES
 from training_cases import objective_of, problem_of
 
-from dcrfdsl.criteria.criteria_table import Likelihood
+from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.semantics.settings.prior_settings import Prior
 from dcrfdsl.semantics.settings.training_settings import (
     PRIORS,

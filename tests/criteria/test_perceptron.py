@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case
 from training_cases import many, objective_of
 
-from dcrfdsl.criteria.criteria_table import Perceptron
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.criteria.perceptron_loss import Perceptron
+from dcrfdsl.optimizers.objective import Iteration, MistakePasses, Objective
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
 from dcrfdsl.training.pipeline import fit
@@ -65,10 +66,10 @@ def test_its_gradient_equals_finite_differences(name: str) -> None:
     np.testing.assert_allclose(summed, gradient, atol=1e-9)
 
 
-class Scripted:
+class Scripted(Objective):
     """Three sequences of two weights; sequence i is wrong while weight i is below i + 1."""
 
-    epochs, average, vote, voters, seed = 4, True, False, None, 5
+    solver, average = "perceptron", True
     precision = share = np.zeros(3)
     count = 3
 
@@ -90,14 +91,8 @@ class Scripted:
     def moved(self, number: int) -> None:
         pass
 
-    def spread(self, task):  # type: ignore[no-untyped-def]
-        return [task(0, 3)]
-
-    def gap(self, gradient: Floats) -> float | None:
-        return None
-
-    def sharpen(self) -> bool:
-        return False
+    def mistakes(self) -> MistakePasses:
+        return MistakePasses(4, self.average, vote=False, voters=None, seed=5)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         return 0.0, np.zeros(3)

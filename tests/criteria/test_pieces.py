@@ -14,8 +14,8 @@ from model_cases import TINY, columns, gold_of, tiny_model, trained, twin_of
 from piece_twin import SHORTHANDS, PieceTwin, settings_of, supervised
 from template_cases import CASES, Case, free
 
-from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
-from dcrfdsl.criteria.likelihood import build_likelihood
+from dcrfdsl.criteria.likelihood import Likelihood, build_likelihood
+from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.criteria.pieces.separate_pieces import build_pieces
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.graph.pieces.piece_instances import piece_templates

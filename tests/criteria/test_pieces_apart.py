@@ -11,14 +11,15 @@ import reference
 from piece_twin import settings_of, supervised
 from template_cases import CASES
 
-from dcrfdsl.criteria.criteria_table import PieceObjective, PiecesApart
-from dcrfdsl.criteria.pieces.piece_likelihood import build_piecewise
-from dcrfdsl.criteria.pieces.separate_pieces import build_pieces, restricted
+from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
+from dcrfdsl.criteria.pieces.separate_pieces import PiecesApart, build_pieces, restricted
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.pieces.piece_instances import PieceTemplate, independent_pieces, piece_templates
 from dcrfdsl.inference.pieces.local_normalisation import PieceMethod
 from dcrfdsl.inference.pieces.shared_pieces import SharedPieceMethod
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, minimise_apart
+from dcrfdsl.optimizers.objective import Iteration
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.optimizers.separable import minimise_apart
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.piece_shorthands import pieces_of
 from dcrfdsl.semantics.settings.training_settings import (

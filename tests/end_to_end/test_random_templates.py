@@ -17,7 +17,9 @@ from random_templates import FAMILIES, RandomCase, draw
 from template_cases import CASES
 from template_twin import Enumerated, TemplateTwin
 
-from dcrfdsl.criteria.criteria_table import Clamped, Likelihood, Penalty
+from dcrfdsl.criteria.free_and_clamped import Clamped
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.data.labels import encode_known_labels

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from template_cases import CASES, Case
 
-from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.inference.base import Expectations
 from dcrfdsl.kernels.sequences.expectations import score_labellings

@@ -20,7 +20,7 @@ from dcrfdsl.errors.figures import figure
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model.file_format import read_model, write_model
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.optimizer_table import best_temperature
+from dcrfdsl.optimizers.special.temperature import best_temperature
 from dcrfdsl.training.pipeline import fit
 from dcrfdsl.training.tuning import tune
 

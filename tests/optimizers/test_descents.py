@@ -12,8 +12,9 @@ from training_cases import many, objective_of
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.kernels.optimization.descent import secant_steps
+from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.online import best_rate
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.training_settings import (
     CgSettings,
     GpdSettings,
@@ -66,13 +67,10 @@ def test_they_reach_the_optimum_of_lbfgs(model: str, name: str) -> None:
 def test_conjugate_gradients_end_on_a_quadratic_in_as_many_steps_as_it_has_weights() -> None:
     """Nearly: the search along each direction is not exact."""
 
-    class Quadratic:
+    class Quadratic(Objective):
         def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
             curvature = np.array([1.0, 10.0, 100.0, 1000.0])
             return 0.5 * float(curvature @ (weights - 1.0) ** 2), curvature * (weights - 1.0)
-
-        def sharpen(self) -> bool:
-            return False
 
     outcome = OPTIMIZERS["cg"](Quadratic(), np.zeros(4), CgSettings(tolerance=1e-6), watch)
     assert outcome.converged and outcome.iterations <= 12
@@ -103,7 +101,7 @@ def test_a_weight_moves_by_fahlmans_rule(name: str) -> None:
     assert slope == pytest.approx(now * expected)
 
 
-class Parabolas:
+class Parabolas(Objective):
     """f_i = ½ (λ_i − m_i)² + ½ (λ_0 − 1)²: sequence i touches the weights 0 and i. Records the gradients asked for."""
 
     MIDDLES = np.array([0.0, 3.0, -2.0, 5.0])
@@ -134,15 +132,6 @@ class Parabolas:
     def batches(self, size: int | None = None) -> Parabolas:
         assert size == 1
         return self
-
-    def spread(self, task):  # type: ignore[no-untyped-def]
-        return [task(0, 4)]
-
-    def gap(self, gradient: Floats) -> float | None:
-        return None
-
-    def sharpen(self) -> bool:
-        return False
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         gradient = weights - self.MIDDLES

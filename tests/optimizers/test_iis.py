@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case
 from training_cases import RIB_ROB, many, noisy_words, objective_of
 
-from dcrfdsl.criteria.criteria_table import Likelihood
+from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.errors.problems import DcrfError
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.objective import Iteration
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.special.iis import NEVER, roots
 from dcrfdsl.semantics.settings.training_settings import IisSettings, LbfgsSettings
 

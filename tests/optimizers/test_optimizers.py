@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dcrfdsl.optimizers.lbfgs_memory import PairMemory
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.objective import Iteration, Objective
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.training_settings import (
     AutoOptimizer,
     CgSettings,
@@ -25,7 +26,7 @@ MINIMUM = np.linspace(-1.0, 1.0, 40)
 VALUE = 1000.0  # at the minimum
 
 
-class Quadratic:
+class Quadratic(Objective):
     """½ Σ c_i (x_i − m_i)² + VALUE, cut to multiples of `step`; `sharpen` makes the step ten times smaller."""
 
     def __init__(self, step: float, sharpest: float):
@@ -93,7 +94,7 @@ def test_an_objective_that_stays_inexact_is_said_to_stop_the_search() -> None:
     assert "line search" in outcome.reason
 
 
-class Valley:
+class Valley(Objective):
     """Rosenbrock's function in pairs of weights: a curved valley with its floor at (1, 1); infinite far from it."""
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -105,9 +106,6 @@ class Valley:
         gradient[::2], gradient[1::2] = -400.0 * bend * x - 2.0 * (1.0 - x), 200.0 * bend
         return float(np.sum(100.0 * bend**2 + (1.0 - x) ** 2)), gradient
 
-    def sharpen(self) -> bool:
-        return False
-
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "quickprop"])
 def test_a_curved_valley_is_followed_although_long_steps_leave_the_domain(name: str) -> None:
@@ -117,7 +115,7 @@ def test_a_curved_valley_is_followed_although_long_steps_leave_the_domain(name: 
     assert outcome.weights == pytest.approx(1.0, abs=1e-5)
 
 
-class Crease:
+class Crease(Objective):
     """A bowl with its bottom of 0 at (1, …, 1), and creases wherever two neighbouring weights are equal."""
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -126,9 +124,6 @@ class Crease:
         gradient[:-1] -= np.sign(apart)
         gradient[1:] += np.sign(apart)
         return float(0.5 * np.sum((weights - 1.0) ** 2) + np.abs(apart).sum()), gradient
-
-    def sharpen(self) -> bool:
-        return False
 
 
 def test_quickprop_goes_on_along_creases() -> None:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from template_cases import CASES, Case, sentences
 from training_cases import many, objective_of
 
-from dcrfdsl.criteria.criteria_table import Likelihood
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.optimizers.objective import Iteration
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.training_settings import AutoOptimizer, LbfgsSettings, OwlqnSettings
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, no_cuts
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration, Outcome, minimise_apart
+from dcrfdsl.optimizers.objective import Iteration, MistakePasses, Objective, Outcome
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
+from dcrfdsl.optimizers.separable import minimise_apart
 from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.settings.optimizer_settings import (
@@ -131,7 +133,7 @@ PROBLEMS: Mapping[str, tuple[Function, Sequence[float]]] = {
 }
 
 
-class Plain:
+class Plain(Objective):
     """A function as an objective that comes in one batch, or in as many parts as it has weights."""
 
     precision = share = np.zeros(3)
@@ -144,17 +146,8 @@ class Plain:
         with np.errstate(all="ignore"):
             return self.function(weights)
 
-    def sharpen(self) -> bool:
-        return False
-
     def batches(self, size: int | None = None) -> Any:
         return self if size == 1 else None
-
-    def spread(self, task: Any) -> list[Any]:
-        return [task(0, 3)]
-
-    def gap(self, gradient: Floats) -> float | None:
-        return None
 
     def begin(self, weights: Floats) -> None:
         self.weights = weights
@@ -170,7 +163,8 @@ class Plain:
 class Mistakes(Plain):
     """The same as the loss of a perceptron."""
 
-    epochs, average, vote, voters, seed = 5, False, False, None, 0
+    def mistakes(self) -> MistakePasses:
+        return MistakePasses(5, average=False, vote=False, voters=None, seed=0)
 
 
 class Scaled(Plain):
@@ -216,7 +210,7 @@ SLOPED: Mapping[str, Callable[[Function, Floats], Outcome]] = {
 ONLINE: Mapping[str, Callable[[Function, Floats], Outcome]] = {
     "sgd": _named(SgdSettings(rate=1e-3)), "sgd with long steps": _named(SgdSettings(rate=1e3)),
     "gpd": _named(GpdSettings(rate=1e-3)), "gpd with long steps": _named(GpdSettings(rate=1e3)),
-    "perceptron": lambda function, start: minimise_perceptron(Mistakes(function), start, watch),
+    "perceptron": lambda function, start: minimise_perceptron(Mistakes(function), start, AutoOptimizer(), watch),
 }  # fmt: skip
 
 
@@ -284,15 +278,18 @@ def test_passes_converge_by_their_own_rules(optimizer: str, name: str) -> None:
 # margins ----------------------------------------------------------------------------------------------------------
 
 
-class Margins:
+class Margins(Objective):
     """One sequence with one cut; labels that are not known change `changes` times when they are completed."""
 
-    each_counts, tolerance, num_weights = False, 1e-3, 2
+    solver, each_counts, tolerance, num_weights = "working_set", False, 1e-3, 2
     metric = Metric(0, 0, 1, np.zeros((0, 0)))
 
     def __init__(self, loss: float, value: float, changes: int):
         self.limit, self.runs = np.ones(1), [(0, 1)]
         self.loss, self.value, self.changes = loss, value, changes
+
+    def margin_problem(self) -> Margins:
+        return self
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
         if self.loss == 0.0:
@@ -312,9 +309,6 @@ class Margins:
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         short = max(0.0, self.loss - self.value * float(weights[0]))
         return 0.5 * float(weights @ weights) + short, weights
-
-    def sharpen(self) -> bool:
-        return False
 
 
 MARGINS = {
@@ -343,7 +337,7 @@ def test_margins_converge_by_the_gap_and_the_labels_that_they_were_solved_for(na
 # boosting -----------------------------------------------------------------------------------------------------------
 
 
-class Boosted:
+class Boosted(Objective):
     """A risk of one sequence and two weights, each between L = −1 and U = 1 with the mean `mean`."""
 
     rounds, tolerance, max_step, most_weights = 40, 1e-4, 1.0, 2
@@ -352,6 +346,9 @@ class Boosted:
         self.update, self.start, self.mean_of = update, risk, mean
         self.off, self.low, self.high = np.array([0, 1, 2]), np.full(2, -1.0), np.full(2, 1.0)
         self.ranges = self
+
+    def boosting(self) -> Boosted:
+        return self
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         down, up = 0.5 * (1.0 - self.mean_of), 0.5 * (1.0 + self.mean_of)
@@ -367,9 +364,6 @@ class Boosted:
     def mass(self, weight: int) -> float:
         return self.risk
 
-    def sharpen(self) -> bool:
-        return False
-
 
 @pytest.mark.parametrize("update", ["sequential", "parallel", "steepest"])
 @pytest.mark.parametrize(("risk", "mean", "words"), [
@@ -378,6 +372,6 @@ class Boosted:
 ])  # fmt: skip
 def test_boosting_says_why_it_ends(update: str, risk: float, mean: float, words: str) -> None:
     with np.errstate(all="ignore"):
-        outcome = minimise_boosting(Boosted(update, risk, mean), np.zeros(2), watch)
+        outcome = minimise_boosting(Boosted(update, risk, mean), np.zeros(2), AutoOptimizer(), watch)
     assert words in outcome.reason
     assert outcome.converged == bool(np.isfinite(risk))

@@ -17,7 +17,7 @@ from template_cases import CASES, CHAIN, Case, sentences
 from dcrfdsl.cli import run
 from dcrfdsl.inference.decoding.voting import Ballots
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.optimizer_table import Voters
+from dcrfdsl.optimizers.voters import Voters
 from dcrfdsl.training.pipeline import fit
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import reference
 from template_cases import Case
 from template_twin import TemplateTwin, position
 
-from dcrfdsl.criteria.criteria_table import Supervision
+from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.piecewise.piece_losses import ALL
 from dcrfdsl.semantics.schema.model_spec import Piece

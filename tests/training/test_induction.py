@@ -14,7 +14,8 @@ from scipy.optimize import minimize_scalar
 from template_cases import CASES, Case
 from training_cases import problem_of
 
-from dcrfdsl.criteria.criteria_table import CRITERIA, Supervision
+from dcrfdsl.criteria.criteria_table import CRITERIA
+from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.features.alphabet.conjunctions import Conjunctions, conjoined, restored_conjunctions
@@ -25,7 +26,7 @@ from dcrfdsl.inference import Workers
 from dcrfdsl.kernels.extraction.gains import cross_gains, crosses, distinct_rows, rows_of_features
 from dcrfdsl.model.file_format import read_model, write_model
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.optimizer_table import Iteration
+from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.settings_reading import stage_settings

@@ -17,7 +17,8 @@ from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.data.corpus import Corpus
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS, Iteration
+from dcrfdsl.optimizers.objective import Iteration
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.semantics.settings.training_settings import CRITERIA
 from dcrfdsl.training.curves import write_curve

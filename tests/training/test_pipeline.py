@@ -13,10 +13,11 @@ from template_cases import CASES, sentences
 from dcrfdsl.data import corpus_from_rows, read_corpus
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
+from dcrfdsl.optimizers.objective import Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.resolve.resolution import load_template, load_text
 from dcrfdsl.semantics.settings.trainable import SMOOTH
-from dcrfdsl.semantics.settings.training_settings import LbfgsSettings
+from dcrfdsl.semantics.settings.training_settings import OPTIMIZERS as SETTINGS
 from dcrfdsl.training.pipeline import fit
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -131,7 +132,7 @@ def test_empty_data_is_an_error():
         fit(case.resolved(), corpus_from_rows([], case.resolved().require().data))
 
 
-class Quadratic:
+class Quadratic(Objective):
     """½ Σ s_k (w_k − k)², scales from 1 to 10⁴"""
 
     scales = np.logspace(0, 4, 12)
@@ -145,7 +146,7 @@ class Quadratic:
 def test_optimizers_that_need_value_and_gradient_alone_find_a_known_minimum(name):
     seen = []
     outcome = OPTIMIZERS[name](
-        Quadratic(), np.zeros(12), LbfgsSettings(tolerance=1e-9), lambda step, weights: bool(seen.append(step))
+        Quadratic(), np.zeros(12), SETTINGS[name](tolerance=1e-9), lambda step, weights: bool(seen.append(step))
     )
     assert outcome.converged
     np.testing.assert_allclose(outcome.weights, np.arange(12), atol=1e-4)

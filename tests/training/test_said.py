@@ -15,7 +15,7 @@ from dcrfdsl.cli.report import LiveProgress, PlainProgress, TrainingProgress, it
 from dcrfdsl.errors.figures import figure
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.optimizer_table import Iteration
+from dcrfdsl.optimizers.objective import Iteration
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_text
 from dcrfdsl.training.curves import write_curve
 from dcrfdsl.training.pipeline import fit

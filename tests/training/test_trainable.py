@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,11 @@ import pytest
 from template_cases import CASES, Case
 from training_cases import many
 
+from dcrfdsl.criteria.base import Criterion
+from dcrfdsl.criteria.criteria_table import CRITERIA as BUILDERS
+from dcrfdsl.criteria.hidden_markov import Hmm
+from dcrfdsl.optimizers.auto import SOLVERS
+from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS as METHODS
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.settings.prior_settings import Prior
 from dcrfdsl.semantics.settings.trainable import TRAINED_BY, TREATS, WITHOUT_PENALTY
@@ -37,6 +43,24 @@ def template(criterion: str, optimizer: str, prior: str) -> Case:
         )
     # error rates are trained after single sequences on plain chains only, and moves of an HMM have no features
     return replace(CASE, text=(PLAIN if criterion in ("mce", "hmm") else CASE.text) + train)
+
+
+def every_kind(kind: type[Criterion]) -> Iterator[type[Criterion]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from every_kind(narrower)
+
+
+def test_what_runs_takes_the_settings_of_its_name() -> None:
+    assert set(BUILDERS) == set(CRITERIA)
+    assert all(issubclass(settings, BUILDERS[name].settings) for name, settings in CRITERIA.items())
+    assert {name: method.settings for name, method in METHODS.items()} == dict(OPTIMIZERS)
+    assert {kind.solver for kind in every_kind(Criterion)} == set(SOLVERS)
+    with pytest.raises(TypeError, match="expected settings CgSettings, not SgdSettings"):
+        METHODS["cg"](Hmm(np.zeros(1), np.zeros(1)), np.zeros(1), OPTIMIZERS["sgd"](), lambda step, weights: False)
+    for name in ("working_set", "bcfw"):
+        with pytest.raises(TypeError, match="a margin problem"):
+            METHODS[name](Hmm(np.zeros(1), np.zeros(1)), np.zeros(1), OPTIMIZERS[name](), lambda step, weights: False)
 
 
 def test_the_tables_are_complete() -> None:

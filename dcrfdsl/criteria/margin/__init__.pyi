@@ -1,1 +1,1 @@
-from .margin_objective import Hmsvm as Hmsvm, build_hmsvm as build_hmsvm
+from .margin_objective import build_hmsvm as build_hmsvm

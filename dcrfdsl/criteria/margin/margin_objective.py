@@ -13,14 +13,14 @@ Source: Altun & Hofmann 2003 §5. Not here: which labelling violates its margin 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Codes, Floats
+from ...arrays import Codes, Floats, Ints, Mask
 from ...errors import DcrfError, Diagnostic
-from ...inference import Expectations, RunStatus
+from ...inference import Expectations, RunStatus, largest_table
 from ...kernels.optimization import (
     Cuts,
     Metric,
@@ -34,7 +34,9 @@ from ...kernels.optimization import (
     no_cuts,
     violated_most,
 )
-from ...semantics import AutoSettings, ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
+from ...optimizers import MarginProblem
+from ...semantics import ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
+from ..base import Criterion
 from ..competing_labellings import OrderedRivals, constrained_decoder_of, unpacked_data_excluding_gold
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
@@ -56,11 +58,10 @@ SEARCHES = 32  # in which labellings are looked for one after another, each at w
 SMALLEST = 8  # sequences of a search
 
 
-class Hmsvm:
-    """The primal, and what the dual needs of it: see `optimizers.objective.MarginObjective`."""
+class Hmsvm(Criterion):
+    """The primal, and what the dual needs of it."""
 
-    pause: int | None = None  # it is the same at every iteration
-    tightened: tuple[str, float, float] | None = None
+    solver = "working_set"
 
     def __init__(
         self, given: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | ListSearch,
@@ -68,9 +69,9 @@ class Hmsvm:
     ):  # fmt: skip
         """known: a labelling of all variables, flat; negative where it is to be completed, which it is at once."""
         self._data = given.bind_plain(programs=False)
-        self._search, self._known, self._clamped = search, known, clamped
+        self._search, self._known, self.clamped = search, known, clamped
         self._looked_at, self._counts_states = looked_at, isinstance(settings.loss, HammingLoss)
-        self._given, self.inference_description = given, inference.name
+        self._given, self.inference_description, self.num_weights = given, inference.name, self._data.num_weights
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._found = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
@@ -83,12 +84,10 @@ class Hmsvm:
             self.limit *= settings.weight ** (np.diff(given.sentence_off) * given.graph.num_labels)
         self.metric = _metric(given)
         self.tolerance = settings.tolerance
-        self.runs = [(0, count)] if search.whole else self._data.chunks(max(1, min(SEARCHES, count // SMALLEST)))
+        self.runs: Sequence[tuple[int, int]] = (
+            [(0, count)] if search.whole else self._data.chunks(max(1, min(SEARCHES, count // SMALLEST)))
+        )
         self.complete(np.zeros(self.num_weights))
-
-    @property
-    def num_weights(self) -> int:
-        return self._data.num_weights
 
     @property
     def approximate(self) -> bool:
@@ -97,13 +96,15 @@ class Hmsvm:
 
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations."""
         return self._search.status
 
     # what the dual needs --------------------------------------------------------------------------------------------
 
+    def margin_problem(self) -> MarginProblem:
+        return self
+
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
-        """See `MarginObjective.find_cuts`: the wrong labelling of each sequence that is violated most; with a slack a
+        """See `MarginProblem.find_cuts`: the wrong labelling of each sequence that is violated most; with a slack a
         labelling all that are violated, as far as they are listed.
         """
         if not isinstance(self._search, ListSearch):
@@ -120,7 +121,6 @@ class Hmsvm:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know about the optimum that was found."""
         found = []
         if self._search.approximate:
             found.append(
@@ -134,7 +134,7 @@ class Hmsvm:
             )
         return tuple(found)
 
-    def _cuts(self, first: int, last: int, found: Codes, chosen: NDArray[np.bool_]) -> Cuts:
+    def _cuts(self, first: int, last: int, found: Codes, chosen: Mask) -> Cuts:
         """The cuts by a labelling each of some sequences, `chosen` [last - first] and wrong."""
         d, off = self._data, self._data.labelling_off
         wrong = self._wrong(first, last, found)
@@ -151,7 +151,7 @@ class Hmsvm:
         measure_cuts(cuts, self.metric)
         return cuts
 
-    def _wrong(self, first: int, last: int, found: Codes) -> NDArray[np.int64]:
+    def _wrong(self, first: int, last: int, found: Codes) -> Ints:
         """How many wrong states each label has in what was found for some sequences, [labels, last - first]."""
         graph, off = self._given.graph, self._given.sentence_off[first : last + 1]
         labels, begin, end = graph.num_labels, int(off[0]), int(off[-1])
@@ -161,7 +161,7 @@ class Hmsvm:
         return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
 
     def metric_times(self, point: Floats) -> Floats:
-        """See `MarginObjective.metric_times`."""
+        """See `MarginProblem.metric_times`."""
         own = self.metric
         if not len(own.gram):
             return point
@@ -170,18 +170,17 @@ class Hmsvm:
         return found
 
     def complete(self, weights: Floats) -> bool:
-        """See `MarginObjective.complete`."""
-        if self._clamped is None:
+        """See `MarginProblem.complete`."""
+        if self.clamped is None:
             return False
-        before = self._known.copy()
-        clamped = self._clamped
+        before, clamped = self._known.copy(), self.clamped
         method, out = clamped.method, Expectations.empty(clamped.data)
         potentials = clamped.data.potentials(self.metric_times(weights))
         for first, last in clamped.runs(0, clamped.data.num_sequences):
             method.decode(potentials, first, last, out, self._known)  # type: ignore[attr-defined]
         return not np.array_equal(before, self._known)
 
-    # what every criterion has ---------------------------------------------------------------------------------------
+    # what every criterion has: the dual says how far the optimum is, a gradient does not ----------------------------
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The primal at `weights` [W], and a subgradient. A clique with a kernel has dual coefficients as weights."""
@@ -194,33 +193,10 @@ class Hmsvm:
             pull -= combine_cuts(cuts, counted, np.zeros(len(weights)))
         return value, self.metric_times(pull)
 
-    def start(self, weights: Floats) -> Floats:
-        """The weights at hand: they only complete labels that are not known."""
-        return weights
 
-    def weights_of(self, point: Floats) -> Floats:
-        """See `Likelihood.weights_of`."""
-        return point
-
-    def advance(self, weights: Floats) -> None:
-        """See `PieceObjective.advance`."""
-
-    def gap(self, gradient: Floats) -> float | None:
-        """None: the dual says how far the optimum is, a gradient does not."""
-
-    def sharpen(self) -> bool:
-        """Decoding gets no more exact."""
-        return False
-
-    def contradictions(self) -> tuple[int, ...]:
-        """See `Likelihood.contradictions`."""
-        return () if self._clamped is None else self._clamped.contradictions()
-
-
-def build_hmsvm(given: Supervision, settings: TrainSettings) -> Hmsvm:
+def build_hmsvm(given: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
     own, inference = settings.criterion, given.inference(settings)
-    assert isinstance(own, HmsvmSettings)
     looked_at = _looked_at(given, own)
     known = np.array(given.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
     search = _search(given, own, inference, known, looked_at)
@@ -265,6 +241,5 @@ def _search(
         runs = deciding_chain(given) if all_known else None
         if runs is not None:
             return ChainSearch(runs, known, given)
-        assert isinstance(inference.settings, ExactSettings | AutoSettings)
-        return SearchExcludingGold(judged, labels, ExactSettings(max_table=inference.settings.max_table))
+        return SearchExcludingGold(judged, labels, ExactSettings(max_table=largest_table(inference.settings)))
     return OrderedSearch(OrderedRivals(constrained_decoder_of(judged, inference, labels), judged, labels, inference))

@@ -20,9 +20,8 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Codes, Floats
+from ...arrays import Codes, Floats, Ints
 from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import exact_nbest
@@ -186,7 +185,7 @@ class ListSearch:
         self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
 
-    def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, NDArray[np.int64]]:
+    def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, Ints]:
         """Labellings [most, flat], and how many each of the sequences [last - first] has, best first."""
         d, out, p = self._data, Expectations.empty(self._data), self._data.potentials(weights)
         labelling, count, score = self._labelling, self._count, self._score

@@ -1,1 +1,1 @@
-from .mce_objective import Mce as Mce, build_mce as build_mce
+from .mce_objective import build_mce as build_mce

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints32
 from ...inference import BoundData, ChainRuns, Expectations, Potentials, RivalSums, RunStatus, Workers, chain_of
 from ...kernels.chain import SegmentMarks, Smoothing, Stretches
 from ..batches import SentenceBatches
@@ -29,7 +28,7 @@ class ChainCounter:
     approximate = False
 
     def __init__(
-        self, runs: ChainRuns, labelling: NDArray[np.int32], spans: Stretches, marks: SegmentMarks,
+        self, runs: ChainRuns, labelling: Ints32, spans: Stretches, marks: SegmentMarks,
         smoothing: Smoothing, find_false: bool, workers: Workers,
     ):  # fmt: skip
         self.data = runs.data
@@ -83,7 +82,7 @@ class _JudgingMethod:
     approximate = False
 
     def __init__(
-        self, runs: ChainRuns, labelling: NDArray[np.int32], spans: Stretches, marks: SegmentMarks,
+        self, runs: ChainRuns, labelling: Ints32, spans: Stretches, marks: SegmentMarks,
         smoothing: Smoothing, find_false: bool, shares: tuple[float, float],
     ):  # fmt: skip
         self._runs, self._labelling, self._spans, self._marks = runs, labelling, spans, marks

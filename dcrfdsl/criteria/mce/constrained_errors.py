@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Codes, Floats, Ints
+from ...arrays import Codes, Floats, Ints, Mask
 from ...data import mark_table, segments_of
 from ...graph import ANY_STATE, any_but, only_state, state_set
 from ...inference import ConstrainedDecoder, ConstrainedLabellings, RunStatus, StateConstraints, Workers
@@ -34,7 +33,7 @@ class _Given:
 
     constraints: StateConstraints
     span: Ints
-    agrees: NDArray[np.bool_]
+    agrees: Mask
 
 
 class OrderedCounter:
@@ -100,7 +99,7 @@ class OrderedCounter:
         of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
         return Judged(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
-    def _constraints(self, judged: Judged, goes: NDArray[np.bool_]) -> _Given:
+    def _constraints(self, judged: Judged, goes: Mask) -> _Given:
         """What to decode for every span: first what agrees, then each way to disagree."""
         off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
         blocks: list[Codes] = []

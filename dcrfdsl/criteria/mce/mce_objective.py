@@ -7,17 +7,16 @@ Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 
 from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
-from ...inference import RunStatus
+from ...inference import RunStatus, Workers
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
+from ..base import Criterion
 from ..competing_labellings import constrained_decoder_of, data_excluding_gold, rivals_of
 from ..free_and_clamped import Clamped
 from ..judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
@@ -33,15 +32,14 @@ from .smoothing import smoothing_of
 
 __all__ = ["Mce", "build_mce"]
 
-Result = TypeVar("Result")
 FIRST_STEP = 0.1  # how far the weight moves that moves most
 
 
-class Mce:
+class Mce(Criterion):
     """A measure of smooth counts of errors, and a penalty: an objective that is not convex."""
 
-    pause: int | None = None  # it is the same at every iteration
-    tightened: tuple[str, float, float] | None = None
+    penalty: Penalty
+    workers: Workers
 
     def __init__(
         self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, inference_description: str,
@@ -55,17 +53,11 @@ class Mce:
             penalty,
             inference_description,
         )
-        self._given, self._clamped = given, clamped
+        self.workers, self.clamped = given.workers, clamped
         self.num_weights = given.parameters.num_weights
 
     @property
-    def l1(self) -> Floats | None:
-        """See `optimizers.objective.CornerObjective`."""
-        return self.penalty.l1
-
-    @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations."""
         return self.counter.status
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -86,41 +78,17 @@ class Mce:
         downhill = self._downhill()
         return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
 
-    def weights_of(self, point: Floats) -> Floats:
-        """See `Likelihood.weights_of`."""
-        return point
-
-    def advance(self, weights: Floats) -> None:
-        """See `PieceObjective.advance`."""
-
-    def gap(self, gradient: Floats) -> float | None:
-        """None: the objective is not convex."""
-
-    def sharpen(self) -> bool:
-        """Decoding gets no more exact."""
-        return False
-
     def batches(self, size: int | None = None) -> ChainBatches | None:
         """Single sequences of chains (`size` 1, say), where the penalty is quadratic; none for a start on batches."""
         if size is None or not isinstance(self.counter, ChainCounter) or not self.penalty.is_quadratic:
             return None
         data = self.counter.data.unbundled()
-        return ChainBatches(self.counter, self.measure, self.penalty.precision, self._given.workers, data, size)
-
-    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """See `Likelihood.spread`."""
-        cuts = np.linspace(0, self.num_weights, 9).astype(int).tolist()
-        return self._given.workers.map(task, list(itertools.pairwise(cuts)))
-
-    def contradictions(self) -> tuple[int, ...]:
-        """See `Likelihood.contradictions`."""
-        return () if self._clamped is None else self._clamped.contradictions()
+        return ChainBatches(self.counter, self.measure, self.penalty.precision, self.workers, data, size)
 
 
-def build_mce(given: Supervision, settings: TrainSettings) -> Mce:
+def build_mce(given: Supervision, settings: TrainSettings[MceSettings]) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
     own = settings.criterion
-    assert isinstance(own, MceSettings)
     inference = _inference(given, settings, own)
     is_measure = isinstance(own.loss, MeasureLoss)
     measure: Measure = MEASURES[own.loss.method](own) if is_measure else ErrorRate()

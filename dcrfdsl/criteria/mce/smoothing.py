@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...kernels.chain import LARGEST, LOGISTIC, SIGMOID, Smoothing
-from ...semantics import LogisticSmoothing, MceSettings, SmoothingSettings
+from ...semantics import LogisticSmoothing, MceSettings
 
 __all__ = ["smoothed", "smoothing_of"]
 
@@ -14,7 +14,6 @@ __all__ = ["smoothed", "smoothing_of"]
 def smoothing_of(settings: MceSettings) -> Smoothing:
     """The kernels' form; β is −α where d is a ratio (1 where nothing is better), else 0, unless it is given."""
     own = settings.smoothing
-    assert isinstance(own, SmoothingSettings)
     usual = -own.alpha if settings.measure == "ratio" else 0.0
     kind = LOGISTIC if isinstance(own, LogisticSmoothing) else SIGMOID
     return Smoothing(kind, own.alpha, usual if own.beta is None else own.beta, settings.measure == "ratio")

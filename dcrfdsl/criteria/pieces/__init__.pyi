@@ -1,2 +1,1 @@
-from .piece_likelihood import PieceObjective as PieceObjective
-from .separate_pieces import PiecesApart as PiecesApart, build_pieces as build_pieces
+from .separate_pieces import build_pieces as build_pieces

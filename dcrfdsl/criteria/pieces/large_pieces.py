@@ -8,20 +8,18 @@ the weights; the others are summed out. Not here: the graphs (`graph.pieces.piec
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Mask
 from ...errors import DcrfError, Diagnostic
 from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, roles_of, shared_out
 from ...inference import Binder, Expectations, ExpectingMethod, InstanceMethod, RunStatus, bind_instances, largest_table
 from ...kernels.tables import add_bias_gradient
 from ...semantics import ExactSettings, TrainSettings, inference_settings
+from ..base import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood
 from ..penalties import Penalty
@@ -29,18 +27,13 @@ from ..supervision import Supervision
 
 __all__ = ["LargePieces"]
 
-Result = TypeVar("Result")
-SLICES = 8  # of the weights, for threads
 
-
-class LargePieces:
+class LargePieces(Criterion):
     """Objective over the instances of `templates` in one data set, without a penalty.
 
     divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
     pieces, shape_of: the instances on every shape, and the shape of each sentence.
     """
-
-    tightened: tuple[str, float, float] | None = None  # exact inference has no tolerance
 
     def __init__(
         self,
@@ -80,7 +73,7 @@ class LargePieces:
         nothing = Penalty.none(len(model.weight))
         self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, given.workers, clamped)
 
-    def _partly(self, given: Supervision, instance: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _partly(self, given: Supervision, instance: Ints) -> Mask:
         """Whether some variable that an instance is over is not known, [n]."""
         width, labelling, pieces = len(given.graph.cards), given.labelling, self.pieces
         partly = np.zeros(len(instance), np.bool_)
@@ -96,7 +89,7 @@ class LargePieces:
 
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations; a graph is an instance here."""
+        """As `Criterion.total_status`; a graph is an instance here."""
         status = self._instances.total_status
         return replace(status, impossible=self._sentences(status.impossible))
 
@@ -113,16 +106,7 @@ class LargePieces:
     def batches_under(self, penalty: Penalty, size: int | None = None) -> None:
         """Large pieces are not trained in batches of sentences."""
 
-    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for ranges that make up all weights, by the threads there are."""
-        cuts = np.linspace(0, self.num_weights, SLICES + 1).astype(int).tolist()
-        return self.workers.map(task, list(itertools.pairwise(cuts)))
-
-    def sharpen(self) -> bool:
-        return False
-
     def contradictions(self) -> tuple[int, ...]:
-        """See `Likelihood.contradictions`."""
         return self._sentences((*self._impossible, *self._instances.contradictions()))
 
 

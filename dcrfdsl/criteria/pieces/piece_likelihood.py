@@ -11,14 +11,12 @@ a model of its own, of the same weights, and takes exact inference. Not here: wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints32
 from ...errors import DcrfError, Diagnostic
 from ...graph import UNKNOWN, ModelGraph, PieceTemplate, offsets, piece_templates
 from ...inference import (
@@ -44,6 +42,7 @@ from ...semantics import (
     decode_rule,
     last_pieces,
 )
+from ..base import Criterion, Tightened
 from ..batches import SentenceBatches
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood
@@ -54,37 +53,32 @@ from .large_pieces import LargePieces
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces", "settled_decoding"]
 
 Loss = Likelihood | LargePieces
-Result = TypeVar("Result")
 LARGEST = 2**16  # joint states of a piece that are gone through one by one …
 FASTER = 2**12  # … where inference on its graph cannot do instead, and from how many on it is used where it can
 MOST_SEARCHED = 2**20  # entries of a table in the search for local labellings, where nobody asks for them
 
 
-class PieceObjective:
+class PieceObjective(Criterion):
     """A sum of objectives over the same weights, and a penalty on those that one of them trains.
 
     trained [W] of each: 0 for weights of which it trains nothing (locked cliques, cliques of no piece).
     """
 
     inference_description = "pieces"
+    penalty: Penalty
 
-    def __init__(self, parts: Sequence[Loss], trained: Sequence[Floats], given: Supervision, settings: TrainSettings):
+    def __init__(
+        self, parts: Sequence[Loss], trained: Sequence[Floats], given: Supervision,
+        settings: TrainSettings[PieceSettings],
+    ):  # fmt: skip
         self.parts, self.trained, self._given, self._settings = parts, trained, given, settings
         self._is_trained = np.max(trained, axis=0)
         self.penalty = given.penalty(settings).masked(self._is_trained)
+        self.num_weights, self.workers = parts[0].num_weights, given.workers
         self._hidden = bool((given.gold.codes < 0).any())
-        assert isinstance(settings.criterion, PieceSettings)
         nota = settings.criterion.nota
         self._choose = nota if isinstance(nota, LikelyCases) else None
-
-    @property
-    def num_weights(self) -> int:
-        return self.parts[0].num_weights
-
-    @property
-    def pause(self) -> int | None:
-        """After how many iterations `advance` changes the objective; None if it never does."""
-        return None if self._choose is None else self._choose.after
+        self.pause = None if self._choose is None else self._choose.after
 
     def advance(self, weights: Floats) -> None:
         """Chooses the cases in which NOTA is right, at the weights that were reached."""
@@ -93,22 +87,12 @@ class PieceObjective:
         assert isinstance(method, PieceMethod)
         method.cases = _chosen(self._given, self._settings, self._choose, method, weights)
 
-    def start(self, weights: Floats) -> Floats:
-        """See `Likelihood.start`."""
-        return weights
-
-    def weights_of(self, point: Floats) -> Floats:
-        """See `Likelihood.weights_of`."""
-        return point
-
     @property
-    def tightened(self) -> tuple[str, float, float] | None:
-        """See `Likelihood.tightened`."""
+    def tightened(self) -> Tightened | None:
         return next((found for part in self.parts if (found := part.tightened) is not None), None)
 
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations."""
         return sum((part.total_status for part in self.parts), start=RunStatus())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -133,36 +117,27 @@ class PieceObjective:
             return None
         return part.batches_under(self.penalty, size)
 
-    def spread(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """`task(first, last)` for ranges that make up all weights, by the threads there are."""
-        return self.parts[0].spread(task)
-
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
         if self._hidden or any(part.method.approximate for part in self.parts):
             return None
         return self.penalty.gap(gradient, self._is_trained > 0.0)
 
-    @property
-    def l1(self) -> Floats | None:
-        """See `Likelihood.l1`."""
-        return self.penalty.l1
-
     def sharpen(self) -> bool:
         return sum(part.sharpen() for part in self.parts) > 0  # all of them
 
     def contradictions(self) -> tuple[int, ...]:
-        """Sentences for which no labelling agrees with what is known and the hard constraints."""
         return tuple(sorted({s for part in self.parts for s in part.contradictions()}))
 
 
-def build_piecewise(given: Supervision, settings: TrainSettings, templates: Sequence[PieceTemplate]) -> PieceObjective:
+def build_piecewise(
+    given: Supervision, settings: TrainSettings[PieceSettings], templates: Sequence[PieceTemplate]
+) -> PieceObjective:
     """The losses of these pieces under one penalty.
 
     Raises DcrfError where pieces are too large, have too many cases, or condition on what is not known.
     """
     own = settings.criterion
-    assert isinstance(own, PieceSettings)
     whole = [template for template in templates if template.everywhere]
     parted = [template for template in templates if not template.everywhere]
     most = FASTER if own.nota is None else LARGEST
@@ -281,7 +256,7 @@ def _refuse_cases(method: PieceMethod, own: PieceSettings) -> None:
         raise DcrfError(Diagnostic("too-many-cases", message, help=remedy))
 
 
-def _refuse_unknown(given: Supervision, pieces: PieceInstances, shape_of: NDArray[np.int32]) -> None:
+def _refuse_unknown(given: Supervision, pieces: PieceInstances, shape_of: Ints32) -> None:
     """What a piece conditions on must be known; only sentences that are partly known are looked at."""
     width, off = len(given.graph.cards), given.sentence_off
     for s in np.flatnonzero(~given.gold.complete_sentences(off)).tolist():

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
 from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
+from ..base import Criterion, Tightened
 from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
 
@@ -28,42 +28,24 @@ __all__ = ["Part", "PiecesApart", "build_pieces", "restricted"]
 class Part(NamedTuple):
     """own [w]: the numbers of its weights among all, ascending."""
 
-    own: NDArray[np.int64]
+    own: Ints
     objective: PieceObjective
 
 
-class PiecesApart:
+class PiecesApart(Criterion):
     """A sum of objectives of different weights. num_weights: W of the model, some of which may be in no part."""
 
-    pause: int | None = None  # it is the same at every iteration
-
     def __init__(self, apart: Sequence[Part], num_weights: int):
-        self.apart, self.num_weights = tuple(apart), num_weights
+        self.apart: Sequence[Part] = tuple(apart)
+        self.num_weights = num_weights
+        self.inference_description = f"pieces in {len(self.apart)} independent parts"
 
     @property
-    def inference_description(self) -> str:
-        """How the objective is taken, for the record."""
-        return f"pieces in {len(self.apart)} independent parts"
-
-    def start(self, weights: Floats) -> Floats:
-        """See `Likelihood.start`."""
-        return weights
-
-    def weights_of(self, point: Floats) -> Floats:
-        """See `Likelihood.weights_of`."""
-        return point
-
-    def advance(self, weights: Floats) -> None:
-        """See `PieceObjective.advance`."""
-
-    @property
-    def tightened(self) -> tuple[str, float, float] | None:
-        """See `Likelihood.tightened`."""
+    def tightened(self) -> Tightened | None:
         return next((found for part in self.apart if (found := part.objective.tightened) is not None), None)
 
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations."""
         return sum((part.objective.total_status for part in self.apart), start=RunStatus())
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -84,11 +66,10 @@ class PiecesApart:
         return sum(part.objective.sharpen() for part in self.apart) > 0  # all of them
 
     def contradictions(self) -> tuple[int, ...]:
-        """See `PieceObjective.contradictions`."""
         return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
 
 
-def restricted(given: Supervision, cliques: Iterable[int]) -> tuple[Supervision, NDArray[np.int64]]:
+def restricted(given: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
     """The training data of a model that has these cliques alone, with its weights; and their numbers among all."""
     held = frozenset(cliques)
     parts = tuple(own if c in held else own.without_weights() for c, own in enumerate(given.parameters.cliques))
@@ -105,14 +86,13 @@ def restricted(given: Supervision, cliques: Iterable[int]) -> tuple[Supervision,
     return part, own
 
 
-def build_pieces(given: Supervision, settings: TrainSettings) -> PieceObjective | PiecesApart:
+def build_pieces(given: Supervision, settings: TrainSettings[PieceSettings]) -> PieceObjective | PiecesApart:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
     Pieces are trained together where a score on held-out data says when to stop, since that is of the whole model, and
     where the whole model chooses the cases of NOTA.
     """
     own = settings.criterion
-    assert isinstance(own, PieceSettings)
     templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
     groups = independent_pieces(templates)
     if len(groups) == 1 or settings.patience is not None or isinstance(own.nota, LikelyCases):

@@ -17,6 +17,7 @@ from ...arrays import Floats, Ints
 from ...errors import DcrfError, Diagnostic
 from ...inference import BoundData, ExactMethod
 from ...kernels.sequences import known_scores, sum_groups
+from ...optimizers import BoostingProblem
 from ...semantics import AdaboostSettings, TrainSettings
 from ..competing_labellings import unpacked_data_excluding_gold
 from ..gold_counts import firing_of
@@ -30,14 +31,15 @@ __all__ = ["Boosting", "build_boosting"]
 
 
 class Boosting(Risk):
-    """The risk, and what the criterion says of its own training: see `optimizers.objective.BoostedObjective`."""
+    """The risk, and what rounds of boosting need of it."""
 
-    def __init__(self, given: Supervision, settings: TrainSettings, inference: Inference):
+    solver = "boosting"
+
+    def __init__(self, given: Supervision, settings: TrainSettings[AdaboostSettings], inference: Inference):
         own = settings.criterion
-        assert isinstance(own, AdaboostSettings)
         super().__init__(given, Penalty.none(given.parameters.num_weights), None, "exact")
         self.rounds, self.tolerance, self.max_step = own.rounds, own.tolerance, own.max_step
-        self.update = own.update
+        self.update: str = own.update
         self._wrong, self._weight = WrongSums(given, inference), own.weight
         labels = given.graph.num_labels * np.diff(given.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
@@ -58,6 +60,9 @@ class Boosting(Risk):
         self._value = np.zeros(len(self.ranges.slot))
         self._found = np.zeros((2, self.ranges.num_groups))
         self._summed = False
+
+    def boosting(self) -> BoostingProblem:
+        return self
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`. Only what has changed since the last call is computed."""
@@ -96,7 +101,7 @@ class Boosting(Risk):
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
-        """See `BoostedObjective.shares`."""
+        """See `BoostingProblem.shares`."""
         if not self._summed:
             ranges = self.ranges
             sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._found)
@@ -118,7 +123,7 @@ class Boosting(Risk):
         return PairExpectations(data, method, self._every, self.ranges, self._wrong.gold, self.workers)
 
     def mass(self, weight: int) -> float:
-        """See `BoostedObjective.mass`."""
+        """See `BoostingProblem.mass`."""
         off, sequences = self._fires_in
         column = self._column_of[weight]
         return float(self._risk[sequences[off[column] : off[column + 1]]].sum())
@@ -129,7 +134,7 @@ class Boosting(Risk):
         return weights
 
 
-def build_boosting(given: Supervision, settings: TrainSettings) -> Boosting:
+def build_boosting(given: Supervision, settings: TrainSettings[AdaboostSettings]) -> Boosting:
     """The criterion of a stage. DcrfError where exact inference does not fit, or some label is not known."""
     unknown = np.flatnonzero((given.gold.codes < 0).any(axis=0))
     if len(unknown):

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats, Ints, Ints32
 from ...inference import BoundData, ExactMethod, Expectations, Workers, even_runs
 from ...kernels.chain import ChainSums, room_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros
@@ -40,9 +39,9 @@ class Ranges:
     low: Floats
     high: Floats
     slot_off: Ints
-    sequence: NDArray[np.int32]
+    sequence: Ints32
     pair_off: Ints
-    slot: NDArray[np.int32]
+    slot: Ints32
     gold: Ints
 
     @property

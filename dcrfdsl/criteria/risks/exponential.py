@@ -149,9 +149,8 @@ class Exponential(Risk):
 
     is_steep = True
 
-    def __init__(self, given: Supervision, settings: TrainSettings, inference: Inference):
+    def __init__(self, given: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
         own = settings.criterion
-        assert isinstance(own, ExponentialSettings)
         self._wrong = WrongSums(given, inference)
         super().__init__(given, given.penalty(settings), self._wrong.clamped, "exact")
         labels = given.graph.num_labels * np.diff(given.sentence_off)
@@ -196,6 +195,6 @@ def needs_exact(given: Supervision, settings: TrainSettings) -> Inference:
     return given.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
-def build_exponential(given: Supervision, settings: TrainSettings) -> Exponential:
+def build_exponential(given: Supervision, settings: TrainSettings[ExponentialSettings]) -> Exponential:
     """The criterion of a stage. DcrfError where exact inference does not fit."""
     return Exponential(given, settings, needs_exact(given, settings))

@@ -10,9 +10,8 @@ pseudo-marginal, and the gradient a difference of expectations where the potenti
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints32
 from ...graph import raised_graph, raised_parameters, raised_rows
 from ...inference import METHODS, Binder, ExactMethod, ExactTangents, Expectations
 from ...semantics import TrainSettings
@@ -107,7 +106,7 @@ class ApproximateMarginal(Risk):
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
 
 
-def measured(given: Supervision) -> NDArray[np.int32]:
+def measured(given: Supervision) -> Ints32:
     """The known states of labels, see `BoundData.labelling_off`; negative where not known, and of what is no label."""
     codes = given.gold.codes.copy()
     codes[given.graph.num_labels :] = -1

@@ -1,1 +1,1 @@
-"""Instances of pieces on unrolled graphs, and the graphs of large pieces."""
+"""Pieces: their instances on unrolled graphs, and the graphs of large pieces."""

@@ -1,10 +1,10 @@
-"""Instances of large pieces as factor graphs of their own: a piece's variables, with what it conditions on clamped.
+"""Instances of large pieces as separate factor graphs: a piece's variables, with the conditioning variables clamped.
 
-Each factor has own copies of the variables that its instance conditions on, clamped to their known states, so that they
-join nothing. A factor may score a share of itself in an instance, or be locked: then it has weights of its own, which
-follow from the model's (`shared_out`). Instances that look alike have one graph, in two forms: with the piece's own
-variables free, and clamped to what is known of them; a clamp that knows nothing changes nothing.
-Source: McCallum & Sutton 2004 §2. Not here: which instances there are (`piece_instances`), inference on the graphs.
+Each factor has its own copies of the variables that its instance conditions on, clamped to their known states, so that
+they join nothing. A factor may count with a share of its score in an instance, or be locked; then it has separate
+weights, which follow from the model's (`shared_out`). Equal instances share a graph in two forms: with the piece's
+variables free, and clamped to their known values. A clamp on an unknown value changes nothing.
+Source: McCallum & Sutton 2004 §2. Not here: the choice of instances (`piece_instances`), inference on the graphs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Factor = tuple[int, tuple[int, ...], int]  # kind, variables of the instance's g
 
 
 class Role(NamedTuple):
-    """As what a clique is in a piece: the share of its score that counts, and whether it is locked."""
+    """The role of a clique in a piece: the share of its score that counts, and whether it is locked."""
 
     clique: int
     share: float
@@ -42,9 +42,9 @@ class Role(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SharedOut:
-    """A model whose cliques are the roles of another one's.
+    """A model whose cliques are the roles of another model's cliques.
 
-    Weight w' of it is `share[w']` times the other's weight `weight[w']`, and `trained[w']` is 0 where that is locked.
+    Its weight w' is `share[w']` times weight `weight[w']` of the other model; `trained[w']` is 0 if that is locked.
     """
 
     graph: ModelGraph
@@ -56,45 +56,47 @@ class SharedOut:
 
 
 def roles_of(graph: ModelGraph, shapes: Sequence[GraphShape], pieces: PieceInstances) -> tuple[Role, ...]:
-    """Every role that a clique has in some instance. Hard constraints have none."""
+    """Every role that a clique has in some instance. Hard constraints have no roles."""
     clique_of = [kind.template.clique for kind in graph.kinds]
-    found: dict[Role, None] = {}
+    roles: dict[Role, None] = {}
     for g, shape in enumerate(shapes):
         members = slice(*pieces.member_off[pieces.instance_off[g : g + 2]].tolist())
         parts = pieces.member[members].tolist(), pieces.scale[members].tolist(), pieces.locked[members].tolist()
         for f, share, locked in zip(*parts, strict=True):
             if clique_of[shape.kinds[f]] >= 0:
-                found[Role(clique_of[shape.kinds[f]], share, locked)] = None
-    return tuple(sorted(found))
+                roles[Role(clique_of[shape.kinds[f]], share, locked)] = None
+    return tuple(sorted(roles))
 
 
 def shared_out(graph: ModelGraph, parameters: Parameters, roles: Sequence[Role]) -> SharedOut:
     """The model of these roles, with the hard constraints of `graph`."""
     template_of = {template.clique: template for template in graph.templates if template.clique >= 0}
     templates = [replace(template_of[role.clique], clique=number) for number, role in enumerate(roles)]
-    own = Parameters(tuple(parameters.cliques[role.clique] for role in roles))
-    weight = np.zeros(own.num_weights, np.int64)
-    share, trained = np.ones((2, own.num_weights))
+    role_parameters = Parameters(tuple(parameters.cliques[role.clique] for role in roles))
+    weight = np.zeros(role_parameters.num_weights, np.int64)
+    share, trained = np.ones((2, role_parameters.num_weights))
     for number, role in enumerate(roles):
-        at = own.of_clique(number)
+        at = role_parameters.of_clique(number)
         weight[at], share[at] = parameters.of_clique(role.clique), role.share
         trained[at] = float(not role.locked)
     constraints = [template for template in graph.templates if template.clique < 0]
-    return SharedOut(replace(graph, templates=(*templates, *constraints)), own, tuple(roles), weight, share, trained)
+    return SharedOut(
+        replace(graph, templates=(*templates, *constraints)), role_parameters, tuple(roles), weight, share, trained
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class PieceGraphs:
     """The graphs of all instances on all shapes, in the order of `PieceInstances`.
 
-    graph: with the clamps' templates, one a variable of a position, whose feature sets come last.
+    graph: with the templates of the clamps, one per variable of a position, whose feature sets come last.
     """
 
     graph: ModelGraph
     free: ShapeBank
     known: ShapeBank
-    number: Ints32  # [I]        of each instance's graph, the same in both banks
-    first: Ints  #    [sets, I]  the anchor that those of an instance's factors are counted from
+    number: Ints32  # [I]        graph of each instance, the same in both banks
+    first: Ints  #    [sets, I]  the anchor from which an instance counts the anchors of its factors
 
 
 def piece_graphs(
@@ -109,10 +111,10 @@ def piece_graphs(
 ) -> PieceGraphs:
     """The graphs of the instances of `pieces` on the shapes of `graph`.
 
-    num_sets: feature sets of the model; those of the clamps are counted on from it. Raises DcrfError where exact
-    inference would build a table of more than `max_table` entries.
+    num_sets: feature sets of the model; the sets of the clamps follow. Raises DcrfError if exact inference would need a
+    table of more than `max_table` entries.
     """
-    every = replace(model.graph, num_labels=len(graph.cards), num_latents=0)  # memories and latents have clamps too
+    every = replace(model.graph, num_labels=len(graph.cards), num_latents=0)  # memories and latents are clamped too
     wired = clamped_graph(every, gold, num_sets)
     maker = _Maker(graph, wired, model, wired.kind_arrays(model.parameters.run_base()), num_sets + len(graph.cards))
 
@@ -136,7 +138,7 @@ def piece_graphs(
 
 
 class _Maker:
-    """Makes the graphs of instances. graph: the one that was unrolled; wired: the one whose kinds they have."""
+    """Makes the graphs of instances. graph: the unrolled one; wired: the one whose kinds they use."""
 
     def __init__(self, graph: ModelGraph, wired: ModelGraph, model: SharedOut, kinds: Kinds, num_sets: int):
         self.width, self.num_sets = len(graph.cards), num_sets
@@ -160,9 +162,9 @@ class _Maker:
     def factors(
         self, shape: GraphShape, pieces: PieceInstances, i: int
     ) -> tuple[tuple[int, ...], tuple[Factor, ...], tuple[Factor, ...], list[int]]:
-        """States of the variables, factors, the clamps of the piece's own variables, and the first anchor of each set.
+        """States of the variables, factors, the clamps of the piece's variables, and the first anchor of each set.
 
-        Variables: those that it is over, then the copies of what it conditions on. Anchors count from the first one.
+        The variables of the piece come first, then copies of the conditioning variables. Anchors are relative.
         """
         over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]].tolist()
         members = slice(pieces.member_off[i], pieces.member_off[i + 1])
@@ -181,9 +183,9 @@ class _Maker:
             factors.append((self._kind(shape.kinds[f], share, locked), tuple(scope), shape.anchors[f]))
         first = [-1] * self.num_sets
         for kind, _, anchor in (*factors, *clamps):
-            own = self.feature_set[kind]
-            if own >= 0:
-                first[own] = min(anchor, first[own]) if first[own] >= 0 else anchor
+            feature_set = self.feature_set[kind]
+            if feature_set >= 0:
+                first[feature_set] = min(anchor, first[feature_set]) if first[feature_set] >= 0 else anchor
         first = [max(0, anchor) for anchor in first]
         return tuple(cards), self._counted_from(first, factors), self._counted_from(first, clamps), first
 

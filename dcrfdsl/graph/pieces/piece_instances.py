@@ -1,11 +1,10 @@
-"""Instances of pieces on unrolled graphs: what each is normalised over, which factors it holds, on what it conditions.
+"""Instances of pieces on unrolled graphs: their variables, their factors, and the variables they condition on.
 
-A piece has an instance at each anchor where all its sites lie in the sequence; one over `y[all]` has one a sequence,
-with every instance of its cliques. Member instances that do not lie in the sequence are left out, and an instance that
-is left without any; so are those of cliques that data joins unless they touch a variable that the piece is over. Hard
-constraints that say something about the piece's own variables and nothing about others than those it reads take part
-as locked factors.
-Source: McCallum & Sutton 2004 §2. Not here: sums over their states (`kernels.piecewise.piece_losses`).
+A piece has an instance at each anchor where all its sites lie in the sequence; a piece over `y[all]` has one per
+sequence, with every instance of its cliques. Members outside the sequence are left out, as is an instance without any
+member. Members of cliques that data joins are left out unless they touch a variable of the piece. Hard constraints on
+the piece's variables, and on no others than the instance reads, take part as locked factors.
+Source: McCallum & Sutton 2004 §2. Not here: sums over the states (`kernels.piecewise.piece_losses`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["PieceInstance", "PieceTemplate", "PieceUnrolling", "independent_piec
 
 @dataclass(frozen=True)
 class PieceTemplate:
-    """A piece with its names resolved. `members`: clique number, shift of its anchor, whether it is locked."""
+    """A piece with resolved names. `members`: clique number, shift of its anchor, whether it is locked."""
 
     name: str
     over: tuple[tuple[int, int], ...]  # (variable, offset); the offset is 0 where `everywhere`
@@ -38,13 +37,13 @@ class PieceTemplate:
 
 
 class PieceInstance(NamedTuple):
-    """Variables and factors are counted from their shape's first."""
+    """Variables and factors are numbered within their shape."""
 
     over: tuple[int, ...]
     given: tuple[int, ...]
     members: tuple[int, ...]
     locked: tuple[bool, ...]
-    filters: tuple[int, ...]  # factors over what it conditions on that may forbid some of it
+    filters: tuple[int, ...]  # factors over the conditioning variables that may forbid some of their states
 
 
 def piece_templates(spec: ModelSpec, graph: ModelGraph, pieces: Sequence[Piece]) -> list[PieceTemplate]:
@@ -65,23 +64,23 @@ def _shift(place: object) -> int:
 
 
 def independent_pieces(templates: Sequence[PieceTemplate]) -> list[list[PieceTemplate]]:
-    """The pieces in groups of which no two share a clique, in the order of each group's first piece (§2 there)."""
-    import networkx as nx  # only here: loading a model does without it
+    """The pieces in groups such that no two groups share a clique, in the order of first pieces (McCallum 2004 §2)."""
+    import networkx as nx  # here only: loading a model does without it
 
     shared: nx.Graph = nx.Graph()
     for number, template in enumerate(templates):
         shared.add_node(number)
         for clique, *_ in template.members:
             shared.add_edge(number, ("clique", clique))
-    groups = (sorted(n for n in found if isinstance(n, int)) for found in nx.connected_components(shared))
+    groups = (sorted(n for n in component if isinstance(n, int)) for component in nx.connected_components(shared))
     return [[templates[n] for n in group] for group in sorted(groups)]
 
 
 class PieceUnrolling:
-    """The factors of one shape, to be found by clique and anchor and by variable."""
+    """The factors of one shape, indexed by clique and anchor and by variable."""
 
     def __init__(self, graph: ModelGraph, shape: GraphShape, constraints: int | None = None):
-        """constraints: how many of the templates may bring hard constraints into a piece; by default all."""
+        """constraints: the number of templates that may bring hard constraints into a piece; by default all."""
         self.graph, self.shape = graph, shape
         self.width = len(graph.cards)
         self.length = len(shape.cards) // self.width
@@ -115,26 +114,26 @@ class PieceUnrolling:
         low, high = min(offset for _, offset in template.over), max(offset for _, offset in template.over)
         for t in range(max(0, -low), min(self.length, self.length - high)):
             over = tuple((t + offset) * self.width + variable for variable, offset in template.over)
-            found = ((self._factor.get((clique, t + shift)), locked) for clique, shift, locked in template.members)
-            instance = self._instance(over, [(f, locked) for f, locked in found if f is not None], held)
+            candidates = ((self._factor.get((clique, t + shift)), locked) for clique, shift, locked in template.members)
+            instance = self._instance(over, [(f, locked) for f, locked in candidates if f is not None], held)
             if instance.members:
                 yield instance
 
     def _instance(self, over: tuple[int, ...], members: list[tuple[int, bool]], held: dict[int, bool]) -> PieceInstance:
-        own, scopes = set(over), self.shape.scopes
+        variables, scopes = set(over), self.shape.scopes
         for clique, locked in held.items():
-            members = [*members, *((f, locked) for f in self._joined.get(clique, ()) if own & set(scopes[f]))]
-        touched = {v for f, _ in members for v in scopes[f]} | own
-        given = tuple(sorted(touched - own))
+            members = [*members, *((f, locked) for f in self._joined.get(clique, ()) if variables & set(scopes[f]))]
+        touched = {v for f, _ in members for v in scopes[f]} | variables
+        conditioned = tuple(sorted(touched - variables))
         around = dict.fromkeys(f for v in over for f in self._constraints_at.get(v, ()))
         members = [*members, *((f, True) for f in around if touched.issuperset(scopes[f]))]
-        filters = dict.fromkeys(f for v in given for f in self._hard_at.get(v, ()))
+        filters = dict.fromkeys(f for v in conditioned for f in self._hard_at.get(v, ()))
         return PieceInstance(
             over,
-            given,
+            conditioned,
             tuple(f for f, _ in members),
             tuple(locked for _, locked in members),
-            tuple(f for f in filters if set(given).issuperset(scopes[f])),
+            tuple(f for f in filters if set(conditioned).issuperset(scopes[f])),
         )
 
 
@@ -152,43 +151,46 @@ def piece_arrays(
     beside: Sequence[PieceTemplate] = (),
     constraints: int | None = None,
 ) -> PieceInstances:
-    """The instances of all pieces on all shapes; with `divide` a factor in n of them has a share of 1/n in each.
+    """The instances of all pieces on all shapes; with `divide` a factor of n instances has a share of 1/n in each.
 
-    beside: pieces that are kept elsewhere, and share in factors as well.   constraints: see `PieceUnrolling`.
+    beside: pieces kept elsewhere that share factors as well.   constraints: see `PieceUnrolling`.
     """
     per_shape, scales, groups, shared = [], [], [], []
     group_of: dict[tuple[object, ...], int] = {}
     has_features = [kind.template.feature_set >= 0 for kind in graph.kinds]
     for shape in shapes:
         unrolling = PieceUnrolling(graph, shape, constraints)
-        found = [(n, instance) for n, own in enumerate(templates) for instance in unrolling.instances(own)]
-        everyone = [*(i for _, i in found), *(i for own in beside if divide for i in unrolling.instances(own))]
+        numbered = [(n, instance) for n, template in enumerate(templates) for instance in unrolling.instances(template)]
+        everyone = [
+            *(i for _, i in numbered),
+            *(i for template in beside if divide for i in unrolling.instances(template)),
+        ]
         times = Counter(f for i in everyone for f, locked in zip(i.members, i.locked, strict=True) if not locked)
-        for number, instance in found:
+        for number, instance in numbered:
             kinds = tuple(shape.kinds[f] for f in instance.members)
             groups.append(group_of.setdefault((number, kinds), len(group_of)))
             shared.append(not instance.given and not any(has_features[kind] for kind in kinds))
             scales.append([1.0 / max(1, times[f]) if divide else 1.0 for f in instance.members])
-        per_shape.append([instance for _, instance in found])
-    flat = [instance for own in per_shape for instance in own]
+        per_shape.append([instance for _, instance in numbered])
+    flat = [instance for instances in per_shape for instance in instances]
     return PieceInstances(
-        instance_off=_counted(per_shape),
+        instance_off=_part_offsets(per_shape),
         template=np.array(groups, np.int32),
-        over_off=_counted([i.over for i in flat]),
+        over_off=_part_offsets([i.over for i in flat]),
         over=_joined([i.over for i in flat], np.int32),
-        given_off=_counted([i.given for i in flat]),
+        given_off=_part_offsets([i.given for i in flat]),
         given=_joined([i.given for i in flat], np.int32),
-        member_off=_counted([i.members for i in flat]),
+        member_off=_part_offsets([i.members for i in flat]),
         member=_joined([i.members for i in flat], np.int32),
         scale=_joined(scales, np.float64),
         locked=_joined([i.locked for i in flat], np.bool_),
-        filter_off=_counted([i.filters for i in flat]),
+        filter_off=_part_offsets([i.filters for i in flat]),
         filter=_joined([i.filters for i in flat], np.int32),
         shared=np.array(shared, np.bool_),
     )
 
 
-def _counted(parts: Sequence[Sequence[object]]) -> Ints:
+def _part_offsets(parts: Sequence[Sequence[object]]) -> Ints:
     return offsets(np.array([len(part) for part in parts], np.int64))
 
 

@@ -1,11 +1,11 @@
 """Compiles elimination into a contraction program: steps on tables with fixed places in an arena.
 
-To eliminate a variable, the tables that hold it are brought down to two (a table whose variables are among
-another's is multiplied into it by index; tables that still differ are multiplied out pair by pair), and those two
-meet in one matrix product that sums the variable out. No table over the whole neighbourhood is ever made when two
-smaller ones do: with two chains of 45 and 3 states a step is a 3×45 by 45×45 product.
+To eliminate a variable, the tables that contain it are reduced to two: a table whose variables are among another's is
+multiplied into it by index, and tables that still differ are multiplied out pair by pair. The two then meet in one
+matrix product that sums the variable out. No table over the whole neighbourhood is made if two smaller ones suffice:
+with two chains of 45 and 3 states a step is a 3×45 by 45×45 product.
 
-The program depends on the graph's shape only. Not here: the order (`elimination`), running it (`kernels`).
+The program depends only on the shape of the graph. Not here: the order (`elimination`), running it (`kernels`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ...kernels.tables import Patterns
 
 __all__ = ["ContractionProgram", "PatternBank", "build_program"]
 
-OVERHEAD = 8  # starting an inner loop costs as much as so many of its turns …
-INDEXED = 0.15  # … and one by index runs at this share of the speed of a contiguous one
+OVERHEAD = 8  # starting an inner loop costs as much as this many of its iterations …
+INDEXED = 0.15  # … and an indexed loop runs at this share of the speed of a contiguous one
 ONE_CELL = 0  # the arena's first cell holds the constant 1: the partner of a table that is summed out alone
 
 
@@ -36,7 +36,7 @@ class _Table:
 
 @dataclass
 class PatternBank:
-    """Index patterns shared by all programs of a model. A pattern depends on the axes' sizes and order only."""
+    """Index patterns shared by all programs of a model. A pattern depends only on the sizes and order of axes."""
 
     known: dict[tuple[object, ...], int] = field(default_factory=dict)
     dims: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class PatternBank:
         return at
 
     def product(self, a: _Table, b: _Table, cards: Sequence[int]) -> int:
-        """The pattern of C[i] = A[i] · B[index[i]], B's variables among A's."""
+        """The pattern of C[i] = A[i] · B[index[i]]; the variables of B are among those of A."""
         sizes = tuple(cards[v] for v in a.axes)
         key = ("product", sizes, tuple(a.axes.index(v) for v in b.axes))
         if key not in self.known:
@@ -103,7 +103,7 @@ def _strides(sizes: Sequence[int]) -> list[int]:
 
 
 def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
-    """Where each assignment of a group of axes lies, the last axis varying fastest."""
+    """The place of each assignment of a group of axes, the last axis varying fastest."""
     places = np.zeros(1, np.int64)
     for size, stride in zip(sizes, strides, strict=True):
         places = (places[:, None] + stride * np.arange(size, dtype=np.int64)[None, :]).ravel()
@@ -112,7 +112,7 @@ def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class ContractionProgram:
-    """The steps for one graph. See `kernels.tables.wiring.Programs` for the columns."""
+    """The steps for one graph. `kernels.tables.wiring.Programs` describes the columns."""
 
     step: Ints  #         [n, 5]
     variable: Ints32  #     [n]
@@ -129,7 +129,7 @@ class ContractionProgram:
 
 @dataclass
 class _Steps:
-    """A program in the making."""
+    """A program under construction."""
 
     arena_end: int
     steps: list[tuple[int, int, int, int, int]] = field(default_factory=list)
@@ -192,12 +192,12 @@ def _bring_down(program: _Steps, tables: list[_Table], cards: Sequence[int], pat
         smallest = remaining.pop(0)
         holders = [t for t in remaining if set(smallest.axes) <= set(t.axes)]
         if holders:
-            # the smallest table that covers it: least work
+            # the smallest table that covers it means the least work
             holder = min(holders, key=size)
             remaining[remaining.index(holder)] = _multiply_in(program, holder, smallest, cards, patterns)
         else:
             done.append(smallest)
-    done.extend(remaining)  # two are left: they meet in the contraction, however their variables overlap
+    done.extend(remaining)  # the contraction takes the last two, however their variables overlap
     while len(done) > 2:
         done.sort(key=size)
         a, b, *rest = done
@@ -226,8 +226,8 @@ def _sum_out(
         batch = tuple(v for v in left_table.axes if v in right_table.axes and v != variable)
         left = tuple(v for v in left_table.axes if v not in right_table.axes and v != variable)
         right = tuple(v for v in right_table.axes if v not in left_table.axes and v != variable)
-        # The right group is the inner loop: it should be long and contiguous in its table. Where it is not contiguous,
-        # its last axes may be, and the others become an outer loop (a batch on which A does not depend).
+        # The right group is the inner loop: it should be long and contiguous in its table. If it is not contiguous, its
+        # last axes may be; the others then become an outer loop (a batch on which A does not depend).
         inner = tuple(v for i, v in enumerate(right_table.axes) if set(right_table.axes[i:]) <= set(right))
         outer = tuple(v for v in right if v not in inner)
         splits = [((*batch, *outer), inner, 1.0)] if inner or not outer else []
@@ -242,7 +242,7 @@ def _sum_out(
     assert best is not None
     _, a, b, (batch, left, _, right) = best
     if variable not in a.axes or variable not in b.axes:
-        a, b = (a, b) if variable in a.axes else (b, a)  # one table alone: B is the constant 1
+        a, b = (a, b) if variable in a.axes else (b, a)  # a single table: B is the constant 1
         batch, left, right = (), tuple(v for v in a.axes if v != variable), ()
     groups = (batch, left, (variable,), right)
     return _emit(program, patterns.contraction(a, b, groups, cards), a, b, (*batch, *left, *right), variable, cards)

@@ -1,9 +1,9 @@
-"""Elimination orders: in which order variables are summed out, and what that costs.
+"""Elimination orders: the order in which variables are summed out, and its cost.
 
-The cost of an order is the work of its contractions: for each eliminated variable the size of the table over it
-and its neighbours at that moment. For one graph: greedy minimum fill and minimum table size, the cheaper one.
-For sequences: position by position, with the best order inside a position; that is optimal for chains and
-keeps the work local however long the sequence is. Source: Sutton 2004 §3.2 (exact inference by junction tree).
+The cost of an order is the work of its contractions: for each eliminated variable, the size of the table over it and
+its neighbours at that moment. One graph gets the cheaper of greedy minimum fill and greedy minimum table size.
+Sequences are eliminated position by position, with the best order inside a position; that is optimal for chains and
+keeps the work local in long sequences. Source: Sutton 2004 §3.2 (exact inference by junction tree).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["OrderCost", "best_order", "cheapest_order", "least_table", "order_co
 Scopes = Sequence[Sequence[int]]
 Score = Callable[["nx.Graph[int]", int, Sequence[int]], float]  # quoted: networkx's classes take no index at run time
 BEYOND_MEMORY = 1e18  # entries of a table
-MAX_PERMUTED = 5  # variables a position up to which every order inside the position is tried
+MAX_PERMUTED = 5  # with up to this many variables per position, every order inside the position is tried
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class OrderCost:
 
 def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph[int]:
     """The graph that joins variables which share a factor."""
-    import networkx as nx  # only here: chains and coupled chains are eliminated without it
+    import networkx as nx  # here only: chains and coupled chains are eliminated without it
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(num_variables))
@@ -50,9 +50,9 @@ def interaction_graph(scopes: Scopes, num_variables: int) -> nx.Graph[int]:
 
 
 def order_cost(scopes: Scopes, cards: Sequence[int], order: Iterable[int]) -> OrderCost:
-    """Simulates elimination in `order` on sets of neighbours only; no table is made.
+    """Simulates elimination in `order` on sets of neighbours; no table is made.
 
-    It ends at a table that no machine can hold: then `work` is infinite, and the rest is what was met until there.
+    Stops at a table too large for any machine: then `work` is infinite, and the rest describes the tables so far.
     """
     neighbours = _neighbour_sets(scopes, len(cards))
     states = [float(card) for card in cards]  # their product may be infinite
@@ -90,7 +90,7 @@ def _eliminate(neighbours: list[set[int]], variable: int) -> None:
 
 
 def _greedy(graph: nx.Graph[int], cards: Sequence[int], score: Score) -> list[int]:
-    """Eliminates the variable of the lowest score again and again; ties go to the lowest number."""
+    """Repeatedly eliminates the variable of the lowest score; ties go to the lowest number."""
     graph = graph.copy()
     scores = {v: score(graph, v, cards) for v in graph}
     order = []
@@ -112,7 +112,7 @@ def _greedy(graph: nx.Graph[int], cards: Sequence[int], score: Score) -> list[in
 
 
 def _fill(graph: nx.Graph[int], variable: int, cards: Sequence[int]) -> float:
-    """Weighted fill: the edges that eliminating `variable` adds, each counted by the size of its table."""
+    """Weighted fill: the edges that eliminating `variable` adds, each weighted by the size of its table."""
     return sum(cards[u] * cards[w] for u, w in itertools.combinations(graph[variable], 2) if not graph.has_edge(u, w))
 
 
@@ -121,9 +121,9 @@ def _table(graph: nx.Graph[int], variable: int, cards: Sequence[int]) -> float:
 
 
 def least_table(scopes: Scopes, cards: Sequence[int]) -> float:
-    """Entries that the largest table has in any elimination order, at least. Takes linear time.
+    """A lower bound of the largest table's entries in any elimination order. Takes linear time.
 
-    Whatever the order, some variable is eliminated with as many neighbours as the graph's largest core has degrees.
+    In any order, some variable is eliminated with at least as many neighbours as the largest core has degrees.
     """
     import networkx as nx
 
@@ -133,21 +133,21 @@ def least_table(scopes: Scopes, cards: Sequence[int]) -> float:
 
 
 def best_order(scopes: Scopes, cards: Sequence[int]) -> list[int]:
-    """A good elimination order for one graph: the cheaper of greedy minimum fill and greedy minimum table."""
+    """A good elimination order for one graph: the cheaper of greedy minimum fill and greedy minimum table size."""
     graph = interaction_graph(scopes, len(cards))
     return cheapest_order(scopes, cards, [_greedy(graph, cards, _fill), _greedy(graph, cards, _table)])
 
 
 def cheapest_order(scopes: Scopes, cards: Sequence[int], candidates: Iterable[Sequence[int]]) -> list[int]:
-    """The candidate of the least work, the first one where several are equal."""
+    """The candidate with the least work; the first one in case of a tie."""
     return list(min(candidates, key=lambda order: order_cost(scopes, cards, order).work))
 
 
 def slice_order(scopes: Scopes, cards: Sequence[int], num_labels: int) -> list[int]:
     """The best order of the variables *inside* a position, for a sequence eliminated from left to right.
 
-    Variables are numbered t·`num_labels` + label. The order is chosen on the graph given, which should be a short
-    sequence of the template; it is then used at every position of every sequence.
+    Variables are numbered t·`num_labels` + label. The order is chosen on a graph that should be a short sequence of the
+    template; it is then used at every position of every sequence.
     """
     length = len(cards) // num_labels
     if num_labels > MAX_PERMUTED:

@@ -1,10 +1,10 @@
-"""Contraction programs of long sequences: far from the ends, what is done at a position is what was done before.
+"""Contraction programs of long sequences by repetition: far from the ends, every position does the same.
 
-A program is built step by step only on short sequences. Where inserting one more period (one position, or a few) into
-the program of a short sequence gives exactly the program of one that is longer by a period, and inserting two gives
-that of one longer by two, longer sequences get theirs by inserting as many as they need. Elimination from left to
-right looks only at the tables that hold the variable at hand, so that a state of affairs that recurs goes on
-recurring. Where no period is found, programs are built step by step as before.
+Only short sequences get their programs step by step. Suppose that inserting one more period (one position, or a few)
+into the program of a short sequence gives exactly the program of a sequence longer by a period, and that two insertions
+give that of one longer by two. Then longer sequences get theirs by inserting as many periods as they need. Elimination
+from left to right only looks at the tables that contain the current variable, so a situation that recurs keeps
+recurring. Without a period, programs are built step by step.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .contraction_programs import ContractionProgram, PatternBank, build_program
 __all__ = ["Program", "ProgramBuilder", "RepeatedProgram", "step_positions"]
 
 
-MARGINS = (1, 2, 4)  # positions on both sides of the period that are like it, in spans of the widest factor
+MARGINS = (1, 2, 4)  # equal positions on both sides of the period, in spans of the widest factor
 PERIODS = (1, 2, 3, 4)
-FEWEST = 3  # insertions that make it worth while: to find a period takes two
+FEWEST = 3  # insertions that make it worth while: finding a period takes two
 
 
 def step_positions(program: ContractionProgram, width: int) -> Ints:
-    """The position whose variables each step works on, [n]; the last step of a variable sums it out."""
+    """The position of the variables of each step, [n]; the last step of a variable sums it out."""
     sums = np.flatnonzero(program.variable >= 0)
     return program.variable[sums[np.searchsorted(sums, np.arange(len(program.variable)))]].astype(np.int64) // width
 
 
 @dataclass(frozen=True, eq=False)
 class RepeatedProgram:
-    """`base` with its steps `first` to `last` done `turns` more times, each time `period` positions further right.
+    """`base` with its steps `first` to `last` repeated `turns` more times, each time `period` positions further right.
 
-    A turn brings `local` more cells of tables and `results` more of intermediate results.
+    Each repetition adds `local` cells of tables and `results` cells of intermediate results.
     """
 
     base: ContractionProgram
@@ -82,7 +82,7 @@ class RepeatedProgram:
         )
 
     def _repeat(self, values: NDArray, span: tuple[int, int], move: NDArray | None = None) -> NDArray:
-        """Rows `span` of `values` and their repetitions; `move` is added once a turn."""
+        """Rows `span` of `values` and their repetitions; `move` is added in each repetition."""
         first, last = span
         move = np.zeros_like(values) if move is None else move.astype(values.dtype)
         out = np.empty((len(values) + self.turns * (last - first), *values.shape[1:]), values.dtype)
@@ -113,7 +113,7 @@ class ProgramBuilder:
     _inserted: dict[_Place, RepeatedProgram | None] = field(default_factory=dict)
 
     def build(self, shape: GraphShape) -> Program:
-        """The program of a shape: by periods if it is long enough and has any, else step by step."""
+        """The program of a shape: by periods if it is long enough and has one, else step by step."""
         if self.unroll is not None and shape.length:
             for place in _places(shape):
                 program = self._insert(shape, place, self.unroll)
@@ -123,7 +123,7 @@ class ProgramBuilder:
 
     def build_in_steps(self, shape: GraphShape) -> ContractionProgram:
         """The program of a shape, step by step."""
-        order = self.order_of(shape)  # which refuses a shape whose tables cannot fit
+        order = self.order_of(shape)  # raises for a shape whose tables cannot fit
         end = shape.local_end(self.local_start)
         return build_program(shape.scopes, shape.cards, shape.tables, order, self.patterns, end)
 
@@ -150,14 +150,14 @@ class ProgramBuilder:
         local = longer[0].arena_start - base.arena_start
         results = longer[0].arena_end - base.arena_end - local
         for turns, (shape, program) in enumerate(zip(shapes[1:], longer, strict=True), 1):
-            own = RepeatedProgram(base, first, last, turns, place.period * width, local, results, self.local_start)
-            if not _extends(shapes[0], shape, place, turns * local, self.local_start) or not _equal(own, program):
+            repeated = RepeatedProgram(base, first, last, turns, place.period * width, local, results, self.local_start)
+            if not _extends(shapes[0], shape, place, turns * local, self.local_start) or not _equal(repeated, program):
                 return None
-        return replace(own, turns=1)
+        return replace(repeated, turns=1)
 
 
 class _Place(NamedTuple):
-    """Where a period is inserted: after position `cut` in a sequence of `length` positions."""
+    """The place of a period: after position `cut` in a sequence of `length` positions."""
 
     length: int
     cut: int
@@ -165,7 +165,7 @@ class _Place(NamedTuple):
 
 
 def _places(shape: GraphShape) -> Iterator[_Place]:
-    """Where periods could be inserted to make this shape: in its longest stretch of positions that are alike."""
+    """Places where periods could be inserted to make this shape: in its longest run of equal positions."""
     ends = {0, shape.length}
     widest = 0
     for run in shape.runs:
@@ -182,7 +182,7 @@ def _places(shape: GraphShape) -> Iterator[_Place]:
 
 
 def _extends(base: GraphShape, shape: GraphShape, place: _Place, local: int, local_start: int) -> bool:
-    """Whether a shape is `base` with positions inserted at a place, and with them `local` cells."""
+    """Whether a shape is `base` with positions, and their `local` cells, inserted at a place."""
     more = shape.length - base.length
 
     def moved(position: int) -> int | None:

@@ -1,8 +1,7 @@
-"""Cuts long sequences into blocks of positions, so that exact inference needs the arena of one block at a time.
+"""Blocks of positions of long sequences, so that exact inference needs the arena of one block at a time.
 
-A block is a run of steps with the tables and results that lie in it, and the earlier results that it still reads.
-Kernels keep only these between blocks and compute a block anew when they come back to it
-(`kernels.exact.checkpointing`).
+A block is a run of steps with the tables and results in it, and the earlier results that it still reads. Kernels keep
+only the latter between blocks and recompute a block when they return to it (`kernels.exact.checkpointing`).
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ class Blocks:
     """The blocks of one shape; see `kernels.tables.wiring.Programs`."""
 
     block: Ints  #    [n, 9]
-    factor: Ints32  # factors with tables of their own, block by block
-    room: int  #      arena cells of the largest block, or of all of it; shared ones included
+    factor: Ints32  # factors with local tables, block by block
+    room: int  #      arena cells of the largest block, or of the whole; shared cells included
 
     @classmethod
     def none(cls, program: ContractionProgram) -> Blocks:
@@ -34,7 +33,7 @@ class Blocks:
 
 
 def cut_blocks(shape: GraphShape, program: ContractionProgram, local_start: int, cells: int) -> Blocks:
-    """Blocks of whole positions, of about so many arena cells; none if it does not go from left to right."""
+    """Blocks of whole positions, of about `cells` arena cells; none if elimination is not from left to right."""
     at_position = step_positions(program, shape.width) if shape.length else np.zeros(0, np.int64)
     if shape.length == 0 or (np.diff(at_position) < 0).any():
         return Blocks.none(program)
@@ -44,20 +43,22 @@ def cut_blocks(shape: GraphShape, program: ContractionProgram, local_start: int,
     bounds = np.append(starts, shape.length)
     steps = np.searchsorted(at_position, bounds)
 
-    # results lie in the order of the steps; those that the steps from a block on read begin at its `reach`
+    # results lie in the order of the steps; the results read by steps from a block on begin at its `reach`
     results = np.append(program.step[:, 3], program.arena_end)[steps]
     places = program.step[:, 1:4]
     lowest = np.where(places >= program.arena_start, places, program.arena_end).min(axis=1, initial=program.arena_end)
     reach = np.append(np.minimum.accumulate(lowest[::-1])[::-1], program.arena_end)[steps[:-1]]
 
-    # tables lie by the first position of their scope, like the steps that read them
+    # tables are ordered by the first position of their scope, like the steps that read them
     factors = shape.arrays()
-    own = np.flatnonzero(factors.table >= local_start)
-    first_variable = np.minimum.reduceat(factors.scope, offsets(factors.arity)[:-1]) if len(own) else factors.scope
-    block_of = first_variable[own].astype(np.int64) // shape.width // positions
+    local_factors = np.flatnonzero(factors.table >= local_start)
+    first_variable = (
+        np.minimum.reduceat(factors.scope, offsets(factors.arity)[:-1]) if len(local_factors) else factors.scope
+    )
+    block_of = first_variable[local_factors].astype(np.int64) // shape.width // positions
     order = np.argsort(block_of, kind="stable")
     counts = np.bincount(block_of, minlength=len(starts))
-    sizes = np.bincount(block_of, weights=factors.size[own], minlength=len(starts)).astype(np.int64)
+    sizes = np.bincount(block_of, weights=factors.size[local_factors], minlength=len(starts)).astype(np.int64)
     local = local_start + offsets(sizes)
     listed = offsets(counts)
     block = np.stack(
@@ -65,4 +66,4 @@ def cut_blocks(shape: GraphShape, program: ContractionProgram, local_start: int,
         axis=1,
     )
     room = local_start + int((local[1:] - local[:-1] + results[1:] - reach).max(initial=0))
-    return Blocks(block.astype(np.int64), own[order].astype(np.int32), room)
+    return Blocks(block.astype(np.int64), local_factors[order].astype(np.int32), room)

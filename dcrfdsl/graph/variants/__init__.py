@@ -1,4 +1,4 @@
-"""Graphs changed for a purpose: clamped, constrained, cost-augmented, without the known labelling."""
+"""Variants of a graph: clamped, constrained, cost-augmented, without the known labelling."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""A graph that can be told at each position which states a label may have: codes that hard constraints read.
+"""A graph with hard constraints that read codes: a code says which states a label may have at a position.
 
-Not here: decoding (`inference.decoding`), what is known of training data (`clamping`).
+Not here: decoding (`inference.decoding`), the known values of training data (`clamping`).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ ANY_STATE = 0  # the code that forbids nothing
 
 
 def only_state(state: Integers) -> Integers:
-    """The code of nothing but a state."""
+    """The code that allows one state alone."""
     return 1 + state
 
 
 def any_but(state: Integers, card: int) -> Integers:
-    """The code of every state but one."""
+    """The code that allows every state but one."""
     return 1 + card + state
 
 
 def state_set(number: Integers, card: int) -> Integers:
-    """The code of a set of states."""
+    """The code that allows a set of states."""
     return 1 + 2 * card + number
 
 
 def constrained_graph(graph: ModelGraph, sets: Sequence[Mask], first_set: int) -> ModelGraph:
-    """`graph` with a factor a label that reads a code. sets[m] [n, card]: sets of states that have a code of their own.
+    """`graph` with one factor per label that reads a code. sets[m] [n, card]: sets of states of label m with a code.
 
-    Its feature sets are numbered from `first_set` on, one a label.
+    Its feature sets are numbered from `first_set` on, one per label.
     """
     templates = []
     for variable in range(graph.num_labels):

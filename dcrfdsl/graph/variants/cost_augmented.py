@@ -1,7 +1,7 @@
-"""The graph in which wrong labels score more than they do: what loss-augmented decoding maximises over.
+"""The cost-augmented graph, in which wrong labels get a higher score: loss-augmented decoding maximises over it.
 
-Each label that a loss looks at gets a factor that adds `amount` to the score of every state that it cannot have. Labels
-that are not known cost nothing; one that is known to be one of several costs where it is none of them. Source: margin
+Each label that the loss looks at gets a factor that adds `amount` to the score of every state that contradicts the gold
+label. Unknown labels cost nothing; a label known to be one of several states costs outside of them. Source: margin
 rescaling, Taskar, Guestrin & Koller 2003. Not here: decoding.
 """
 
@@ -22,8 +22,8 @@ __all__ = ["cost_augmented_graph"]
 def cost_augmented_graph(
     graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int
 ) -> ModelGraph:
-    """`graph` with the factors. Their feature sets, what is known as codes (`known_label_rows`), are numbered
-    from `first_set` on in the order of `looked_at`.
+    """`graph` with these factors. Their feature sets have the rows of `known_label_rows` and are numbered from
+    `first_set` on in the order of `looked_at`.
     """
     templates = []
     for n, variable in enumerate(looked_at):

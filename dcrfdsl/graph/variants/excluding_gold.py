@@ -1,14 +1,15 @@
-"""The graph of all wrong labellings: the same model, with a further variable that has noticed a difference.
+"""The graph of all wrong labellings: the same model with a further variable that records a difference from the gold.
 
-Behind each label variable that is looked at stands one of two states, D, the disjunction of all differences so far:
+Each label variable that the loss looks at is followed by a variable D with two states, the disjunction of all
+differences so far:
 
     D_v = D_{v-1} or (y_v ∉ Y*_v),    and D = 1 at the end
 
-as hard constraints with a code a position that says which states Y*_v may be: the known one, one of several, or any.
-Sums and maxima over what is left are those over all labellings that contradict what is known somewhere, by any method,
-exact where that one is; no difference of large numbers is ever taken. Where everything is known they are Y \\ {y*};
-variables of which nothing is known, as latent ones, cannot be wrong.
-Source: the pairs (a, b) of what agrees and what does not are the two states of D. Not here: what is done with them.
+These are hard constraints with a code at each position for the set Y*_v: the known state, one of several, or any. Sums
+and maxima over this graph run over all labellings that contradict the known values somewhere. They hold for any method,
+exact if the method is, and no difference of large numbers is taken. If everything is known the set is Y \\ {y*};
+variables without a known value, such as latent ones, cannot be wrong.
+Source: the pairs (a, b) of agreement and disagreement are the two states of D. Not here: the use of the graph.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ __all__ = ["graph_excluding_gold", "known_label_rows"]
 
 
 def graph_excluding_gold(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], first_set: int) -> ModelGraph:
-    """`graph` without the labellings that agree with what is known of all label variables `looked_at`.
+    """`graph` without the labellings that agree with the known values of all label variables `looked_at`.
 
-    Its feature sets are numbered from `first_set` on, one a variable in that order; its new variables come last.
+    Its feature sets are numbered from `first_set` on, one per variable in that order; its new variables come last.
     """
     before, width = list(range(len(graph.cards), len(graph.cards) + len(looked_at))), len(looked_at)
     templates = []
@@ -76,10 +77,10 @@ def _is(value: Mask) -> Mask:
 
 
 def known_label_rows(graph: ModelGraph, gold: Gold, looked_at: Sequence[int]) -> tuple[FeatureRows, ...]:
-    """The rows of the new feature sets: what is known of each label at each token, as a run of `Gold.choices`."""
-    found = []
+    """The rows of the new feature sets: the known value of each label at each token, as a run of `Gold.choices`."""
+    rows = []
     for variable in looked_at:
         code = gold.runs(variable, graph.cards[variable])
         row_off = np.arange(len(code) + 1, dtype=np.int64)
-        found.append(FeatureRows(row_off, code, np.zeros(0)))
-    return tuple(found)
+        rows.append(FeatureRows(row_off, code, np.zeros(0)))
+    return tuple(rows)

@@ -1,7 +1,7 @@
 """The same graph with a factor on every known label, so that its potential can be raised a little.
 
-How expectations answer to that is the derivative of marginals by parameters, under any method of inference: one factor
-of a single variable at every position adds no loop. Not here: by how much, and what is made of it.
+The response of expectations to that is the derivative of marginals by parameters, under any method of inference. A
+factor of a single variable at every position adds no loop. Not here: by how much, and the use of the derivative.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["raised_graph", "raised_parameters", "raised_rows"]
 
 
 def raised_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> ModelGraph:
-    """`graph` with one more clique a label, numbered from `num_cliques` on; feature sets from `first_set` on."""
+    """`graph` with one more clique per label, numbered from `num_cliques` on; feature sets from `first_set` on."""
     templates = [
         CliqueTemplate(
             name=f"raised {graph.variables[variable]}",
@@ -36,7 +36,7 @@ def raised_graph(graph: ModelGraph, num_cliques: int, first_set: int) -> ModelGr
 
 
 def raised_parameters(graph: ModelGraph, parameters: Parameters) -> Parameters:
-    """With a weight for each state of each label, after all others; a code that stands for no state has none."""
+    """With a weight for each state of each label, after all others; a code without a state has no weight."""
     raised = []
     for card in graph.cards[: graph.num_labels]:
         run_off = np.minimum(np.arange(card + 2), card).astype(np.int64)
@@ -46,9 +46,9 @@ def raised_parameters(graph: ModelGraph, parameters: Parameters) -> Parameters:
 
 def raised_rows(graph: ModelGraph, gold: Gold) -> tuple[FeatureRows, ...]:
     """The rows of the new feature sets: the known state of each label at each token, with a value to be set."""
-    found = []
+    rows = []
     for variable in range(graph.num_labels):
         codes = gold.codes[variable]
         code = np.where(codes >= 0, codes, graph.cards[variable]).astype(np.int32)
-        found.append(FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), code, np.zeros(len(codes))))
-    return tuple(found)
+        rows.append(FeatureRows(np.arange(len(codes) + 1, dtype=np.int64), code, np.zeros(len(codes))))
+    return tuple(rows)

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Ints
+from ...arrays import Floats, Ints, Ints32
 from ...kernels.extraction import cover_rows, implied_features
 
 __all__ = ["Bundles", "find_bundles", "no_bundles"]
@@ -26,9 +25,9 @@ class Bundles:
     """The bundles of a clique and who reads them. `reads` says how often the rows of the data read each bundle."""
 
     member_off: Ints  # [bundles + 1]
-    member: NDArray[np.int32]
+    member: Ints32
     cover_off: Ints  #  [rows + bundles + 1] the bundles that each row reads, then those of which each is made
-    cover: NDArray[np.int32]
+    cover: Ints32
     reads: Ints  #      [bundles]
 
     def __len__(self) -> int:
@@ -41,9 +40,7 @@ def no_bundles(num_rows: int) -> Bundles:
     return Bundles(np.zeros(1, np.int64), nothing, np.zeros(num_rows + 1, np.int64), nothing, np.zeros(0, np.int64))
 
 
-def find_bundles(
-    row_off: Ints, feature: NDArray[np.int32], counts: Ints, cost: NDArray[np.float64], row_cost: float
-) -> Bundles:
+def find_bundles(row_off: Ints, feature: Ints32, counts: Ints, cost: Floats, row_cost: float) -> Bundles:
     """The bundles that pay.
 
     counts [features]: how often each fires.   cost [features]: what reading it takes, 0 if it has no weights.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32, Mask
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
     FLOOR,
@@ -59,8 +59,8 @@ class Chain:
     """The kinds of a chain's factors by where they lie. `base[k]` is the shared cell of kind k's base table."""
 
     states: int
-    base: NDArray[np.int64]
-    scored: NDArray[np.int64]  #   on one variable, with features
+    base: Ints
+    scored: Ints  #   on one variable, with features
     everywhere: tuple[int, ...]  # on every variable, those with features too
     at_first: tuple[int, ...]
     at_last: tuple[int, ...]
@@ -235,7 +235,7 @@ class ChainRuns:
         return _stretches(status[first:last] == UNDERFLOW, first)
 
     def tangents(
-        self, potentials: Potentials, first: int, last: int, labelling: NDArray[np.int32], risk: Floats,
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, risk: Floats,
         status: NDArray[np.int8], gradient: Floats, expected: Floats,
     ) -> list[tuple[int, int]]:  # fmt: skip
         """See `kernels.chain.label_tangents.chain_tangents`."""
@@ -261,7 +261,7 @@ class ChainRuns:
         potentials: Potentials,
         first: int,
         last: int,
-        labelling: NDArray[np.int32],
+        labelling: Ints32,
         stretches: Stretches,
         marks: SegmentMarks,
         smoothing: Smoothing,
@@ -288,9 +288,7 @@ class ChainRuns:
         self.chain.spread_counts(sums, right.expected)
         self.chain.spread_counts(wrong_sums, wrong.expected)
 
-    def decode_other(
-        self, potentials: Potentials, first: int, last: int, known: NDArray[np.int32], labelling: NDArray[np.int32]
-    ) -> None:
+    def decode_other(self, potentials: Potentials, first: int, last: int, known: Ints32, labelling: Ints32) -> None:
         """The best labellings other than `known` (both flat), -1 where there is none; only where it `judges`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None:
@@ -308,7 +306,7 @@ class ChainRuns:
         last: int,
         score: Floats,
         status: NDArray[np.int8],
-        labelling: NDArray[np.int32],
+        labelling: Ints32,
     ) -> list[tuple[int, int]]:
         """As `SequenceMethod.decode`; `score` [S] gets the score of each labelling."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
@@ -322,7 +320,7 @@ class ChainRuns:
         return _stretches(np.isnan(score[first:last]), first)
 
 
-def _stretches(chosen: NDArray[np.bool_], start: int) -> list[tuple[int, int]]:
+def _stretches(chosen: Mask, start: int) -> list[tuple[int, int]]:
     """Runs of sequences that are chosen, counted from `start`."""
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

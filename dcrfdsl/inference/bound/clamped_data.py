@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Ints
 from ...features import FeatureRows, Pairs
 from ...graph import Gold, ModelGraph, Parameters, clamp_rows, clamped_graph
 from .potentials import Binder, BoundData
@@ -19,7 +17,7 @@ def bind_clamped(
     parameters: Parameters,
     rows: Sequence[FeatureRows],
     gold: Gold,
-    sentence_off: NDArray[np.int64],
+    sentence_off: Ints,
     relations: Mapping[int, Pairs],
     *,
     programs: bool,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
+from ...arrays import Floats, Ints, Mask
 from ...kernels.runtime import LANES, aligned_zeros, padded
 from ...kernels.tables import Bindings, Kinds, Packed, Rows, count_fires, list_rows, pack_weights, sum_bundles
 from .bundling import Bundles, find_bundles, no_bundles
@@ -34,7 +34,7 @@ class Packing:
     """
 
     packed: Packed
-    cell_of: NDArray[np.int64]
+    cell_of: Ints
     num_cells: int
 
     def pack(self, weights: Floats, cells: Floats | None = None) -> Floats:
@@ -140,15 +140,15 @@ class _Places:
         return cls(width, at, flat_start, end, row[:count], row[count:], flat_first)
 
 
-def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> NDArray[np.bool_]:
+def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> Mask:
     """Which kinds have features of which none fires, [K]. They may have no runs, and their base be another's."""
     fires = np.diff(rows.row_off[np.array(set_off)]) > 0
-    found: NDArray[np.bool_] = kinds.feature_set >= 0
+    found: Mask = kinds.feature_set >= 0
     found[found] = ~fires[kinds.feature_set[found]]
     return found
 
 
-def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: NDArray[np.bool_]) -> list[int]:
+def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: Mask) -> list[int]:
     """Of each clique that can be packed, its first kind."""
     valued = [
         len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
@@ -200,7 +200,7 @@ def _list(
     bindings: Bindings,
     rows: Rows,
     set_off: Sequence[int],
-    silent: NDArray[np.bool_],
+    silent: Mask,
     blocks: Sequence[_Block],
     places: Sequence[_Places],
     entry_shift: Ints,

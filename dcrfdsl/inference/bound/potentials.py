@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32
 from ...features import FeatureRows, Pairs
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.runtime import aligned_zeros
@@ -58,12 +57,12 @@ class BoundData:
         return len(self.rows.shape)
 
     @property
-    def labelling_off(self) -> NDArray[np.int64]:
+    def labelling_off(self) -> Ints:
         """Where each sequence's variables lie in a flat labelling, [S+1]."""
         return self.rows.token_off * len(self.graph.cards)
 
     @property
-    def marginal_off(self) -> NDArray[np.int64]:
+    def marginal_off(self) -> Ints:
         """Where each sequence's states lie in flat marginals, [S+1]."""
         return self.rows.token_off * sum(self.graph.cards)
 
@@ -78,7 +77,7 @@ class BoundData:
             return self
         return replace(self, rows=self.rows._replace(packed=packing.packed), packing=packing)
 
-    def only(self, sequences: NDArray[np.int64]) -> BoundData:
+    def only(self, sequences: Ints) -> BoundData:
         """Some of the sequences, in this order."""
         lengths = np.diff(self.rows.token_off)[sequences]
         rows = self.rows._replace(
@@ -114,7 +113,7 @@ class BoundData:
         if self.packing is not None:
             sum_bundles(self.packing.packed, cells)
 
-    def cell_of_weight(self) -> NDArray[np.int64]:
+    def cell_of_weight(self) -> Ints:
         """Where a gradient [num_cells] holds each weight, -1 for a bias that lies elsewhere, [W]."""
         return self.packing.cell_of[: self.num_weights] if self.packing is not None else np.arange(self.num_weights)
 
@@ -172,7 +171,7 @@ class Binder:
     def bind(
         self,
         rows: Sequence[FeatureRows],
-        sentence_off: NDArray[np.int64],
+        sentence_off: Ints,
         relations: Mapping[int, Pairs] | None = None,
     ) -> BoundData:
         """The data set of these feature rows, one a feature set. Unrolls the graphs that are new.
@@ -203,9 +202,7 @@ class Binder:
         )
 
 
-def _join_rows(
-    rows: Sequence[FeatureRows], sentence_off: NDArray[np.int64], shape_of: NDArray[np.int32], packed: Packed
-) -> Rows:
+def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: Packed) -> Rows:
     """Feature sets laid end to end; values are kept only if some value is not 1."""
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)

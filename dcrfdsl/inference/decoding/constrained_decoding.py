@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32, Mask
 from ...features import FeatureRows, Pairs
 from ...graph import ANY_STATE, ModelGraph, Parameters, constrained_graph, offsets
 from ...semantics import MethodSettings
@@ -30,8 +29,8 @@ __all__ = ["ConstrainedDecoder", "ConstrainedLabellings", "StateConstraints"]
 class StateConstraints:
     """sentence [R]: of each constraint.   codes [labels, tokens of all constraints]: see `graph.constrained_graph`."""
 
-    sentence: NDArray[np.int64]
-    codes: NDArray[np.int32]
+    sentence: Ints
+    codes: Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class ConstrainedLabellings:
     """
 
     data: BoundData
-    labelling: NDArray[np.int32]
+    labelling: Ints32
     score: Floats
 
 
@@ -53,9 +52,9 @@ class ConstrainedDecoder:
         graph: ModelGraph,
         parameters: Parameters,
         rows: Sequence[FeatureRows],
-        sentence_off: NDArray[np.int64],
+        sentence_off: Ints,
         relations: Mapping[int, Pairs],
-        sets: Sequence[NDArray[np.bool_]],
+        sets: Sequence[Mask],
         method: str,
         settings: MethodSettings,
         workers: Workers,

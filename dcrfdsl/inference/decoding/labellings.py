@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32
 from ...errors import data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
@@ -41,7 +40,7 @@ class Labellings:
     probability: exp(score − log Z).   exact: there can be no better ones.
     """
 
-    codes: Mapping[str, NDArray[np.int32]]  # [R, T]
+    codes: Mapping[str, Ints32]  # [R, T]
     score: Floats  #                          [R]  descending
     probability: Floats  #                    [R]  nan where log Z is not known
     exact: bool
@@ -67,7 +66,7 @@ class NBest:
             return self
         return NBest(tuple(replace(own, score=factor * own.score) for own in self.sentences), self.status)
 
-    def first(self, labels: Sequence[str], lengths: NDArray[np.int64], rank: int = 0) -> list[NDArray[np.int32]]:
+    def first(self, labels: Sequence[str], lengths: Ints, rank: int = 0) -> list[Ints32]:
         """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
 
         Where there is none, every label has its first state. lengths [S].
@@ -83,7 +82,7 @@ class NBest:
             for label in labels
         ]
 
-    def distinct(self, labels: Sequence[str], lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int32]]:
+    def distinct(self, labels: Sequence[str], lengths: Ints, most: int) -> Iterator[Ints32]:
         """The labellings of all sentences rank by rank, [labels, N], each once in its sentence, `most` ranks at most.
 
         A sentence with fewer repeats its last one.
@@ -114,7 +113,7 @@ class NBest:
 class Samples:
     """Labellings drawn from p(y | x). `codes[label]` [n, N] are states, -1 in sentences without any labelling."""
 
-    codes: Mapping[str, NDArray[np.int32]]
+    codes: Mapping[str, Ints32]
     status: RunStatus
 
 
@@ -178,8 +177,8 @@ def _best_of_part(
 
 def ordered_labellings(
     data: BoundData,
-    labelling: NDArray[np.int32],
-    found: NDArray[np.int64],
+    labelling: Ints32,
+    found: Ints,
     score: Floats,
     log_z: Floats,
     *,
@@ -206,8 +205,8 @@ def _exactly(
     data: BoundData,
     potentials: Potentials,
     settings: MethodSettings,
-    labelling: NDArray[np.int32],
-    found: NDArray[np.int64],
+    labelling: Ints32,
+    found: Ints,
     score: Floats,
     workers: Workers,
 ) -> Expectations:
@@ -229,8 +228,8 @@ def _by_messages(
     data: BoundData,
     potentials: Potentials,
     settings: MethodSettings,
-    labelling: NDArray[np.int32],
-    found: NDArray[np.int64],
+    labelling: Ints32,
+    found: Ints,
     score: Floats,
     workers: Workers,
 ) -> Expectations:

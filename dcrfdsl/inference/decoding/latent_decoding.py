@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Codes, Floats
+from ...arrays import Codes, Floats, Ints
 from ...graph import ModelGraph, order_cost
 from ...kernels.sequences import summed_nbest
 from ...semantics import MethodSettings
@@ -64,7 +63,7 @@ def summed_best(data: BoundData, potentials: Potentials, count: int, workers: Wo
 def best_candidates(
     candidates: Sequence[tuple[Codes, Floats]],
     log_z: Floats,
-    sentence_off: NDArray[np.int64],
+    sentence_off: Ints,
     labels: Sequence[str],
     count: int,
     covered: Floats,

@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints, Ints32
 from ...graph import (
     GraphShape,
     ModelGraph,
@@ -92,9 +92,7 @@ class LocalDecoder:
         shape = unrolling.shape
         return [*own, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         """As `SequenceMethod.decode`; out.log_z gets the log of the product."""
         ends = offsets(self.cells[self.data.rows.shape[first:last]])
         begin = first
@@ -103,9 +101,7 @@ class LocalDecoder:
             self._decode(potentials, begin, min(end, last), out, labelling)
             begin = min(end, last)
 
-    def _decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def _decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d = self.data
         shape = d.rows.shape[first:last]
         table_off = offsets(self.cells[shape])
@@ -124,9 +120,7 @@ class LocalDecoder:
         out.log_z[first:last] = scores
         out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)
 
-    def _wiring(
-        self, shape: NDArray[np.int32], table_off: NDArray[np.int64], tables: NDArray[np.float64], packed: Packed
-    ) -> tuple[Bindings, Rows]:
+    def _wiring(self, shape: Ints32, table_off: Ints, tables: Floats, packed: Packed) -> tuple[Bindings, Rows]:
         """Each table as a feature that fires in one row, with a weight for each entry."""
         counts = np.diff(self.place_off)[shape]
         first_row = offsets(counts)

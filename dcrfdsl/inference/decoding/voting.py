@@ -8,9 +8,8 @@ voters, and how each finds its labelling.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Codes
+from ...arrays import Codes, Ints
 
 __all__ = ["Ballots"]
 
@@ -21,7 +20,7 @@ class Ballots:
     A labelling is put down only where the next voter has another one: neighbours agree on most sentences.
     """
 
-    def __init__(self, sentence_off: NDArray[np.int64]):
+    def __init__(self, sentence_off: Ints):
         self.off = sentence_off.tolist()
         self._sentence = np.repeat(np.arange(len(self.off) - 1), np.diff(sentence_off))  # of each token
         self._last: Codes | None = None

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints32, Mask
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode, exact_expectations
@@ -52,7 +51,7 @@ class ExactMethod:
         return self.data.bank.patterns.arrays()
 
     @cached_property
-    def in_blocks(self) -> NDArray[np.bool_]:
+    def in_blocks(self) -> Mask:
         """Which sequences are so long that they are computed in blocks, [S]."""
         return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
 
@@ -95,9 +94,7 @@ class ExactMethod:
                     out.marginals, d.marginal_off, value, adjoint, share,
                 )  # fmt: skip
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d, p, left = self.data, potentials, [(first, last)]
         if self.chain is not None:
             left = self.chain.decode(p, first, last, out.log_z, out.status, labelling)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...arrays import Floats
+from ...arrays import Floats, Ints32
 from ...kernels.exact import exact_tangents
 from ..base import Expectations
 from ..bound import BoundData, Potentials
@@ -19,7 +16,7 @@ class ExactTangents:
     measured, negative elsewhere.
     """
 
-    def __init__(self, data: BoundData, method: ExactMethod, labelling: NDArray[np.int32]):
+    def __init__(self, data: BoundData, method: ExactMethod, labelling: Ints32):
         self.data, self._method, self._labelling = data, method, labelling
 
     def add(

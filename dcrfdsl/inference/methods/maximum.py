@@ -11,9 +11,8 @@ import threading
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints32
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
 from ..base import Expectations, SequenceMethod
@@ -61,10 +60,10 @@ class MaximumMethod:
                 expected, gradient,
             )  # fmt: skip
 
-    def _workspace(self) -> tuple[NDArray[np.int32], Floats]:
+    def _workspace(self) -> tuple[Ints32, Floats]:
         """A labelling of all sequences and the zeros that counting needs; they belong to the calling thread."""
         if not hasattr(self._own, "workspace"):
             belief = np.zeros(int(self.data.shapes.local_end.max(initial=0)))
             self._own.workspace = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
-        workspace: tuple[NDArray[np.int32], Floats] = self._own.workspace
+        workspace: tuple[Ints32, Floats] = self._own.workspace
         return workspace

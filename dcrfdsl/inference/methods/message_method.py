@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints32
 from ...graph import pool_arrays
 from ...kernels.messages import RESIDUAL
 from ...kernels.runtime import UNDERFLOW
@@ -69,9 +68,7 @@ class MessageMethod:
                     self.residual_too, again,
                 )  # fmt: skip
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d, p, s = self.data, potentials, self.settings
         for again in (None, True):  # with a search only where that is needed
             if again is None or (out.status[first:last] == BROKEN).any():

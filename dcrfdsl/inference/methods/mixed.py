@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32
 from ...graph import GraphShape, OrderCost, ShapeBank, best_order, least_table, order_cost
 from ..base import Expectations, SequenceMethod
 from ..bound import BoundData, Potentials
@@ -21,7 +21,7 @@ from ..bound import BoundData, Potentials
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 
 MOST_ENTRIES = 2**24  # of a table
-Part = tuple[NDArray[np.int64], BoundData]  # sequences of a data set; exact if it brings contraction programs
+Part = tuple[Ints, BoundData]  # sequences of a data set; exact if it brings contraction programs
 PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`
 
 
@@ -96,9 +96,7 @@ class MixedMethod:
                     own.marginals, data.marginal_off, begin, numbers[begin:end], out.marginals, self.data.marginal_off
                 )
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         for (numbers, data), method in zip(self.parts, self.methods, strict=True):
             begin, end = np.searchsorted(numbers, [first, last]).tolist()
             if begin == end:
@@ -109,7 +107,7 @@ class MixedMethod:
             _spread(found, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
 
 
-def _write(own: Expectations, begin: int, numbers: NDArray[np.int64], out: Expectations) -> None:
+def _write(own: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
     """What a part yields, from its sequence `begin` on, to the places of its sequences in the whole."""
     for name in PER_SEQUENCE:
         getattr(out, name)[numbers] = getattr(own, name)[begin : begin + len(numbers)]
@@ -117,11 +115,11 @@ def _write(own: Expectations, begin: int, numbers: NDArray[np.int64], out: Expec
 
 def _spread(
     own: NDArray,
-    own_off: NDArray[np.int64],
+    own_off: Ints,
     begin: int,
-    numbers: NDArray[np.int64],
+    numbers: Ints,
     out: NDArray,
-    off: NDArray[np.int64],
+    off: Ints,
 ) -> None:
     """The same for what lies flat, a run a sequence."""
     for s, number in enumerate(numbers.tolist(), begin):

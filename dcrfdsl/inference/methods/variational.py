@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32
 from ...errors import DcrfError, Diagnostic
 from ...graph import FactorGraph, ShapeBank, bank_forests
 from ...kernels.messages import (
@@ -75,7 +74,7 @@ class _Bounding(ABC):
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
 
     @abstractmethod
-    def _remembered(self) -> NDArray[np.int64]:
+    def _remembered(self) -> Ints:
         """Numbers that each sequence leaves for the next call, as offsets [S+1]."""
 
     @abstractmethod
@@ -96,7 +95,7 @@ class _Bounding(ABC):
         gradient: Floats,
         expected: Floats,
         marginals: Floats,
-        marginal_off: NDArray[np.int64],
+        marginal_off: Ints,
         decoding: bool,
     ) -> None:
         """`expectations` with marginals that lie anywhere."""
@@ -121,9 +120,7 @@ class _Bounding(ABC):
         self.tolerance = max(SHARPEST, 0.1 * self.tolerance)
         return True
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d, p = self.data, potentials
         marginal_off = d.marginal_off - d.marginal_off[first]
         marginals = np.zeros(int(marginal_off[last]))
@@ -144,7 +141,7 @@ class MeanFieldMethod(_Bounding):
         assert isinstance(settings, MeanFieldSettings)
         return cls(data, settings)
 
-    def _remembered(self) -> NDArray[np.int64]:
+    def _remembered(self) -> Ints:
         return self.data.marginal_off
 
     def _own(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
@@ -166,7 +163,7 @@ class TrwMethod(_Bounding):
         factors = int(np.diff(self.data.shapes.fac_off).max(initial=0))
         self.sizes = (tables, factors, int(self.edges.messages.max(initial=0)))
 
-    def _remembered(self) -> NDArray[np.int64]:
+    def _remembered(self) -> Ints:
         return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
 
     def _own(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
@@ -205,14 +202,10 @@ class GibbsMethod:
         self._sample(potentials, first, last, out, np.zeros(0, np.int32))
         out.log_z[first:last] = np.where(out.status[first:last] == IMPOSSIBLE, -np.inf, np.nan)
 
-    def decode(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         self._sample(potentials, first, last, out, labelling)
 
-    def _sample(
-        self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: NDArray[np.int32]
-    ) -> None:
+    def _sample(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         d, p, s = self.data, potentials, self.settings
         gibbs_sequences(
             first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.workspace,
@@ -227,7 +220,7 @@ def _workspace(data: BoundData) -> tuple[int, int]:
     return cells, max((sum(shape.cards) for shape in data.bank.shapes), default=0)
 
 
-def _stretched(shapes: Shapes) -> tuple[NDArray[np.int64], int]:
+def _stretched(shapes: Shapes) -> tuple[Ints, int]:
     """Where each factor's stretched table lies among those of its shape [F], and the most entries of a shape."""
     sizes = np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0)
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -273,7 +266,7 @@ class _Laid:
         state = feasible_labelling(0, self.shapes, self.edges, self.logs, self.node, marginals.copy(), hard, assignment)
         return self.labelled(status, state, assignment)
 
-    def labelled(self, status: RunStatus, state: int, assignment: NDArray[np.int64]) -> GraphResult:
+    def labelled(self, status: RunStatus, state: int, assignment: Ints) -> GraphResult:
         if state == IMPOSSIBLE:
             return impossible(status)
         if state != OK:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arrays import Floats
+from ...arrays import Floats, Ints, Ints32, Mask
 from ...graph import Gold, PieceTemplate, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
@@ -66,7 +65,7 @@ def largest_piece(shapes: Shapes, pieces: PieceInstances) -> int:
     return _most_joint(shapes, pieces, pieces.over_off, pieces.over)
 
 
-def _most_joint(shapes: Shapes, pieces: PieceInstances, off: NDArray[np.int64], variables: NDArray[np.int32]) -> int:
+def _most_joint(shapes: Shapes, pieces: PieceInstances, off: Ints, variables: Ints32) -> int:
     shape_of = np.repeat(np.arange(len(shapes.fac_off) - 1), np.diff(pieces.instance_off))
     first = np.repeat(shapes.var_off[shape_of], np.diff(off))
     logs = np.concatenate([[0.0], np.cumsum(np.log2(shapes.card[first + variables]))])
@@ -84,7 +83,7 @@ def no_cases(num_sequences: int) -> Cases:
     return Cases(NONE, 0.0, 0, np.zeros(num_sequences + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 
-def _possible(gold: Gold, cards: Sequence[int]) -> NDArray[np.bool_]:
+def _possible(gold: Gold, cards: Sequence[int]) -> Mask:
     """Which states a variable may be in, [tokens · states of a position]."""
     parts = []
     for variable, card in enumerate(cards):

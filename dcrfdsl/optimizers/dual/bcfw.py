@@ -15,7 +15,7 @@ import numpy as np
 from ...arrays import Floats
 from ...kernels.optimization import Cuts, frank_wolfe, join_cuts, no_cuts, violated_most
 from ...semantics import BcfwSettings
-from ..objective import MarginObjective, Objective, Outcome, Watch
+from ..objective import Objective, Outcome, Watch, needed
 from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_bcfw"]
@@ -25,8 +25,8 @@ LEAST = 1e-12  # of U: multipliers below it are dropped, since steps of Frank–
 
 def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, watch: Watch) -> Outcome:
     """Trains from nothing; `start` [W] only completes labels that are not known. A pass counts as an iteration."""
-    assert isinstance(objective, MarginObjective)
-    own, generator = objective, np.random.default_rng(settings.seed)
+    own = needed(objective.margin_problem(), "a margin problem")
+    generator = np.random.default_rng(settings.seed)
     direction = np.zeros(own.num_weights)
     mean, steps = np.zeros(own.num_weights), 0
 
@@ -45,7 +45,7 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
         found: list[int] = generator.permutation(len(own.runs)).tolist()
         return found
 
-    _, outcome = run_passes(objective, start, settings.max_iterations, watch, step, average, order)
+    _, outcome = run_passes(own, start, settings.max_iterations, watch, step, average, order)
     if not settings.average or outcome.converged:
         return outcome
     value, _ = objective.value_and_gradient(mean)

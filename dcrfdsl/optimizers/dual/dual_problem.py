@@ -20,7 +20,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...kernels.optimization import Cuts, combine_cuts, gaps_of, is_repeated, join_cuts, no_cuts
-from ..objective import Iteration, MarginObjective, Outcome, Watch
+from ..objective import Iteration, MarginProblem, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]
 
@@ -42,7 +42,7 @@ AfterPass = Callable[["Dual", Measured], None]
 class Dual:
     """Cuts with their multipliers α. `scores`: the weights w that they make up; `point`: the same without kernels."""
 
-    def __init__(self, objective: MarginObjective):
+    def __init__(self, objective: MarginProblem):
         self.objective = objective
         self.cuts = no_cuts(len(objective.limit))
         self.scores = np.zeros(objective.num_weights)
@@ -119,7 +119,7 @@ def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
 
 
 def run_passes(
-    objective: MarginObjective,
+    objective: MarginProblem,
     start: Floats,
     max_iterations: int,
     watch: Watch,

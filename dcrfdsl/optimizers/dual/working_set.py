@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import Floats
 from ...kernels.optimization import Cuts, ascend, join_cuts, no_cuts
 from ...semantics import WorkingSetSettings
-from ..objective import MarginObjective, Objective, Outcome, Watch
+from ..objective import Objective, Outcome, Watch, needed
 from .active_set import all_products, climb_face
 from .dual_problem import Dual, Measured, run_passes
 
@@ -27,8 +27,8 @@ EASE = 0.1  # a sequence is left alone where nothing is violated by more than th
 
 def minimise_working_set(objective: Objective, start: Floats, settings: WorkingSetSettings, watch: Watch) -> Outcome:
     """Trains from nothing; `start` [W] only completes labels that are not known. A pass counts as an iteration."""
-    assert isinstance(objective, MarginObjective)
-    own, ease = objective, EASE * objective.tolerance
+    own = needed(objective.margin_problem(), "a margin problem")
+    ease = EASE * own.tolerance
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:
         limit = own.limit[first:last]
@@ -43,4 +43,4 @@ def minimise_working_set(objective: Objective, start: Floats, settings: WorkingS
                 break
         dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > 0.0, nothing, np.zeros(0, np.bool_))
 
-    return run_passes(objective, start, settings.max_iterations, watch, step, sweep)[1]
+    return run_passes(own, start, settings.max_iterations, watch, step, sweep)[1]

@@ -29,7 +29,8 @@ import numpy as np
 
 from ...arrays import Floats
 from ...kernels.optimization import least_bound, least_bounds
-from ..objective import BoostedObjective, BoostingRound, CountRanges, Iteration, Outcome, Watch
+from ...semantics import AutoOptimizer
+from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, needed
 from ..progress import norm_of
 
 __all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
@@ -50,7 +51,7 @@ class Promises(NamedTuple):
 def promises(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float, alone: int | None = None
 ) -> Promises:
-    """mass, mean [G]: see `BoostedObjective.shares`.   total: the risk.   alone: the only weight to look at, if any."""
+    """mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to look at, if any."""
     first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
     begin, end = int(ranges.off[first]), int(ranges.off[last])
     found = Promises(np.zeros(last - first), np.ones(last - first))
@@ -69,27 +70,27 @@ def best_promise(
     return int(weight), float(step), float(left)
 
 
-def minimise_boosting(objective: BoostedObjective, start: Floats, watch: Watch) -> Outcome:
+def minimise_boosting(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Boosts from `start` [W] for as many rounds as the objective says, fewer if none promises enough."""
-    begun = time.perf_counter()
-    choose = UPDATES[objective.update]
+    problem, begun = needed(objective.boosting(), "an exponential risk"), time.perf_counter()
+    choose = UPDATES[problem.update]
     weights, path = start.copy(), list[BoostingRound]()
-    risk, gradient = objective.value_and_gradient(weights)
-    evaluations, converged, reason = 1, False, f"{objective.rounds} rounds done"
-    for number in range(1, objective.rounds + 1):
+    risk, gradient = problem.value_and_gradient(weights)
+    evaluations, converged, reason = 1, False, f"{problem.rounds} rounds done"
+    for number in range(1, problem.rounds + 1):
         if risk == 0.0:
             converged, reason = True, "the risk is 0 in double precision"
             break
         if not np.isfinite(risk):
             reason = "the risk is not finite"
             break
-        chosen, step, left, tried = choose(objective, weights, risk, gradient)
+        chosen, step, left, tried = choose(problem, weights, risk, gradient)
         evaluations += tried
-        if not left < 1.0 - objective.tolerance:
-            converged, reason = bool(np.isfinite(left)), NO_PROMISE[objective.update]
+        if not left < 1.0 - problem.tolerance:
+            converged, reason = bool(np.isfinite(left)), NO_PROMISE[problem.update]
             break
         weights = weights + step
-        risk, gradient = objective.value_and_gradient(weights)
+        risk, gradient = problem.value_and_gradient(weights)
         evaluations += 1
         path.append(BoostingRound(chosen, float(step[np.abs(step).argmax()]), left, risk))
         seconds = time.perf_counter() - begun
@@ -129,29 +130,29 @@ class _Round(NamedTuple):
         return cls(weight, steps, left, evaluations)
 
 
-def _most_promising(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, step, left = best_promise(objective.ranges, *objective.shares, risk, objective.max_step)
+def _most_promising(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    best, step, left = best_promise(problem.ranges, *problem.shares, risk, problem.max_step)
     return _Round.of(best, step, left, len(weights))
 
 
-def _all_at_once(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    found, most = promises(objective.ranges, *objective.shares, risk, objective.max_step), objective.most_weights
+def _all_at_once(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
+    found, most = promises(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
     return _Round(-1, found.step / most, float(1.0 - (1.0 - found.left).sum() / most))
 
 
-def _steepest(objective: BoostedObjective, weights: Floats, risk: float, gradient: Floats) -> _Round:
+def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
     best = int(np.abs(gradient).argmax())
-    mass = objective.mass(best)
+    mass = problem.mass(best)
     if not mass > 0.0:
         return _Round.of(best, 0.0, 1.0, len(weights))
-    found = promises(objective.ranges, *objective.shares, risk, objective.max_step, best)
-    first = float(np.clip(found.step[0], -objective.max_step, objective.max_step))
-    step, value, tried = _least_along(objective, weights, best, first, risk, float(gradient[best]) / mass)
+    found = promises(problem.ranges, *problem.shares, risk, problem.max_step, best)
+    first = float(np.clip(found.step[0], -problem.max_step, problem.max_step))
+    step, value, tried = _least_along(problem, weights, best, first, risk, float(gradient[best]) / mass)
     return _Round.of(best, step, value / risk, len(weights), tried)
 
 
 def _least_along(
-    objective: BoostedObjective, weights: Floats, weight: int, trial: float, risk: float, begin: float
+    problem: BoostingProblem, weights: Floats, weight: int, trial: float, risk: float, begin: float
 ) -> tuple[float, float, int]:
     """The step of a weight at which the risk is about least, the risk there, and the number of trials.
 
@@ -163,18 +164,18 @@ def _least_along(
     while tried < TRIALS:
         tried += 1
         moved[weight] = weights[weight] + trial
-        value, gradient = objective.value_and_gradient(moved)
-        mass = objective.mass(weight)
+        value, gradient = problem.value_and_gradient(moved)
+        mass = problem.mass(weight)
         here = float(gradient[weight]) / mass if 0.0 < mass < np.inf else np.nan
         if value < best[1]:
             best = trial, value
-        if abs(here) <= FLAT * abs(begin) or mass == 0.0 or (here * begin > 0.0 and abs(trial) >= objective.max_step):
+        if abs(here) <= FLAT * abs(begin) or mass == 0.0 or (here * begin > 0.0 and abs(trial) >= problem.max_step):
             break
         if here * begin > 0.0:
             before, at_before, near, at_near = near, at_near, trial, here
             if np.isnan(far):
                 longer = near + (near - before) * here / (at_before - here) if at_before != here else np.inf
-                longer = min(max(abs(longer), 2.0 * abs(near)), LONGER * abs(near), objective.max_step)
+                longer = min(max(abs(longer), 2.0 * abs(near)), LONGER * abs(near), problem.max_step)
                 trial = float(np.copysign(longer, near))
                 continue
         else:
@@ -189,7 +190,7 @@ NO_PROMISE: Mapping[str, str] = {
     "parallel": "all steps together do not promise to lower the risk by more than the tolerance",
     "steepest": "no step of the steepest weight was found to lower the risk by more than the tolerance",
 }
-UPDATES: Mapping[str, Callable[[BoostedObjective, Floats, float, Floats], _Round]] = {
+UPDATES: Mapping[str, Callable[[BoostingProblem, Floats, float, Floats], _Round]] = {
     "sequential": _most_promising,
     "parallel": _all_at_once,
     "steepest": _steepest,

@@ -1,4 +1,4 @@
-"""The optimizer of criteria that counting solves: it takes the weights as they are, which are an optimum.
+"""The solver of criteria that counting solves: it takes the weights as they are, which are an optimum.
 
 Not here: counting.
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 import time
 
 from ...arrays import Floats
-from ..objective import CountedObjective, Iteration, Outcome, Watch
+from ...semantics import AutoOptimizer
+from ..objective import Iteration, Objective, Outcome, Watch, needed
 
 __all__ = ["minimise_counted"]
 
 
-def minimise_counted(objective: CountedObjective, watch: Watch) -> Outcome:
-    """The one step there is."""
+def minimise_counted(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+    """The one step there is, whatever the start [W]."""
     begun = time.perf_counter()
-    weights: Floats = objective.solution.copy()
+    weights = needed(objective.solution, "a solution by counting").copy()
     value, _ = objective.value_and_gradient(weights)
     seconds = time.perf_counter() - begun
     watch(Iteration(1, value, None, seconds), weights)

@@ -19,7 +19,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import DcrfError, Diagnostic
 from ...semantics import IisSettings
-from ..objective import Objective, Outcome, Scaling, ScalingObjective, Watch
+from ..objective import Objective, Outcome, Scaling, Watch
 from ..progress import ROUNDING, Progress
 
 __all__ = ["minimise_iis", "roots"]
@@ -31,7 +31,7 @@ EXACT = 1e-13  # of the roots' logarithms
 
 def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, watch: Watch) -> Outcome:
     """Maximises the likelihood from `start` [W]. DcrfError where the objective is not one that scaling maximises."""
-    scaling = objective.scaling() if isinstance(objective, ScalingObjective) else None
+    scaling = objective.scaling()
     if scaling is None:
         message = "`iis` scales the expectations of counts, and this objective has none"
         raise DcrfError(Diagnostic("no-scaling", message, help="train by `lbfgs`"))

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...arrays import Floats, Ints32
-from ..objective import Iteration, MistakeObjective, Outcome, Watch
+from ...semantics import AutoOptimizer
+from ..objective import Iteration, MistakePasses, Objective, Outcome, Watch, needed
 from ..online import NOT_FINITE, one_by_one
 from ..progress import norm_of
 from ..voters import Voters
@@ -25,21 +26,22 @@ from ..voters import Voters
 __all__ = ["minimise_perceptron"]
 
 
-def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch) -> Outcome:
+def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Trains from `start` [W] for as many passes as the objective says, fewer if one changes no weight.
 
     Each pass counts as an iteration; what it reports was summed on the way, at weights that were moving.
     """
     begun, batches = time.perf_counter(), one_by_one(objective)
-    generator = np.random.default_rng(objective.seed)
+    how = needed(objective.mistakes(), "the loss of a perceptron")
+    generator = np.random.default_rng(how.seed)
     weights = start.copy()
     weighted = np.zeros_like(weights)  # Σ of the changes, each times the number of sequences before it
     steps: list[tuple[Ints32, Floats]] = []
     lasted = [0]  # sequences, of the start and after each step
     seen, passes = 0, 0
-    reason, converged = f"{objective.epochs} passes done", False
+    reason, converged = f"{how.epochs} passes done", False
     batches.begin(weights)
-    for passes in range(1, objective.epochs + 1):
+    for passes in range(1, how.epochs + 1):
         total, moved, mistakes = 0.0, np.zeros_like(weights), 0
         for number in generator.permutation(batches.count).tolist():
             value, touched, gradient = batches.gradient(number)
@@ -50,13 +52,13 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
                 weighted[touched] -= seen * gradient
                 moved[touched] += gradient
                 batches.moved(number)
-                if objective.vote:
+                if how.vote:
                     changed = np.flatnonzero(gradient)
                     steps.append((touched[changed], -gradient[changed]))
                     lasted.append(0)
             lasted[-1] += 1
             seen += 1
-        found = weights - weighted / seen if objective.average else weights
+        found = weights - weighted / seen if how.average else weights
         stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), found)
         if not mistakes:
             reason, converged = "a pass changed no weight", True
@@ -77,12 +79,10 @@ def minimise_perceptron(objective: MistakeObjective, start: Floats, watch: Watch
         seconds,
         reason,
         gradient_norm=norm_of(gradient),
-        voters=_voters(objective, start, steps, lasted) if objective.vote else None,
+        voters=_voters(how, start, steps, lasted) if how.vote else None,
     )
 
 
-def _voters(
-    objective: MistakeObjective, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]
-) -> Voters:
+def _voters(how: MistakePasses, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]) -> Voters:
     found = Voters.of(start, steps, lasted)
-    return found if objective.voters is None else found.longest(objective.voters)
+    return found if how.voters is None else found.longest(how.voters)

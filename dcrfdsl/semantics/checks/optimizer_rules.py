@@ -20,11 +20,9 @@ from ..settings import (
     WITHOUT_PENALTY,
     IisSettings,
     LikelyCases,
-    MethodSettings,
     PieceSettings,
     Prior,
     Shape,
-    TrainSettings,
     inference_settings,
     stage_settings,
 )
@@ -49,7 +47,7 @@ class StageView:
         loose = unchained(context)
         self.context, self.number = context, number
         self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
-        self.settings: TrainSettings = stage_settings(loose, self.stage.label)
+        self.settings = stage_settings(loose, self.stage.label)
         self.path: Path = ("stages", number, "criterion")
 
     @property
@@ -129,10 +127,9 @@ def priors(context: Context) -> Iterator[Diagnostic]:
             continue
         if stage.optimizer not in TRAINED_BY[stage.criterion]:
             continue
-        named: dict[tuple[str, ...], MethodSettings] = {("prior",): stage.settings.prior}
+        named: dict[tuple[str, ...], Prior] = {("prior",): stage.settings.prior}
         named |= {("prior", name): prior for name, prior in stage.settings.clique_priors.items()}
         for key, prior in named.items():
-            assert isinstance(prior, Prior)
             if prior.shape not in TREATS[stage.optimizer]:
                 yield _not_treated(stage, key, prior)
 

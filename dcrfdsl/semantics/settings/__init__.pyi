@@ -7,9 +7,9 @@ from .loss_settings import (
     SequenceLoss as SequenceLoss,
 )
 from .margin_settings import MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
-from .method_settings import MethodSettings as MethodSettings
+from .method_settings import MethodSettings as MethodSettings, Shape as Shape
 from .optimizer_settings import IisSettings as IisSettings
-from .prior_settings import Prior as Prior, Shape as Shape
+from .prior_settings import Prior as Prior
 from .risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
 from .settings_reading import (
     DEFAULT_STAGE as DEFAULT_STAGE,

@@ -19,6 +19,7 @@ from ..schema import CallSpec, ModelSpec, as_call, expressions as ex, value_text
 from .method_settings import MethodSettings
 from .optimizer_settings import OPTIMIZERS, AutoOptimizer
 from .prior_settings import PRIORS
+from .trainable import TRAINED_BY, WITHOUT_PENALTY
 from .training_settings import CRITERIA, INFERENCE
 
 __all__ = ["Advice", "Holder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
@@ -129,8 +130,6 @@ def _spelt(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
 
 def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     names = [name for name in strange if _folded(name) in _PENALTIES or _folded(name) == "regularizer"]
-    from .trainable import WITHOUT_PENALTY  # which reads settings itself
-
     takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
     if (
         not names
@@ -191,8 +190,6 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     """Settings of a stage that are its optimizer's, all in one call."""
     if holder.written is None:
         return
-    from .trainable import TRAINED_BY  # which reads settings itself
-
     given = holder.written.get("optimizer")
     call = as_call(holder.spec.settled(given)) if given is not None else None
     wanted = {name: _SAME[_folded(name)] for name in strange if _folded(name) in _SAME}

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from ...registry import Table
-from .method_settings import MethodSettings
+from .method_settings import CriterionSettings, MethodSettings
 
 __all__ = [
     "LOSSES", "SMOOTHINGS", "BalancedLoss", "LabelLoss", "LogisticSmoothing", "MceSettings", "MeasureLoss",
@@ -83,7 +83,7 @@ class RecallLoss(MeasureLoss):
     method = "recall"
 
 
-SMOOTHINGS: Table[type[MethodSettings]] = Table(
+SMOOTHINGS: Table[type[SmoothingSettings]] = Table(
     "smoothing function", {s.method: s for s in (SigmoidSmoothing, LogisticSmoothing)}
 )
 LOSSES: Table[type[MethodSettings]] = Table(
@@ -93,7 +93,7 @@ LOSSES: Table[type[MethodSettings]] = Table(
 )
 
 
-class MceSettings(MethodSettings):
+class MceSettings(CriterionSettings):
     """ℓ(d), d = how much better the best wrong labelling is than the right one (Suzuki 2006 eq. 5–16).
 
     psi: of the soft maximum over wrong labellings (eq. 7), inf for the maximum.   gamma: of `fscore`.
@@ -102,11 +102,12 @@ class MceSettings(MethodSettings):
     """
 
     method = "mce"
+    offers = ("gradient", "sequences")
     margin = True
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
     loss: MethodSettings = SequenceLoss()
     psi: float = Field(default=math.inf, gt=0)
     gamma: float = Field(default=1.0, gt=0)
-    smoothing: MethodSettings = SigmoidSmoothing()
+    smoothing: SmoothingSettings = SigmoidSmoothing()
     normalise: bool = False
     measure: Literal["softmax", "difference", "ratio"] = "softmax"

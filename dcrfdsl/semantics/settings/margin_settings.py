@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from ...registry import Table
-from .method_settings import MethodSettings
+from .method_settings import CriterionSettings, MethodSettings
 
 __all__ = [
     "KERNELS", "MARGIN_LOSSES", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel", "PolyKernel",
@@ -70,7 +70,7 @@ MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
 )
 
 
-class HmsvmSettings(MethodSettings):
+class HmsvmSettings(CriterionSettings):
     """½ ‖λ‖² + C Σ ξ, (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong labellings y (Altun & Hofmann 2003 §5).
 
     slack: a ξ a sequence (SVM1), or one a labelling (SVM2), of which at most `most` a sequence are looked at and each
@@ -80,6 +80,8 @@ class HmsvmSettings(MethodSettings):
     """
 
     method = "hmsvm"
+    offers = ("margins",)
+    takes_prior = False
     margin = True
     methods = {"loss": MARGIN_LOSSES}
     C: float = Field(default=1.0, gt=0, le=1e9)

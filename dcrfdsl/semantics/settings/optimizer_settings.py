@@ -1,8 +1,7 @@
-"""Settings of optimizers. Which criteria and priors each can treat stands in `trainable`.
+"""Settings of optimizers: what each needs of a criterion, which penalties it treats, and its numbers.
 
-To add one: a class here, a line in `OPTIMIZERS`, lines in the tables of `trainable`, and the method itself in the
-room of optimizers. `tolerance` is relative: of the gradient's norm to what it was at the start, or of the change of
-the objective.
+To add one: a class here and a line in `OPTIMIZERS`, and the method itself in the room of optimizers. `tolerance` is
+relative: of the gradient's norm to what it was at the start, or of the change of the objective.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from ...registry import Table
-from .method_settings import MethodSettings
+from .method_settings import OptimizerSettings, Shape
 
 __all__ = [
     "OPTIMIZERS", "AutoOptimizer", "BcfwSettings", "CgSettings", "DualSettings", "GpdSettings", "IisSettings",
@@ -20,8 +19,12 @@ __all__ = [
     "WorkingSetSettings",
 ]  # fmt: skip
 
+EVERY_SHAPE: tuple[Shape, ...] = ("none", "quadratic", "smooth", "corner")
+QUADRATIC: tuple[Shape, ...] = ("none", "quadratic")
+NO_PENALTY: tuple[Shape, ...] = ("none",)
 
-class StoppingSettings(MethodSettings):
+
+class StoppingSettings(OptimizerSettings):
     """Base of those that take the gradient of all data in each iteration. They stop at ‖g‖/‖g₀‖ < `tolerance`, where
     the objective has come to rest as well, and after `max_iterations`.
     """
@@ -41,6 +44,7 @@ class OwlqnSettings(LbfgsSettings):
     """Orthant-wise limited-memory quasi-Newton, for penalties with a corner at zero (Andrew & Gao 2007)."""
 
     method = "owlqn"
+    treats = EVERY_SHAPE
 
 
 class CgSettings(StoppingSettings):
@@ -49,13 +53,15 @@ class CgSettings(StoppingSettings):
     method = "cg"
 
 
-class OnlineSettings(MethodSettings):
+class OnlineSettings(OptimizerSettings):
     """Base of those that take a step after each sequence.
 
     `epochs`: passes over the data; `rate`: the first step size, by default the best one on a sample; `seed`: of the
     order of sequences, and of the sample.
     """
 
+    needs = "sequences"
+    treats = QUADRATIC
     epochs: int = Field(default=30, ge=1)
     rate: float | None = Field(default=None, gt=0)
     seed: int = Field(default=0, ge=0)
@@ -81,6 +87,8 @@ class QuickpropSettings(StoppingSettings):
     """
 
     method = "quickprop"
+    needs = "sequences"
+    treats = QUADRATIC
     mu: float = Field(default=1.75, gt=1)
     online: int = Field(default=10, ge=0)
     rate: float | None = Field(default=None, gt=0)
@@ -91,15 +99,19 @@ class IisSettings(StoppingSettings):
     """Improved iterative scaling: `S` with a slack feature, `T` by the feature total of each sequence (Lafferty §4)."""
 
     method = "iis"
+    needs = "counts"
+    treats = NO_PENALTY
     algorithm: Literal["S", "T"] = "T"
 
 
-class DualSettings(MethodSettings):
+class DualSettings(OptimizerSettings):
     """Base of those that climb the dual of a margin problem until the gap to the primal is closed.
 
     `max_iterations`: passes in which labellings are looked for.
     """
 
+    needs = "margins"
+    treats = NO_PENALTY
     max_iterations: int = Field(default=1000, ge=1)
 
 
@@ -133,13 +145,15 @@ class AutoOptimizer(LbfgsSettings):
     """
 
     method = "auto"
+    needs = None
+    treats = EVERY_SHAPE
     memory: int = Field(default=20, ge=1, le=100)
     epochs: int = Field(default=3, ge=0)
     rate: float = Field(default=0.5, gt=0)
     seed: int = Field(default=0, ge=0)
 
 
-OPTIMIZERS: Table[type[MethodSettings]] = Table(
+OPTIMIZERS: Table[type[OptimizerSettings]] = Table(
     "optimizer",
     {
         s.method: s

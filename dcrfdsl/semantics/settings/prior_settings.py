@@ -7,16 +7,13 @@ the room that computes penalties. Not here: which optimizers treat which shape (
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
 
 from pydantic import Field
 
 from ...registry import Table
-from .method_settings import MethodSettings
+from .method_settings import MethodSettings, Shape
 
-__all__ = ["PRIORS", "ElasticNetPrior", "GaussianPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior", "Shape"]
-
-Shape = Literal["none", "quadratic", "smooth", "corner"]
+__all__ = ["PRIORS", "ElasticNetPrior", "GaussianPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior"]
 
 
 class Prior(MethodSettings):
@@ -84,7 +81,7 @@ class ElasticNetPrior(Prior):
         return "corner" if self.l1 else "quadratic" if self.l2 else "none"
 
 
-PRIORS: Table[type[MethodSettings]] = Table(
+PRIORS: Table[type[Prior]] = Table(
     "prior",
     {s.method: s for s in (NoPrior, GaussianPrior, LaplacePrior, LphiPrior, ElasticNetPrior)},
     {"l2": "gaussian", "l1": "laplace", "ridge": "gaussian", "lasso": "laplace"},

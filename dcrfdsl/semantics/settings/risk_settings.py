@@ -10,21 +10,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .method_settings import MethodSettings
+from .method_settings import CriterionSettings
 
 __all__ = ["AdaboostSettings", "ExponentialSettings", "MarginalSettings"]
 
 Weight = Literal["uniform"] | Annotated[float, Field(gt=0, le=1)]
 
 
-class MarginalSettings(MethodSettings):
+class MarginalSettings(CriterionSettings):
     """−Σ log p(y_v | x) of every label by itself (eq. 10); labels are then best decoded one by one."""
 
     method = "marginal"
     decode = "marginal"
 
 
-class ExponentialSettings(MethodSettings):
+class ExponentialSettings(CriterionSettings):
     """Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) (eq. 13).
 
     weight: w_i of a sequence: `uniform`, 1 over the number of its wrong labellings, so that each counts 1 where all
@@ -35,7 +35,7 @@ class ExponentialSettings(MethodSettings):
     weight: Weight = "uniform"
 
 
-class AdaboostSettings(MethodSettings):
+class AdaboostSettings(CriterionSettings):
     """The exponential risk, a feature a round (algorithm 2).
 
     rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
@@ -47,6 +47,8 @@ class AdaboostSettings(MethodSettings):
     """
 
     method = "adaboost"
+    offers = ()  # it brings steps of its own
+    takes_prior = False
     rounds: int = Field(default=500, ge=1)
     tolerance: float = Field(default=1e-5, ge=0, lt=1)
     max_step: float = Field(default=1.0, gt=0)

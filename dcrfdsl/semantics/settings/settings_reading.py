@@ -32,7 +32,7 @@ from ..schema import (
 from .expected_values import expected_words
 from .foreign_spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .margin_settings import KERNELS, HmsvmSettings
-from .method_settings import MethodSettings
+from .method_settings import CriterionSettings, MethodSettings
 from .optimizer_settings import OPTIMIZERS
 from .prior_settings import PRIORS
 from .retired_settings import RETIRED
@@ -99,7 +99,9 @@ def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable |
     return tuple(stages[n] for n in reversed(chain))
 
 
-def stage_settings(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> TrainSettings:
+def stage_settings(
+    spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None
+) -> TrainSettings[CriterionSettings]:
     """Everything that stage `label` (None: the last) says, defaults filled in.
 
     The own settings of a criterion that this version does not run are not looked at.
@@ -179,7 +181,7 @@ class _Reader:
             names = {criterion.names: self._names(call, path)} if criterion.names else {}
             found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, written, found=names)
         usable = {name: value for name, value in found.items() if value is not None}
-        usable.setdefault("criterion", MethodSettings())  # only after a complaint: then nothing is returned
+        usable.setdefault("criterion", CriterionSettings())  # only after a complaint: then nothing is returned
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
 
     def decoding(self, call: CallSpec | None, path: Path) -> str | None:

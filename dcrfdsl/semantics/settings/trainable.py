@@ -1,48 +1,26 @@
-"""Which optimizers can train which criterion, and which penalties each of them can treat: the two tables.
+"""Which optimizers can train which criterion, and which penalties each can treat: what the settings classes say of it.
 
-A new criterion gets a line in `TRAINED_BY`; the checker refuses every other optimizer and names these. A new optimizer
-gets a line in `TREATS`, and joins the groups below that it needs no more than. Not here: the words of the complaint
-(`check.optimizers`).
+A criterion says what it `offers` and an optimizer what it `needs` (`method_settings`); the checker refuses all other
+pairs and names these. Not here: the words of the complaint (`checks.optimizer_rules`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .piece_shorthands import PIECES
-from .prior_settings import Shape
+from .method_settings import Access, Shape
+from .optimizer_settings import OPTIMIZERS
+from .training_settings import CRITERIA
 
 __all__ = ["SMOOTH", "STEPWISE", "TRAINED_BY", "TREATS", "WITHOUT_PENALTY"]
 
-SMOOTH = ("auto", "lbfgs", "owlqn", "cg")  # they need the value and the gradient
-STEPWISE = ("sgd", "gpd", "quickprop")  # they need the gradient of single sequences as well
-SCALING = ("iis",)  # it needs exact expectations of counts, and nothing but the likelihood has its optimum there
-DUAL = ("working_set", "bcfw")  # they need the labellings that violate a margin most
 
-TRAINED_BY: Mapping[str, tuple[str, ...]] = {
-    "likelihood": (*SMOOTH, *STEPWISE, *SCALING),
-    **dict.fromkeys(PIECES, (*SMOOTH, *STEPWISE)),
-    "rescale": SMOOTH,
-    "mce": (*SMOOTH, *STEPWISE),
-    "induce": SMOOTH,
-    "perceptron": ("auto",),  # it brings steps of its own
-    "marginal": SMOOTH,
-    "exponential": SMOOTH,
-    "adaboost": ("auto",),  # it brings steps of its own
-    "hmm": ("auto",),  # it counts
-    "hmsvm": ("auto", *DUAL),
-}
-WITHOUT_PENALTY = ("rescale", "perceptron", "adaboost", "hmm", "hmsvm")  # criteria that no prior is part of
+def _needing(*access: Access | None) -> tuple[str, ...]:
+    return tuple(name for name, own in OPTIMIZERS.items() if own.needs in access)
 
-TREATS: Mapping[str, tuple[Shape, ...]] = {
-    "auto": ("none", "quadratic", "smooth", "corner"),
-    "owlqn": ("none", "quadratic", "smooth", "corner"),
-    "lbfgs": ("none", "quadratic", "smooth"),
-    "cg": ("none", "quadratic", "smooth"),
-    "sgd": ("none", "quadratic"),
-    "gpd": ("none", "quadratic"),
-    "quickprop": ("none", "quadratic"),
-    "iis": ("none",),
-    "working_set": ("none",),
-    "bcfw": ("none",),
-}
+
+SMOOTH = _needing(None, "gradient")
+STEPWISE = _needing("sequences")
+TRAINED_BY: Mapping[str, tuple[str, ...]] = {name: _needing(None, *own.offers) for name, own in CRITERIA.items()}
+WITHOUT_PENALTY = tuple(name for name, own in CRITERIA.items() if not own.takes_prior)
+TREATS: Mapping[str, tuple[Shape, ...]] = {name: own.treats for name, own in OPTIMIZERS.items()}

@@ -8,7 +8,7 @@ known if it stands here. Units: tolerances are absolute for messages (normalised
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from ...registry import Table
 from ..schema import Frozen
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings
-from .method_settings import MethodSettings
+from .method_settings import CriterionSettings, MethodSettings, OptimizerSettings
 from .optimizer_settings import (
     OPTIMIZERS,
     AutoOptimizer,
@@ -105,10 +105,11 @@ class GibbsSettings(MethodSettings):
 # criteria -------------------------------------------------------------------------------------------------------
 
 
-class LikelihoodSettings(MethodSettings):
+class LikelihoodSettings(CriterionSettings):
     """−log p(y|x) summed over sequences (Sutton 2004 eq. 7)."""
 
     method = "likelihood"
+    offers = ("gradient", "sequences", "counts")
 
 
 # What is right where NOTA is right (McCallum & Sutton 2004 §3).
@@ -149,13 +150,14 @@ CASES: Table[type[MethodSettings]] = Table(
 )
 
 
-class PieceSettings(MethodSettings):
+class PieceSettings(CriterionSettings):
     """Σ_π −log p̃(y_π | y_N(π), x): pieces, each normalised over its own variables (McCallum & Sutton 2004 §2).
 
     nota: cases in which no outcome is right.   max_cases: of an instance.   overlap: whether a clique that is in
     several pieces counts in each, or is divided among them.
     """
 
+    offers = ("gradient", "sequences")
     methods = {"nota": CASES}
     nota: MethodSettings | None = None
     max_cases: int = Field(default=4096, ge=1)
@@ -196,17 +198,18 @@ class BidirectionalSettings(PieceSettings):
     method = "bidirectional"
 
 
-class RescaleSettings(MethodSettings):
+class RescaleSettings(CriterionSettings):
     """A factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
 
     label: the state of the clique's last site; source: of its first, as in the paper.
     """
 
     method = "rescale"
+    takes_prior = False
     per: Literal["clique", "label", "source", "piece"] = "clique"
 
 
-class PerceptronSettings(MethodSettings):
+class PerceptronSettings(CriterionSettings):
     """How far the best labelling scores above the gold one; trained by the steps of the perceptron (Collins 2002).
 
     `epochs`: passes over the data; `average`: whether the mean of the weights after each sequence is kept, which errs
@@ -215,6 +218,8 @@ class PerceptronSettings(MethodSettings):
     """
 
     method = "perceptron"
+    offers = ()  # it brings steps of its own
+    takes_prior = False
     margin = True
     epochs: int = Field(default=10, ge=1)
     average: bool = True
@@ -222,7 +227,7 @@ class PerceptronSettings(MethodSettings):
     voters: int | None = Field(default=None, ge=1)
 
 
-class InduceSettings(MethodSettings):
+class InduceSettings(CriterionSettings):
     """The likelihood, after rounds in which the crosses of features that raise it most become features (Lafferty §6).
 
     criteria: `likelihood`, by which crosses are judged.   group: the feature group whose features are crossed, by
@@ -242,7 +247,7 @@ class InduceSettings(MethodSettings):
     min_count: int = Field(default=3, ge=1)
 
 
-class HmmSettings(MethodSettings):
+class HmmSettings(CriterionSettings):
     """−log p(y, x) of a hidden Markov model, minimised by counting (Altun 2003, Table 1; Lafferty 2001, §5).
 
     order: whether a label is given its earlier neighbours or its later ones.   overlapping: whether it emits the first
@@ -253,6 +258,8 @@ class HmmSettings(MethodSettings):
     """
 
     method = "hmm"
+    offers = ()  # it counts
+    takes_prior = False
     order: Literal["declared", "reverse"] = "declared"
     overlapping: bool = False
     smoothing: float = Field(default=0.1, gt=0)
@@ -275,7 +282,7 @@ INFERENCE: Table[type[MethodSettings]] = Table(
         "forward_backward": "exact",
     },
 )
-CRITERIA: Table[type[MethodSettings]] = Table(
+CRITERIA: Table[type[CriterionSettings]] = Table(
     "training criterion",
     {
         s.method: s
@@ -290,16 +297,19 @@ CRITERIA: Table[type[MethodSettings]] = Table(
 DECODINGS: tuple[str, ...] = ("joint", "marginal", "local")
 
 
-class TrainSettings(Frozen):
-    """A training stage, settled: every default filled in. `clique_priors` are `prior.NAME = …` by clique name, and
-    `clique_kernels` `kernel.NAME = …`.
+Chosen = TypeVar("Chosen", bound=CriterionSettings)
+
+
+class TrainSettings(Frozen, Generic[Chosen]):
+    """A training stage of one criterion, settled: every default filled in. `clique_priors` are `prior.NAME = …` by
+    clique name, and `clique_kernels` `kernel.NAME = …`.
     """
 
-    criterion: MethodSettings
-    prior: MethodSettings = GaussianPrior()
-    clique_priors: dict[str, MethodSettings] = {}
+    criterion: Chosen
+    prior: Prior = GaussianPrior()
+    clique_priors: dict[str, Prior] = {}
     clique_kernels: dict[str, MethodSettings] = {}
-    optimizer: MethodSettings = AutoOptimizer()
+    optimizer: OptimizerSettings = AutoOptimizer()
     infer: MethodSettings | None = None
     decode: str | None = None
     restarts: int = Field(default=1, ge=1)
