@@ -125,8 +125,8 @@ def trained_costs(
     """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
     from ..criteria import gradient_runs
     from ..graph import training_cost
-    from ..inference import Binder, choose_method, mixed_method
-    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
+    from ..inference import Binder, MixedMethod, choose_method
+    from ..semantics import AutoSettings, LbfgsSettings, inference_settings, stage_chain, stage_settings
     from ..training import assemble, training_seconds
 
     spec = resolved.spec  # checked
@@ -144,9 +144,9 @@ def trained_costs(
     asked = settings.infer or inference_settings(spec)
     method, method_settings = choose_method(graph, asked)
     taken = f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
-    if method == "auto":  # the graphs of the data decide
+    if method == "auto" and isinstance(method_settings, AutoSettings):  # the graphs of the data decide
         bound = Binder(graph, parameters, programs=False).bind(rows, corpus.sentence_off, relations)
-        method = mixed_method(bound, method_settings).description()
+        method = MixedMethod.of(bound, method_settings).description()
         taken = f"`auto` takes {method}"
     counts: dict[str, int | None] = {name: len(own) for name, own in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques

@@ -8,7 +8,6 @@ from .known_labels import (
     known_assignments as known_assignments,
 )
 from .model_cost import (
-    CHEAP as CHEAP,
     Joined as Joined,
     exact_cost as exact_cost,
     exact_pays as exact_pays,
@@ -46,7 +45,7 @@ from .programs.elimination import (
 )
 from .shape_bank import ShapeBank as ShapeBank
 from .shapes import GraphShape as GraphShape, Run as Run, offsets as offsets
-from .spanning_forests import bank_pools as bank_pools, draw_pool as draw_pool, pool_arrays as pool_arrays
+from .spanning_forests import bank_pools as bank_pools, pool_arrays as pool_arrays
 from .templates import (
     LAST as LAST,
     CliqueTemplate as CliqueTemplate,

@@ -63,8 +63,9 @@ class GraphShape:
 
     @classmethod
     def of(cls, cards: tuple[int, ...], scopes: Iterable[Sequence[int]], tables: Iterable[int]) -> GraphShape:
-        """The graph of factors with these variables and with tables at these places."""
-        return cls(cards, tuple(Run(tuple(scope), int(at)) for scope, at in zip(scopes, tables, strict=True)))
+        """The graph of factors with these variables and with tables at these places; each is of a kind of its own."""
+        lists = enumerate(zip(scopes, tables, strict=True))
+        return cls(cards, tuple(Run(tuple(scope), int(at), kind) for kind, (scope, at) in lists))
 
     def run_sizes(self) -> list[int]:
         """Entries of one table of each run."""
@@ -118,7 +119,7 @@ class GraphShape:
 
     @cached_property
     def kinds(self) -> tuple[int, ...]:
-        """Index of each factor's kind, -1 in a graph with explicit tables."""
+        """Index of each factor's kind."""
         return tuple(run.kind for run in self.runs for _ in range(run.count))
 
     @cached_property

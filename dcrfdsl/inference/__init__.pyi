@@ -1,9 +1,4 @@
-from .base import (
-    Decoder as Decoder,
-    Expectations as Expectations,
-    ExpectingMethod as ExpectingMethod,
-    SequenceMethod as SequenceMethod,
-)
+from .base import Expectations as Expectations, ExpectingMethod as ExpectingMethod, SequenceMethod as SequenceMethod
 from .bound.chain_graphs import LONGEST as LONGEST, ChainRuns as ChainRuns, RivalSums as RivalSums, chain_of as chain_of
 from .bound.clamped_data import bind_clamped as bind_clamped
 from .bound.potentials import Binder as Binder, BoundData as BoundData, Potentials as Potentials
@@ -43,18 +38,12 @@ from .methods.method_table import (
     MORE_MEMORY as MORE_MEMORY,
     check_width as check_width,
     choose_method as choose_method,
-    mixed_method as mixed_method,
 )
 from .methods.mixed import MixedMethod as MixedMethod
-from .methods.single_graph import SINGLE_METHODS as SINGLE_METHODS, infer_graph as infer_graph
 from .pieces.local_normalisation import PieceMethod as PieceMethod, most_cases as most_cases, no_cases as no_cases
 from .pieces.piece_data import InstanceMethod as InstanceMethod, bind_instances as bind_instances
 from .pieces.shared_pieces import SharedPieceMethod as SharedPieceMethod, are_shared as are_shared
-from .run import (
-    Decoded as Decoded,
-    run_decoding as run_decoding,
-    run_inference as run_inference,
-    score_sequences as score_sequences,
-)
+from .run import run_decoding as run_decoding, run_inference as run_inference, score_sequences as score_sequences
 from .run_status import GraphResult as GraphResult, RunStatus as RunStatus, contradiction_words as contradiction_words
+from .single_graph import infer_graph as infer_graph
 from .workers import Workers as Workers, even_runs as even_runs

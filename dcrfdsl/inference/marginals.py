@@ -18,8 +18,8 @@ from ..graph import FactorGraph, instances_of
 from ..kernels.tables import fill_tables
 from ..semantics import MethodSettings
 from .bound import BoundData, Potentials
-from .methods import infer_graph
 from .run_status import RunStatus
+from .single_graph import infer_graph
 
 __all__ = ["CliqueMarginal", "assignment_marginals", "clique_marginals", "sequence_graph"]
 

@@ -141,7 +141,7 @@ class Predictor:
         """p(y_t = state | x) of every variable, [N, states]."""
         data, method = self._bound
         out = run_inference(data, method, data.potentials(weights), workers, marginals=True)
-        return self._by_variable(out.marginals), out.summary()
+        return data.by_variable(out.marginals), out.summary()
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
         """Of each sentence: p(y_c | x) for every clique at every place where it lies."""
@@ -240,7 +240,7 @@ class Predictor:
         """
         data, method = self._comparable(self.known)
         free = run_inference(data, method, data.potentials(weights), workers, marginals=True)
-        marginals = self._of_labels(self._by_variable(free.marginals))
+        marginals = self._of_labels(data.by_variable(free.marginals))
         likeliest = np.array([marginal.argmax(axis=1) for marginal in marginals], np.int32)
         candidates = []
         for codes in (*joint.distinct(self._labels, self.corpus.lengths(), count + POOL), likeliest):
@@ -279,15 +279,3 @@ class Predictor:
 
     def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
         return of_variables[: self.structure.graph.num_labels]
-
-    def _by_variable(self, flat: Floats) -> list[Floats]:
-        """Flat marginals as one array [N, states] a variable; one in no clique is uniform."""
-        cards = self.structure.graph.cards
-        table = flat.reshape(-1, sum(cards))
-        ends = np.cumsum(cards)
-        out = []
-        for end, card in zip(ends, cards, strict=True):
-            marginal = table[:, end - card : end]
-            marginal[~marginal.any(axis=1)] = 1.0 / card
-            out.append(marginal)
-        return out

@@ -11,7 +11,7 @@ from figures import Figure, Skip, Target, at_least, at_most, seconds_of, times_f
 from work import CHUNKING, FACTORIAL, POS, ROUNDS, SMOKE, corpus_of, objective, segment_errors, trained_weights
 
 from dcrfdsl.graph.factor_graph import FactorGraph
-from dcrfdsl.inference.methods.single_graph import infer_graph
+from dcrfdsl.inference import infer_graph
 from dcrfdsl.semantics.settings.training_settings import BpSettings
 
 __all__ = ["chain_pass", "error_pass", "factorial_pass", "messages", "pos_pass"]

@@ -9,7 +9,7 @@ from template_cases import CASES, sentences as random_sentences
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.model_cost import exact_pays, exact_seconds, message_seconds
 from dcrfdsl.graph.programs.elimination import OrderCost
-from dcrfdsl.inference import Binder, choose_method, mixed_method
+from dcrfdsl.inference import Binder, MixedMethod, choose_method
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import AutoSettings
 from dcrfdsl.training.pipeline import fit
@@ -149,4 +149,4 @@ def test_the_method_says_how_many_sentences_are_exact():
         1: "exact on 1 of 8 sentences, trp on the others",  # one of a single token
     }
     for max_table, expected in words.items():
-        assert mixed_method(data, AutoSettings(max_table=max_table)).description() == expected
+        assert MixedMethod.of(data, AutoSettings(max_table=max_table)).description() == expected

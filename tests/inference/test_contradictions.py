@@ -11,7 +11,7 @@ from strategies import factor_graphs
 from dcrfdsl.cli.evaluate_command import evaluate
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import FactorGraph
-from dcrfdsl.inference import SINGLE_METHODS, infer_graph
+from dcrfdsl.inference import infer_graph
 from dcrfdsl.inference.run_status import contradiction_words
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import INFERENCE, BpSettings
@@ -42,7 +42,7 @@ AROUND = {
     "two colours on a ring of five": ((2,) * 5, tuple((v, (v + 1) % 5) for v in range(5)), (DIFFER,) * 5),
     "equal and different": ((2,) * 4, ((0, 1), (1, 2), (2, 3), (0, 3)), (EQUAL, EQUAL, EQUAL, DIFFER)),
 }
-METHODS = [INFERENCE[name]() for name in SINGLE_METHODS] + [BpSettings(schedule=s) for s in ("flood", "residual")]
+METHODS = [INFERENCE[name]() for name in INFERENCE] + [BpSettings(schedule=s) for s in ("flood", "residual")]
 IDS = [f"{m.method} {getattr(m, 'schedule', '')}".strip() for m in METHODS]
 
 

@@ -13,7 +13,7 @@ from strategies import FAMILIES, TREES, factor_graphs, random_tables
 
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph import FactorGraph, read_uai, read_uai_evidence
-from dcrfdsl.inference import SINGLE_METHODS, infer_graph
+from dcrfdsl.inference import METHODS, infer_graph
 from dcrfdsl.semantics.settings.training_settings import AutoSettings, BpSettings, ExactSettings, TrpSettings
 
 EXACT = 1e-10  # agreement with enumeration
@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_run():
         assert all(np.array_equal(a, b) for a, b in zip(one.marginals, two.marginals, strict=True))
 
 
-@pytest.mark.parametrize("method", sorted(set(SINGLE_METHODS) - {"mean_field", "gibbs"}))  # a bound, and samples
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"mean_field", "gibbs"}))  # a bound, and samples
 def test_every_listed_method_answers_every_task(method):
     from dcrfdsl.semantics.settings.training_settings import INFERENCE
 

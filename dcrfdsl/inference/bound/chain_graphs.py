@@ -143,7 +143,8 @@ class Chain:
 
 def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
     """The chain that a graph is, or None."""
-    if len(graph.cards) != 1 or graph.relational:
+    explicit = len(graph.kinds) < len(kinds.base)  # kinds that are of no template
+    if len(graph.cards) != 1 or graph.relational or explicit:
         return None
     places: dict[str, list[int]] = {"everywhere": [], "at_first": [], "at_last": []}
     pairs, scored = [], []

@@ -66,6 +66,26 @@ class BoundData:
         """Where each sequence's states lie in flat marginals, [S+1]."""
         return self.rows.token_off * sum(self.graph.cards)
 
+    @property
+    def room(self) -> tuple[int, int]:
+        """The most cells of the arena, tables alone, and the most states that a sequence has."""
+        cells = int(self.shapes.local_end.max(initial=self.shapes.local_start))
+        return cells, max((sum(shape.cards) for shape in self.bank.shapes), default=0)
+
+    def by_variable(self, marginals: Floats) -> list[Floats]:
+        """Flat marginals (see `marginal_off`) as one array [positions, states] a variable; one in no factor is uniform.
+
+        Where all numbers of a position are 0, nothing is known of it and it seems uniform too.
+        """
+        cards = self.graph.cards
+        table = marginals.reshape(-1, sum(cards))
+        out = []
+        for end, card in zip(itertools.accumulate(cards), cards, strict=True):
+            own = table[:, end - card : end]
+            own[~own.any(axis=1)] = 1.0 / card
+            out.append(own)
+        return out
+
     def packed(self, *, bundled: bool = False) -> BoundData:
         """The same data set laid out for working through it again and again.
 

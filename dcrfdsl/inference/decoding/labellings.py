@@ -20,7 +20,7 @@ from ...kernels.sequences import exact_nbest, message_nbest
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
 from ..bound import BoundData, Potentials
-from ..methods import METHODS, MessageMethod, Part, parts_by_cost
+from ..methods import MessageMethod, Part, parts_by_cost
 from ..run_status import RunStatus
 from ..workers import Workers
 
@@ -237,8 +237,8 @@ def _by_messages(
     out = Expectations.empty(data, approximate=True)
     out.log_z[:] = np.nan
     own = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
-    method = METHODS["bp" if isinstance(own, BpSettings) else "trp"].build(data, own)
-    assert isinstance(method, MessageMethod)
+    by_name, by_trees = MessageMethod.by_schedule, MessageMethod.by_trees
+    method = by_name(data, own) if isinstance(own, BpSettings) else by_trees(data, own)
 
     def run(first: int, last: int) -> None:
         d, p, m = data, potentials, method

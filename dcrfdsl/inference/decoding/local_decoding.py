@@ -30,9 +30,9 @@ from ...graph import (
 from ...kernels.piecewise import piece_tables
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode
-from ...kernels.tables import Bindings, Kinds, Packed, Rows
+from ...kernels.tables import Bindings, Packed, Rows
 from ..base import Expectations
-from ..bound import BoundData, Potentials, unpacked
+from ..bound import BoundData, Potentials, featureless_kinds, unpacked
 from ..pieces import largest_piece
 
 __all__ = ["LocalDecoder", "local_cost"]
@@ -73,7 +73,10 @@ class LocalDecoder:
         self.place = np.concatenate([np.zeros(0, np.int64), *(offsets(np.array(own, np.int64))[:-1] for own in sizes)])
         self.cells = np.array([sum(own) for own in sizes], np.int64)  # of a sequence of each shape
         kind_of = {size: k for k, size in enumerate(sorted({size for own in sizes for size in own}))}
-        self._kinds = _kinds(list(kind_of))
+        # their base tables are the same zeros
+        self._kinds = featureless_kinds(
+            np.ones(len(kind_of), np.int64), np.array(list(kind_of), np.int64), feature_set=0
+        )
         self._num_shared = 1 + max(kind_of, default=0)
         bank = ShapeBank(self._num_shared, lambda shape: best_order(shape.scopes, shape.cards))
         for shape, own, its_sizes in zip(shapes, scopes, sizes, strict=True):
@@ -139,18 +142,3 @@ class LocalDecoder:
             packed=unpacked(len(self._kinds.base), 0),
         )
         return Bindings(run_off, entry, 0, nothing, nothing), rows
-
-
-def _kinds(sizes: Sequence[int]) -> Kinds:
-    """One for each size of table; their base tables are the same zeros."""
-    n = len(sizes)
-    return Kinds(
-        base=np.ones(n, np.int64),
-        size=np.array(sizes, np.int64),
-        feature_set=np.zeros(n, np.int32),
-        run_base=np.zeros(n, np.int64),
-        has_bias=np.zeros(n, np.bool_),
-        fixed=np.zeros(n, np.bool_),
-        inverse_off=np.full(n, -1, np.int64),
-        inverse=np.zeros(0, np.int32),
-    )

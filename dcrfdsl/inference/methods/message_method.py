@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Floats, Ints32
-from ...graph import pool_arrays
-from ...kernels.messages import RESIDUAL
+from ...graph import bank_pools, pool_arrays
+from ...kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
 from ...kernels.runtime import UNDERFLOW
 from ...kernels.sequences import BROKEN, message_decode, message_expectations
 from ...semantics import AutoSettings, BpSettings, TrpSettings
@@ -19,6 +19,7 @@ __all__ = ["MessageMethod"]
 
 SHARPEST = 1e-6  # the Bethe sum is off by about the square of what messages still move by
 REMEMBERED_BYTES = 2**28
+SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
 
 
 @dataclass(eq=False)
@@ -33,6 +34,16 @@ class MessageMethod:
     schedule: int
     pools: list[list[list[int]]]
     approximate: bool = True
+
+    @classmethod
+    def by_trees(cls, data: BoundData, settings: TrpSettings | AutoSettings) -> MessageMethod:
+        """Along random spanning forests of each graph: tree-based reparameterization."""
+        return cls(data, settings, ORDERED, bank_pools(data.bank, settings.seed))
+
+    @classmethod
+    def by_schedule(cls, data: BoundData, settings: BpSettings) -> MessageMethod:
+        """In the order that `settings` names."""
+        return cls(data, settings, SCHEDULES[settings.schedule], [[] for _ in data.bank.shapes])
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()

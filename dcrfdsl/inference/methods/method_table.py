@@ -3,82 +3,68 @@
 A method is built for one `BoundData`; it then answers for runs of sequences, so that threads can share it. Nothing is
 raised for non-convergence: the status says so.
 
-To add a method: a settings class in `semantics.settings`, a class in a file here with the functions of
-`SequenceMethod`, a line in `METHODS`; the tests loop over the table.
+To add a method: a settings class in `semantics.settings`, listed in `INFERENCE` beside it, a class in a file here with
+the functions of `SequenceMethod`, a line in `METHODS`; the tests loop over the table.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ...errors import data_error
-from ...graph import GraphShape, ModelGraph, OrderCost, bank_pools, exact_cost, exact_pays, sweep_cost, sweep_messages
-from ...kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
+from ...graph import ModelGraph, exact_cost, exact_pays, sweep_cost, sweep_messages
 from ...registry import Table
-from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
+from ...semantics import (
+    AutoSettings,
+    BpSettings,
+    ExactSettings,
+    GibbsSettings,
+    MeanFieldSettings,
+    MethodSettings,
+    TrpSettings,
+    TrwSettings,
+)  # fmt: skip
 from ..base import SequenceMethod
 from ..bound import BoundData
 from .exact_method import ExactMethod
+from .gibbs_method import GibbsMethod
+from .mean_field_method import MeanFieldMethod
 from .message_method import MessageMethod
-from .mixed import MixedMethod, parts_by_cost
-from .variational import GibbsMethod, MeanFieldMethod, TrwMethod
+from .mixed import MixedMethod
+from .reweighted_method import ReweightedMethod
 
-__all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method", "mixed_method"]
+__all__ = ["METHODS", "MORE_MEMORY", "MethodEntry", "check_width", "choose_method"]
+
+Chosen = TypeVar("Chosen", bound=MethodSettings)
 
 
 @dataclass(frozen=True)
-class MethodEntry:
-    """A line of `METHODS`: how to build the method, and whether the data must bring contraction programs."""
+class MethodEntry(Generic[Chosen]):
+    """A line of `METHODS`: the settings that a method takes, how to make it, whether it needs contraction programs."""
 
-    build: Callable[[BoundData, MethodSettings], SequenceMethod]
-    programs: bool
+    settings: tuple[type[Chosen], ...]
+    make: Callable[[BoundData, Chosen], SequenceMethod]
+    programs: bool = False
 
-
-def _build_exact(data: BoundData, settings: MethodSettings) -> SequenceMethod:
-    assert isinstance(settings, ExactSettings | AutoSettings)
-    return ExactMethod(data, settings)
-
-
-def _build_trp(data: BoundData, settings: MethodSettings) -> SequenceMethod:
-    assert isinstance(settings, TrpSettings | AutoSettings)
-    return MessageMethod(data, settings, ORDERED, bank_pools(data.bank, settings.seed))
-
-
-def _build_bp(data: BoundData, settings: MethodSettings) -> SequenceMethod:
-    assert isinstance(settings, BpSettings)
-    schedules = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
-    return MessageMethod(data, settings, schedules[settings.schedule], [[] for _ in data.bank.shapes])
-
-
-def mixed_method(data: BoundData, settings: MethodSettings) -> MixedMethod:
-    """Exact inference or messages for each sequence, by the cost of its graph."""
-    assert isinstance(settings, AutoSettings)
-    parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, len(data.graph.cards), settings.max_table))
-    methods = [
-        _build_trp(own, settings) if own.bank.order_of is None else ExactMethod(own, settings) for _, own in parts
-    ]
-    return MixedMethod(data, parts, methods)
-
-
-def _pays(shape: GraphShape, cost: OrderCost, width: int, max_table: int) -> bool:
-    """Whether exact inference pays on a graph of `width` variables a position."""
-    larger = [scope for scope in shape.scopes if len(scope) > 1]
-    sweep = sum(len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger)
-    return exact_pays(cost, max_table, sweep, sum(map(len, larger)), len(shape.cards) / width)
+    def build(self, data: BoundData, settings: MethodSettings) -> SequenceMethod:
+        """The method for `data`, which brings contraction programs where `programs` says so."""
+        if not isinstance(settings, self.settings):
+            raise TypeError(f"{type(settings).__name__} is none of {self.settings}")
+        return self.make(data, settings)
 
 
 METHODS: Table[MethodEntry] = Table(
     "inference method",
     {
-        "exact": MethodEntry(_build_exact, programs=True),
-        "trp": MethodEntry(_build_trp, programs=False),
-        "bp": MethodEntry(_build_bp, programs=False),
-        "mean_field": MethodEntry(MeanFieldMethod.of, programs=False),
-        "trw": MethodEntry(TrwMethod.of, programs=False),
-        "gibbs": MethodEntry(GibbsMethod.of, programs=False),
-        "auto": MethodEntry(mixed_method, programs=False),
+        "exact": MethodEntry((ExactSettings, AutoSettings), ExactMethod, programs=True),
+        "trp": MethodEntry((TrpSettings, AutoSettings), MessageMethod.by_trees),
+        "bp": MethodEntry((BpSettings,), MessageMethod.by_schedule),
+        "mean_field": MethodEntry((MeanFieldSettings,), MeanFieldMethod),
+        "trw": MethodEntry((TrwSettings,), ReweightedMethod),
+        "gibbs": MethodEntry((GibbsSettings,), GibbsMethod),
+        "auto": MethodEntry((AutoSettings,), MixedMethod.of),
     },
 )
 

@@ -2,11 +2,12 @@
 
 Where the data says which positions a clique joins, every sentence has a graph of its own, and `auto` decides for each
 by its cost. So what a sentence gets does not depend on the sentences around it. Not here: what the two cost
-(`graph.model_cost`), the two methods (`methods`).
+(`graph.model_cost`), the two methods.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,13 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Ints32
-from ...graph import GraphShape, OrderCost, ShapeBank, best_order, least_table, order_cost
+from ...graph import GraphShape, OrderCost, ShapeBank, best_order, exact_pays, least_table, order_cost
+from ...semantics import AutoSettings
 from ..base import Expectations, SequenceMethod
 from ..bound import BoundData, Potentials
+from .exact_method import ExactMethod
+from .message_method import MessageMethod
 
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 
 MOST_ENTRIES = 2**24  # of a table
+ALONE = 1000.0  # positions that a graph of no sequence counts for, so that exact inference may take 0.02 s
 Part = tuple[Ints, BoundData]  # sequences of a data set; exact if it brings contraction programs
 PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`
 
@@ -60,6 +65,16 @@ class MixedMethod:
     data: BoundData
     parts: Sequence[Part]
     methods: Sequence[SequenceMethod]
+
+    @classmethod
+    def of(cls, data: BoundData, settings: AutoSettings) -> MixedMethod:
+        """Exact inference or messages for each sequence, by the cost of its graph. `data` is bound without programs."""
+        parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, settings.max_table))
+        methods = [
+            MessageMethod.by_trees(own, settings) if own.bank.order_of is None else ExactMethod(own, settings)
+            for _, own in parts
+        ]
+        return cls(data, parts, methods)
 
     @property
     def approximate(self) -> bool:
@@ -105,6 +120,14 @@ class MixedMethod:
             method.decode(potentials, begin, end, own, found)
             _write(own, begin, numbers[begin:end], out)
             _spread(found, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
+
+
+def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
+    """Whether exact inference pays on a graph."""
+    larger = [scope for scope in shape.scopes if len(scope) > 1]
+    sweep = sum(len(scope) * math.prod(shape.cards[v] for v in scope) for scope in larger)
+    positions = len(shape.cards) / shape.width if shape.width else ALONE
+    return exact_pays(cost, max_table, sweep, sum(map(len, larger)), positions)
 
 
 def _write(own: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:

@@ -1,0 +1,105 @@
+"""What methods that bound log Z share: when they rest, what they remember between calls, labellings by rounding.
+
+Their labellings are the likeliest states by their marginals, repaired where these break a hard constraint, then
+improved one at a time. Not here: the methods (`mean_field_method`, `reweighted_method`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ...arrays import Floats, Ints, Ints32
+from ...kernels.messages import round_marginals
+from ...kernels.runtime import OK
+from ...semantics import MeanFieldSettings, TrwSettings
+from ..base import Expectations
+from ..bound import BoundData, Potentials
+
+__all__ = ["BoundingMethod"]
+
+Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings)
+NOTHING = np.zeros(0)
+SHARPEST = 1e-8  # the bounds are off by about the square of what still moves; below this, by rounding
+NO_MESSAGES = np.zeros(0, np.float32)
+REMEMBERED_BYTES = 2**28
+
+
+@dataclass(eq=False)
+class BoundingMethod(ABC, Generic[Chosen]):
+    """room: the most cells and states that a sequence has, which kernels need; sizes: what they need beside it."""
+
+    data: BoundData
+    settings: Chosen
+    approximate: bool = True
+
+    def __post_init__(self) -> None:
+        self.edges = self.data.bank.edge_arrays()
+        self.room = self.data.room
+        self.sizes: tuple[int, ...] = ()
+        self.tolerance = self.settings.tolerance
+        self.kept, self.kept_off = NO_MESSAGES, np.zeros(1, np.int64)
+        self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
+
+    @abstractmethod
+    def _remembered(self) -> Ints:
+        """Numbers that each sequence leaves for the next call, as offsets [S+1]."""
+
+    @abstractmethod
+    def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        """The kernel, what it takes after the edges, and after the damping. `decoding`: to show the best labelling."""
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        self._run(potentials, first, last, out, gradient, expected, out.marginals, self.data.marginal_off, False)
+
+    def _run(
+        self,
+        potentials: Potentials,
+        first: int,
+        last: int,
+        out: Expectations,
+        gradient: Floats,
+        expected: Floats,
+        marginals: Floats,
+        marginal_off: Ints,
+        decoding: bool,
+    ) -> None:
+        """`expectations` with marginals that lie anywhere."""
+        d, p, s = self.data, potentials, self.settings
+        kernel, wiring, choice = self._kernel(decoding)
+        kernel(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.room,
+            *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z,
+            out.status, out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
+            self.kept_off, self.is_kept,
+        )  # fmt: skip
+
+    def remember(self) -> None:
+        offsets = self._remembered()
+        if 4 * int(offsets[-1]) <= REMEMBERED_BYTES:
+            self.kept_off = offsets
+            self.kept = np.zeros(int(offsets[-1]), np.float32)
+
+    def sharpen(self) -> bool:
+        if self.tolerance <= SHARPEST:
+            return False
+        self.tolerance = max(SHARPEST, 0.1 * self.tolerance)
+        return True
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+        d, p = self.data, potentials
+        marginal_off = d.marginal_off - d.marginal_off[first]
+        marginals = np.zeros(int(marginal_off[last]))
+        self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
+        round_marginals(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
+            marginals, marginal_off, out.status, labelling, d.labelling_off,
+        )  # fmt: skip
+        lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
+        out.iterations[first:last][lost] = -np.abs(out.iterations[first:last][lost])

@@ -1,0 +1,91 @@
+"""Gibbs sampling over a data set, some chains a sequence. Its labellings are the best samples.
+
+There is no log Z (nan), so nothing can be trained by it. Not here: the chains (`kernels.messages.gibbs_sampling`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Floats, Ints32
+from ...errors import DcrfError, Diagnostic
+from ...kernels.messages import CHAINS, gibbs, gibbs_sequences, node_potentials
+from ...kernels.runtime import IMPOSSIBLE, OK
+from ...semantics import GibbsSettings
+from ..base import Expectations
+from ..bound import BoundData, Potentials
+
+__all__ = ["GibbsMethod", "no_log_z"]
+
+
+@dataclass(eq=False)
+class GibbsMethod:
+    """Gibbs sampling; a chain a sequence. There is no log Z (nan), so nothing can be trained by it."""
+
+    data: BoundData
+    settings: GibbsSettings
+    approximate: bool = True
+
+    def __post_init__(self) -> None:
+        self.edges = self.data.bank.edge_arrays()
+        self.room = self.data.room
+
+    def remember(self) -> None:
+        pass
+
+    def sharpen(self) -> bool:
+        return False
+
+    def expectations(
+        self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
+    ) -> None:
+        if len(gradient) and self.data.num_weights:
+            raise no_log_z("a model cannot be trained by it")
+        if len(gradient):
+            for s in range(first, last):
+                self._count(potentials, s, out, expected)
+        else:
+            self._sample(potentials, first, last, out, np.zeros(0, np.int32))
+        out.log_z[first:last] = np.where(out.status[first:last] == IMPOSSIBLE, -np.inf, np.nan)
+
+    def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+        self._sample(potentials, first, last, out, labelling)
+
+    def _sample(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
+        d, p, s = self.data, potentials, self.settings
+        gibbs_sequences(
+            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
+            s.samples, s.burn_in, s.thin, s.seed, out.status, out.iterations, out.residual, out.marginals,
+            d.marginal_off, labelling, d.labelling_off,
+        )  # fmt: skip
+
+    def _count(self, potentials: Potentials, s: int, out: Expectations, expected: Floats) -> None:
+        """As `_sample` for one sequence of a data set without weights, whose tables are all shared cells.
+
+        Adds how often the samples are in each of these, which the kernel for many sequences leaves out.
+        """
+        d, logs, settings = self.data, potentials.log_base, self.settings
+        g, begin, end = int(d.rows.shape[s]), int(d.marginal_off[s]), int(d.marginal_off[s + 1])
+        node, marginal = np.empty(end - begin), np.zeros(end - begin)
+        labelling, best = np.zeros((2, int(np.diff(d.labelling_off)[s])), np.int32)
+        _, state = node_potentials(g, d.shapes, logs, True, node)
+        error, agree = np.inf, False
+        if state == OK:
+            error, agree, _, state = gibbs(
+                g, d.shapes, self.edges, logs, node, settings.samples, settings.burn_in, settings.thin,
+                settings.seed, labelling, best, marginal, expected,
+            )  # fmt: skip
+        sweeps = settings.burn_in * CHAINS + settings.samples * settings.thin
+        out.status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
+        out.iterations[s] = sweeps if state == OK and agree else -sweeps
+        out.residual[s] = error
+        if state == OK:
+            out.marginals[begin:end] = marginal
+
+
+def no_log_z(why: str) -> DcrfError:
+    """What to say where log Z is needed."""
+    remedy = "use `exact`, `trp`, `bp`, `mean_field` or `trw` for this"
+    return DcrfError(Diagnostic("no-log-z", f"`gibbs` gives no estimate of log Z, so {why}", help=remedy))

@@ -1,0 +1,48 @@
+"""Tree-reweighted sum-product over a data set: log Z is an upper bound.
+
+Its labellings go by the max-marginals of messages that take maxima. Not here: the messages (`kernels.messages.trw`),
+the forests that they are weighted by (`graph.edge_appearance`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Ints
+from ...graph import bank_forests
+from ...kernels.messages import reweighted_expectations
+from ...kernels.tables import Shapes
+from ...semantics import TrwSettings
+from .bounding_method import BoundingMethod
+
+__all__ = ["ReweightedMethod"]
+
+
+class ReweightedMethod(BoundingMethod[TrwSettings]):
+    """A sequence leaves its messages for the next call."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.pool = bank_forests(self.data.bank, self.settings.seed)
+        self.stretched_off, tables = _stretched(self.data.shapes)
+        factors = int(np.diff(self.data.shapes.fac_off).max(initial=0))
+        self.sizes = (tables, factors, int(self.edges.messages.max(initial=0)))
+
+    def _remembered(self) -> Ints:
+        return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
+
+    def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        wiring = self.pool.passes, self.pool.appearance, self.stretched_off
+        return reweighted_expectations, wiring, (decoding,)
+
+
+def _stretched(shapes: Shapes) -> tuple[Ints, int]:
+    """Where each factor's stretched table lies among those of its shape [F], and the most entries of a shape."""
+    sizes = np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    starts = ends[shapes.fac_off]
+    off = ends[:-1] - np.repeat(starts[:-1], np.diff(shapes.fac_off))
+    return off.astype(np.int64), int(np.diff(starts).max(initial=0))

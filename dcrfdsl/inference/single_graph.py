@@ -1,0 +1,101 @@
+"""Inference on one factor graph with explicit tables: the `infer` command, cliques of single sentences, known answers.
+
+A graph is a data set of one sequence and any method of `METHODS` answers. Every method returns its status; a graph
+without any labelling has log Z = -inf and no marginals. Not here: the methods, how the graph is bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..arrays import Floats
+from ..errors import data_error
+from ..graph import FactorGraph, best_order, order_cost
+from ..semantics import ExactSettings, MethodSettings
+from .base import Expectations, SequenceMethod
+from .bound import BoundData, bind_factor_graph
+from .methods import METHODS, no_log_z
+from .run_status import GraphResult, RunStatus
+
+__all__ = ["infer_graph"]
+
+
+def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
+    """Answers `task` (`pr`: log Z, `mar`: marginals and log Z, `map`: best labelling) about `graph`.
+
+    Raises DcrfError where `exact` would need a larger table than its `max_table`, and where `pr` is asked of a method
+    that does not estimate log Z.
+    """
+    if task == "pr" and not settings.gives_log_z:
+        raise no_log_z("it cannot answer `pr`")
+    if not graph.cards:  # it has one labelling, which is empty
+        if task == "map":
+            return GraphResult(RunStatus(1), assignment=np.zeros(0, np.int64), score=graph.constant)
+        return GraphResult(RunStatus(1), log_z=graph.constant, marginals=(), factor_marginals=())
+    entry = METHODS[settings.method]
+    data = bind_factor_graph(graph, _order(graph, settings) if entry.programs else None)
+    method = entry.build(data, settings)
+    return _decoded(graph, data, method) if task == "map" else _summed(graph, data, method, task)
+
+
+def _order(graph: FactorGraph, settings: MethodSettings) -> list[int]:
+    """An elimination order whose tables fit."""
+    order = best_order(graph.scopes, graph.cards)
+    cost = order_cost(graph.scopes, graph.cards, order)
+    if isinstance(settings, ExactSettings) and cost.largest > settings.max_table:
+        raise data_error(
+            "too-wide",
+            f"exact inference would build a table of {cost.largest:.3g} entries over {cost.width} variables when it "
+            f"eliminates variable {cost.culprit}; `max_table` allows {settings.max_table}",
+            help="use `trp` or `bp`, or raise `max_table` if there is memory for it",
+        )
+    return order
+
+
+def _decoded(graph: FactorGraph, data: BoundData, method: SequenceMethod) -> GraphResult:
+    """The best labelling; none where a search for one gave up."""
+    out, labelling = Expectations.empty(data, approximate=method.approximate), np.zeros(len(graph.cards), np.int32)
+    method.decode(data.potentials(np.zeros(0)), 0, 1, out, labelling)
+    status = _status(out)
+    if status.impossible:
+        return GraphResult(status, log_z=-np.inf, score=-np.inf)
+    if (labelling < 0).any():
+        return GraphResult(status)
+    assignment = labelling.astype(np.int64)
+    return GraphResult(status, assignment=assignment, score=graph.score(assignment))
+
+
+def _summed(graph: FactorGraph, data: BoundData, method: SequenceMethod, task: str) -> GraphResult:
+    """log Z, and marginals if they are asked for; methods that are not exact have them anyway."""
+    marginals = task == "mar" or method.approximate
+    out = Expectations.empty(data, marginals=marginals, approximate=method.approximate)
+    wanted = np.zeros(int(marginals))  # no weights have a gradient; one that is not empty asks for the cells
+    cells = np.zeros(len(data.hard))
+    method.expectations(data.potentials(np.zeros(0)), 0, 1, out, wanted, cells)
+    status, log_z = _status(out), float(out.log_z[0])
+    if status.impossible:
+        return GraphResult(status, log_z=-np.inf, score=-np.inf)
+    estimate = None if np.isnan(log_z) else log_z + graph.constant
+    if not marginals or (estimate is None and not out.marginals.any()):  # no place to begin from was found
+        return GraphResult(status, log_z=estimate)
+    return GraphResult(
+        status,
+        log_z=estimate,
+        marginals=tuple(own[0] for own in data.by_variable(out.marginals)),
+        factor_marginals=_tables(graph, cells),
+    )
+
+
+def _status(out: Expectations) -> RunStatus:
+    """How inference ended; what is exact does not iterate."""
+    status = out.summary()
+    return status if status.approximate else replace(status, iterations=0)
+
+
+def _tables(graph: FactorGraph, cells: Floats) -> tuple[Floats, ...]:
+    """The shared cells, one array a factor in its table's shape."""
+    ends = np.cumsum([1, *(table.size for table in graph.log_tables)])[:-1]
+    parts = np.split(cells, ends)[1:]
+    return tuple(part.reshape(table.shape) for part, table in zip(parts, graph.log_tables, strict=True))
