@@ -1,4 +1,4 @@
-"""What pytest needs to know before any test: the hypothesis profiles, `--update-golden`."""
+"""What pytest needs to know before any test: hypothesis profiles, `--update-golden`, which cases are `long`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 from helpers import check_golden
 from hypothesis import settings
+from sampling import mark_rest
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the files of expected output anew")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_rest(items)
 
 
 @pytest.fixture

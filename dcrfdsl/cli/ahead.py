@@ -1,4 +1,4 @@
-"""Work that another thread does while the one before it is used. Not here: what is worked on."""
+"""Items that another thread prepares while the one before is in use. Not here: what they are."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def check(
     if corpus is None:
         costs = declared_costs(resolved, stage)
     else:
-        costs, found = trained_costs(resolved, corpus, registered, stage)
-        _report(found, template, quiet)
+        costs, remarks = trained_costs(resolved, corpus, registered, stage)
+        _report(remarks, template, quiet)
     if not quiet:
         if resolved.spec.doc:
             print()
@@ -77,7 +77,7 @@ def check(
 
 
 def _report(diagnostics: Sequence[Diagnostic], template: str, quiet: bool) -> None:
-    """Prints what was found, and ends the command if an error is among it."""
+    """Prints diagnostics, and ends the command if one of them is an error."""
     errors = sum(diagnostic.severity == "error" for diagnostic in diagnostics)
     print_diagnostics(diagnostic for diagnostic in diagnostics if errors or not quiet)
     if errors:

@@ -1,6 +1,6 @@
-"""Says that kernels are being compiled, where they are: the first use after an install waits for it.
+"""Says when kernels are being compiled, for which the first use after an install has to wait.
 
-Only on a terminal, where someone waits. Not here: the cache in which the next process finds them (`kernels`).
+Only on a terminal, where someone is waiting. Not here: the cache in which the next process finds them (`kernels`).
 """
 
 from __future__ import annotations

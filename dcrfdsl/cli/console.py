@@ -1,6 +1,6 @@
-"""What every command shares: data on stdout, talk on stderr, the options that all have, and exit codes.
+"""What all commands share: data goes to stdout, talk to stderr; common options; exit codes.
 
-0 done, 1 the user's input cannot be used, 2 wrong usage (typer's), 70 our own fault. Not here: what a command does.
+0 done, 1 the user's input cannot be used, 2 wrong usage (typer's), 70 a fault of ours. Not here: what a command does.
 """
 
 from __future__ import annotations
@@ -82,18 +82,17 @@ class Ended(KeyboardInterrupt):
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Messages on stderr, a blank line between them; of very many the first, errors before all others."""
-    found = list(diagnostics)
-    if len(found) > MOST_PRINTED:
-        first = sorted(range(len(found)), key=lambda n: found[n].severity != "error")[:MOST_PRINTED]
-        shown = [found[n] for n in sorted(first)]
-    else:
-        shown = found
+    """Prints messages on stderr, a blank line between them; of very many the first ones, errors preferred."""
+    every = list(diagnostics)
+    shown = every
+    if len(every) > MOST_PRINTED:
+        first = sorted(range(len(every)), key=lambda n: every[n].severity != "error")[:MOST_PRINTED]
+        shown = [every[n] for n in sorted(first)]
     text = render_all(shown)
     if text:
         print(text, file=sys.stderr)
-    if len(shown) < len(found):
-        print(f"\n… and {len(found) - len(shown):,} more", file=sys.stderr)
+    if len(shown) < len(every):
+        print(f"\n… and {len(every) - len(shown):,} more", file=sys.stderr)
 
 
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
@@ -102,7 +101,7 @@ def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
 
 
 def check_decode(rule: str | None) -> None:
-    """Refuses a rule of decoding that does not exist, before anything is loaded."""
+    """Refuses a decoding rule that does not exist, before anything is loaded."""
     from ..semantics import DECODINGS
 
     if rule is not None and rule not in DECODINGS:
@@ -163,9 +162,9 @@ def _abandon_stdout() -> None:
 
 
 def open_standard_streams() -> None:
-    """Standard streams that whoever started this process has closed: input is empty, output cannot be written.
+    """Replaces standard streams that are closed: then input is empty, and output cannot be written.
 
-    A file that is opened next would else take their numbers, and get what is meant for them.
+    Otherwise the next file that is opened would take the number of one, and get what is meant for it.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

@@ -1,6 +1,6 @@
-"""The cost table of `dcrfdsl check`, and what only data can tell about a template.
+"""The cost table of `dcrfdsl check`, and warnings about a template that only data can give.
 
-Without data nothing of the engine is loaded: then the table shows what the declared states determine, and `?` for the
+Without data nothing of the engine is loaded, and the table shows what the declared states determine and `?` for the
 rest. Not here: the estimates themselves (`graph.model_cost`), rules on templates (`semantics.checks.checker`).
 """
 
@@ -22,9 +22,9 @@ from .report import duration, peak_mb, print_table
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
-    from ..graph import Joined
-    from ..semantics import CliqueSpec, ModelSpec, Resolved
-    from ..training import SecondsRange
+    from ..graph import Joined, Parameters
+    from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
+    from ..training import Assembly, SecondsRange
 
 __all__ = ["CostTable", "declared_costs", "trained_costs"]
 
@@ -35,7 +35,7 @@ MOST_ROWS = 200  # cliques that are listed
 
 @dataclass(frozen=True)
 class CostTable:
-    """`cliques`: name, states of its sites, entries of its table, weights; `totals`: a name and words for it."""
+    """cliques: name, states of the sites, entries of the table, weights.   totals: a name and what is said of it."""
 
     cliques: Sequence[tuple[str, str, str, str]]
     totals: Sequence[tuple[str, str]]
@@ -65,7 +65,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
 
     spec = resolved.spec  # checked
     states = declared_states(spec, resolved.directories)
-    counts = {name: None if own is None else len(own) for name, own in states.items()}
+    counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
     rows = [(clique.label, *_table_of(clique, counts), UNKNOWN) for clique in spec.cliques]
     sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
     work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
@@ -81,7 +81,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
 
 
 def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
-    """By which rule labels will be decoded, where nobody says it and the criterion has one of its own."""
+    """The rule that will decode labels, where the template names none and the criterion has one."""
     from ..semantics import decode_rule
 
     rule = decode_rule(spec, stage)
@@ -89,10 +89,10 @@ def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
 
 
 def _cards(clique: CliqueSpec, counts: Mapping[str, int | None]) -> list[int | None]:
-    """States of each site, START and STOP included where they are used; None if data must teach them."""
+    """States of each site, with START and STOP where they are used; None if they are learned from data."""
     beyond = 2 if clique.edges == "pad" else 0
-    found = [counts.get(site.variable) for site in clique.sites]
-    return [None if count is None else count + beyond for count in found]
+    declared = [counts.get(site.variable) for site in clique.sites]
+    return [None if count is None else count + beyond for count in declared]
 
 
 def _entries(clique: CliqueSpec, counts: Mapping[str, int | None]) -> int | None:
@@ -122,11 +122,10 @@ def _joined_words(joined: Joined) -> str:
 def trained_costs(
     resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
 ) -> tuple[CostTable, list[Diagnostic]]:
-    """The whole table, and what the data warns of. Raises DcrfError where the gold labels cannot be trained on."""
+    """The whole table, and warnings that the data gives. Raises DcrfError where gold labels cannot be trained on."""
     from ..criteria import gradient_runs
     from ..graph import training_cost
-    from ..inference import Binder, MixedMethod, choose_method
-    from ..semantics import AutoSettings, LbfgsSettings, inference_settings, stage_chain, stage_settings
+    from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
     from ..training import assemble, training_seconds
 
     spec = resolved.spec  # checked
@@ -136,19 +135,13 @@ def trained_costs(
     warnings = [*_silent_features(extractor, corpus, idle.keys()), *idle.values()]
     parameters, _ = problem.learn_parameters()
     settings = stage_settings(spec, stage_chain(spec, stage)[-1].label)
-    runs = gradient_runs(parameters.num_weights, sum(len(own.feature) for own in rows))
+    runs = gradient_runs(parameters.num_weights, sum(len(part.feature) for part in rows))
     optimizer, history = settings.optimizer, 0
     if isinstance(optimizer, LbfgsSettings):  # pairs of vectors in single precision
         history = optimizer.memory
     cost = training_cost(graph, parameters, rows, corpus.sentence_off, runs=runs, history=history, relations=relations)
-    asked = settings.infer or inference_settings(spec)
-    method, method_settings = choose_method(graph, asked)
-    taken = f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
-    if method == "auto" and isinstance(method_settings, AutoSettings):  # the graphs of the data decide
-        bound = Binder(graph, parameters, programs=False).bind(rows, corpus.sentence_off, relations)
-        method = MixedMethod.of(bound, method_settings).description()
-        taken = f"`auto` takes {method}"
-    counts: dict[str, int | None] = {name: len(own) for name, own in problem.states.items()}
+    method, taken = _method(problem, parameters, settings.infer or inference_settings(spec))
+    counts: dict[str, int | None] = {name: len(states) for name, states in problem.states.items()}
     for clique, template in zip(spec.cliques, graph.templates, strict=False):  # constraints come after the cliques
         counts |= dict(zip((site.variable for site in clique.sites), template.weight_cards, strict=True))
     cliques = [
@@ -176,7 +169,7 @@ def trained_costs(
     totals = [
         ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
         ("weights", f"{sum(cost.weights):,}"),
-        *(("joined", _joined_words(own)) for own in cost.joined),
+        *(("joined", _joined_words(joined)) for joined in cost.joined),
         ("exact", "depends on what each sentence joins" if cost.joined else f"{work}; {width}"),
         ("one sweep", _work(cost.sweep)),
         ("method", taken),
@@ -185,6 +178,20 @@ def trained_costs(
         ("time", UNKNOWN if lasts is None else _time(lasts, cores)),
     ]
     return CostTable(cliques, totals), warnings
+
+
+def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
+    """The inference method that training goes by, and how the table says it."""
+    from ..inference import Binder, MixedMethod, choose_method
+    from ..semantics import AutoSettings
+
+    method, settings = choose_method(problem.graph, asked)
+    if method == "auto" and isinstance(settings, AutoSettings):  # the graphs of the data decide
+        binder = Binder(problem.graph, parameters, programs=False)
+        bound = binder.bind(problem.rows, problem.corpus.sentence_off, problem.relations)
+        method = MixedMethod.of(bound, settings).description()
+        return method, f"`auto` takes {method}"
+    return method, f"`{method}`, which `auto` takes" if asked.method == "auto" else f"`{method}`"
 
 
 def _time(lasts: SecondsRange, cores: int) -> str:
@@ -199,14 +206,15 @@ def _work(multiply_adds: float) -> str:
 
 
 def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
-    """Features without a single id, each named once however many cliques use it. Those that read a lexicon of `idle`
-    are silent for that reason.
+    """Warnings of features that never fire, each named once however many cliques use it.
+
+    idle: lexicons that match nothing; features that read one are left out.
     """
     from ..features import lexicons_of
 
     fires: dict[str, bool] = {}
-    for number, own in enumerate(extractor.sets):
-        for feature, count in zip(extractor.listed(number)[0], own.features_of_template, strict=True):
+    for number, alphabet in enumerate(extractor.sets):
+        for feature, count in zip(extractor.listed(number)[0], alphabet.features_of_template, strict=True):
             if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
                 continue
             # of a vector single components may well be zero throughout
@@ -225,7 +233,7 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
 def _idle_lexicons(
     spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
 ) -> Iterator[tuple[str, Diagnostic]]:
-    """By the name of the lexicon."""
+    """Warnings of lexicons that hardly match, by the name of the lexicon."""
     from ..features import idle_remedy, lexicon_matches
 
     for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():

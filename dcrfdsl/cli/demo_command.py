@@ -1,6 +1,6 @@
-"""`dcrfdsl demo`: the main job on a real corpus in two minutes, beside the model that it improves on.
+"""`dcrfdsl demo`: a joint model of a real corpus in two minutes, beside the separate chains that it improves on.
 
-The corpus is the wheel `turkish-treebanks` (extra `demo`): Turkish web text in CoNLL-U. The split is fixed: training
+The corpus is in the wheel `turkish-treebanks` (extra `demo`): Turkish web text in CoNLL-U. The split is fixed: training
 takes the first sentences of `data/web.conllu`, the test its last ones. Not here: any of the steps that it shows.
 """
 
@@ -90,26 +90,26 @@ def treebank(name: str) -> Path:
     from importlib.metadata import PackageNotFoundError, files
 
     try:
-        found = [file for file in files(_WHEEL) or () if file.as_posix() == name]
+        packed = [file for file in files(_WHEEL) or () if file.as_posix() == name]
     except PackageNotFoundError:
-        found = []
-    path = Path(str(found[0].locate())) if found else None
+        packed = []
+    path = Path(str(packed[0].locate())) if packed else None
     if path is None or not path.exists():
         refuse("no-demo-data", f"the demo needs `{name}` of the package `{_WHEEL}`, which is not installed", _REMEDY)
     return path
 
 
 def separate_chains(spec: ModelSpec) -> ModelSpec:
-    """The model without the cliques that join two variables: one independent chain a variable.
+    """The model without the cliques that join two variables: an independent chain for each variable.
 
-    Its likelihood is the product of the chains' own, so to train it is to train each chain alone.
+    Its likelihood is the product of the chains' likelihoods, so training it trains each chain alone.
     """
-    own = tuple(clique for clique in spec.cliques if len({site.variable for site in clique.sites}) == 1)
-    return spec.model_copy(update={"cliques": own})
+    within = tuple(clique for clique in spec.cliques if len({site.variable for site in clique.sites}) == 1)
+    return spec.model_copy(update={"cliques": within})
 
 
 def drawn(spec: ModelSpec, positions: int = 3) -> str:
-    """The unrolled graph of a model of chains at `positions` positions; what is tied at each position stands below."""
+    """A drawing of a model of chains, unrolled to `positions` positions; the ties within a position stand below it."""
     scopes = [tuple(dict.fromkeys(site.variable for site in clique.sites)) for clique in spec.cliques]
     chained = {scope[0] for scope, clique in zip(scopes, spec.cliques, strict=True)
                if len(scope) == 1 and len(clique.sites) > 1}  # fmt: skip

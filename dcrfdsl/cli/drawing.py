@@ -209,20 +209,20 @@ class _Layout:
 
 
 def _boxes(graph: GraphDrawing, layout: _Layout) -> Iterator[tuple[PieceMark, tuple[float, float, float, float]]]:
-    """Each piece with the box around its own variables and factors; boxes in turn are a little larger, to be told
-    apart where they overlap.
+    """Each piece with the box around its variables and factors. Three sizes of boxes take turns, so that they can be
+    told apart where they overlap.
     """
     squares = [at for _, at, _ in layout.squares()]
     for n, piece in enumerate(graph.pieces):
-        own = [(layout.centres[v], _RADIUS) for v in piece.over] + [(squares[f], _SQUARE / 2) for f in piece.factors]
+        marks = [(layout.centres[v], _RADIUS) for v in piece.over] + [(squares[f], _SQUARE / 2) for f in piece.factors]
         room = 5.0 + 4.0 * (n % 3)
         yield (
             piece,
             (
-                min(x - r for (x, _), r in own) - room,
-                min(y - r for (_, y), r in own) - room,
-                max(x + r for (x, _), r in own) + room,
-                max(y + r for (_, y), r in own) + room,
+                min(x - r for (x, _), r in marks) - room,
+                min(y - r for (_, y), r in marks) - room,
+                max(x + r for (x, _), r in marks) + room,
+                max(y + r for (_, y), r in marks) + room,
             ),
         )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-# What is no share between 0 and 1, even where its value is a float.
+# Metrics that are no share between 0 and 1, although they may be floats.
 _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
@@ -68,7 +68,7 @@ def evaluate(
 
 
 def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
-    """Says where inference did not do what it should."""
+    """Warns of sentences that have no labelling, or where inference did not converge."""
     from ..inference import contradiction_words
 
     if status.impossible:

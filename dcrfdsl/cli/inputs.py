@@ -1,4 +1,4 @@
-"""Where commands get their templates, data and the user's feature functions from; `-` is stdin everywhere."""
+"""Where commands get templates, data and the user's feature functions from. `-` is stdin everywhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def resolved_template(
 ) -> Resolved:
     """The model that a template file, or the text on stdin, describes, with the problems found so far.
 
-    `data`: the file of data that was named beside it. `DcrfError` where the two were exchanged.
+    data: the file of data that was named beside it. `DcrfError` where the two were exchanged.
     """
     from ..semantics import load_template, load_text
 
@@ -61,7 +61,7 @@ def resolved_template(
 
 
 def _refuse_exchanged(template: str, data: str | None) -> None:
-    """Says so if what was given as data is a template."""
+    """Refuses a file of data that is a template."""
     from ..syntax import MAX_CHARACTERS, parse_partial
 
     if data is None or not os.path.isfile(data) or not os.path.isfile(template):
@@ -83,19 +83,19 @@ def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
         return {}
     from ..features import load_feature_file, registered_features
 
-    found = [load_feature_file(Path(path)) for path in paths]
-    # One name in two files is an error, not the last one wins.
-    return registered_features({f"{i}.{name}": item for i, part in enumerate(found) for name, item in part.items()})
+    files = [load_feature_file(Path(path)) for path in paths]
+    # keys of their own, so that one name in two files is an error and the last one does not win
+    return registered_features({f"{i}.{name}": item for i, file in enumerate(files) for name, item in file.items()})
 
 
 def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> None:
-    """Functions that one command line gives to every command; a file that cannot be read is an error here too."""
+    """Takes `--features` where it has no use, so that every command has it. A file must be readable here too."""
     if read_features(paths):
         talk(f"note: {why}; --features is not used")
 
 
 def data_statement(spec: ModelSpec) -> DataSpec:
-    """How the model's data are read; `DcrfError` for a model built in Python that does not say it."""
+    """How the model's data are read. `DcrfError` for a model built in Python that does not say it."""
     if spec.data is None:
         refuse(
             "no-data-statement", "the model does not say how its data are read", "give its template a `data` statement"
@@ -104,12 +104,12 @@ def data_statement(spec: ModelSpec) -> DataSpec:
 
 
 def read_gold(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
-    """Data with the columns of all labels; what the reader noticed is said."""
+    """Data with the columns of all labels. Says what the reader warns of."""
     return _read(path, spec, talk, required=[label.name for label in spec.labels])
 
 
 def read_sample(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
-    """Data to check a template against: that a label's column is absent is for the checker to say."""
+    """Data to check a template against. Columns of labels may be absent; the checker reports that."""
     return _read(path, spec, talk, optional=[label.name for label in spec.labels])
 
 

@@ -4,7 +4,7 @@
     in training       the first signal asks for an end after the current iteration, the second ends at once
     while saving      the first waits for the file, which takes a moment, the second ends at once
 
-What ends at once leaves by an exception, so that every `finally` on the way is run. Not here: saving.
+A command that ends at once leaves by an exception, so that every `finally` on the way runs. Not here: saving.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SAVING = "the model is being saved; {} again stops at once"
 class Interruption:
     """Catches the signals while the context is open; `requested()` tells whether training is to end.
 
-    Outside the main thread signals cannot be caught; then nothing is requested ever. A hang-up that is ignored
-    (`nohup`) stays ignored.
+    Outside the main thread signals cannot be caught, so nothing is ever requested. A hang-up that is ignored (`nohup`)
+    stays ignored.
     """
 
     def __init__(self, talk: Talk):
@@ -40,11 +40,11 @@ class Interruption:
         return self._asked
 
     def training(self) -> None:
-        """From now on there is something to save."""
+        """Training begins: from now on there is something to save."""
         self._answer = STOPPING
 
     def saving(self) -> None:
-        """From now on it is saved. Who asked before may do so once more."""
+        """Saving begins. A signal that came before does not count any more."""
         self._answer, self._asked = SAVING, False
 
     def __enter__(self) -> Interruption:

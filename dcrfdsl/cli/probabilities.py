@@ -1,4 +1,4 @@
-"""What `train` and `tag` say about a model's votes and probabilities. Not here: any of either."""
+"""Notes of `train`, `tag` and `show` on how a model decodes, votes and gives probabilities. Not here: doing it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["probability_notes", "training_notes"]
 
 
 def decode_words(rule: str, criterion: str) -> str:
-    """That nobody has said by which rule to decode, and what the criterion trains for."""
+    """The decoding rule of a criterion, in words, where no `decode` statement names one."""
     return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
 
 
 def probability_notes(model: TrainedModel) -> Iterator[str]:
-    """Beside probabilities, or labellings in their order: by what they are found."""
+    """How probabilities and ordered labellings were found, where that may surprise."""
     if model.decode == "local":
         yield (
             "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "
@@ -38,7 +38,7 @@ def probability_notes(model: TrainedModel) -> Iterator[str]:
 
 
 def training_notes(model: TrainedModel) -> Iterator[str]:
-    """At the end of training."""
+    """What to know of a trained model beyond its scores."""
     from ..semantics import decode_rule
 
     rule = decode_rule(model.spec, model.record.stage or None)
@@ -54,9 +54,9 @@ def training_notes(model: TrainedModel) -> Iterator[str]:
             f"{len(model.voters):,} weight vectors vote on each labelling, so tagging takes as many times as long; "
             "`voters = N` keeps the N that lasted longest"
         )
-    found = model.record.calibration
-    if found is not None:
+    fit = model.record.calibration
+    if fit is not None:
         yield (
-            f"probabilities: scores times {found.temperature:.4g}, as fits {found.sentences:,} held-out sentences best "
-            f"(log-likelihood {figure(found.after)}; of the scores as they are {figure(found.before)})"
+            f"probabilities: scores times {fit.temperature:.4g}, as fits {fit.sentences:,} held-out sentences best "
+            f"(log-likelihood {figure(fit.after)}; of the scores as they are {figure(fit.before)})"
         )

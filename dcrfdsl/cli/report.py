@@ -1,7 +1,7 @@
-"""What a person sees of long work and its results: training progress, score tables, weight tables.
+"""What a person sees of long work and its results: the progress of training, tables of scores and weights.
 
-On a terminal progress is a live table, elsewhere plain lines now and then; with `--json` a line an iteration goes to
-stdout. Not here: computing any of it; deciding where a command's data goes.
+Progress is a live table on a terminal, and a plain line now and then elsewhere. With `--json` each iteration is a line
+on stdout. Not here: computing any of it, deciding where a command's data goes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Iteration(Protocol):
 
 
 def _left(step: Iteration) -> tuple[str, float] | None:
-    """What says how far it still is to the optimum, and its value; None where nothing does."""
+    """The name and value of the measure of how far the optimum still is; None where there is none."""
     if step.gap is not None:
         return "gap", step.gap
     return None if step.gradient_norm is None else ("gradient", step.gradient_norm)
@@ -79,11 +79,10 @@ def iteration_json(step: Iteration) -> dict[str, Any]:
 
 
 def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iterations: int) -> float | None:
-    """Seconds until ‖g‖ or the gap falls to `tolerance` of the first step's, or to `max_iterations`, going on as in the
-    last half.
+    """Seconds until ‖g‖ or the gap falls to `tolerance` times its first value, or until `max_iterations`.
 
-    The logarithm of either falls about linearly; a least-squares line through it gives the iterations left.
-    None while there is too little to go by or the norm does not fall.
+    The logarithm of either falls about linearly. A least-squares line through its last half gives the iterations left.
+    None while there are too few iterations, or where the measure does not fall.
     """
     recent = steps[len(steps) // 2 :]
     if len(recent) < 5 or recent[-1].seconds <= recent[0].seconds:
@@ -123,7 +122,7 @@ def duration(seconds: float) -> str:
 
 
 class TrainingProgress:
-    """Called after each iteration; used as a context manager around the training. Says nothing itself."""
+    """Called after each iteration, and a context manager around the training. This one shows nothing."""
 
     def __init__(self) -> None:
         self.steps: list[Iteration] = []
@@ -133,7 +132,7 @@ class TrainingProgress:
         self.starts = self.stages = 1
 
     def aim(self, tolerance: float, max_iterations: int, *, starts: int = 1, stages: int = 1) -> TrainingProgress:
-        """Tells what training stops at, and how often it starts, for the estimate of the time left."""
+        """Takes where training stops, and how often it starts, for the estimate of the time left."""
         self.tolerance, self.max_iterations, self.starts, self.stages = tolerance, max_iterations, starts, stages
         return self
 
@@ -168,7 +167,7 @@ class TrainingProgress:
 
 
 class PlainProgress(TrainingProgress):
-    """Lines on a stream that is no terminal: the first iteration, then one every few seconds, ever more rarely."""
+    """Lines on a stream that is no terminal: the first iteration, then one every few seconds, at growing intervals."""
 
     _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two lines
 
@@ -207,7 +206,7 @@ class PlainProgress(TrainingProgress):
 
 
 class LiveProgress(TrainingProgress):
-    """A table on a terminal that grows in place: the last iterations and the time that is left."""
+    """A table on a terminal that is updated in place: the last iterations and the time left."""
 
     _ROWS = 10
 
@@ -245,7 +244,7 @@ class LiveProgress(TrainingProgress):
 
 
 class TrialStatus(TrainingProgress):
-    """One line on a terminal that tells how far the training of a trial has come; nothing elsewhere."""
+    """One line on a terminal that says how far the training of a trial has come; nothing elsewhere."""
 
     def __init__(self, *, shown: bool):
         super().__init__()
@@ -270,14 +269,14 @@ class TrialStatus(TrainingProgress):
 
 
 class JsonLines(TrainingProgress):
-    """A JSON object a line, on stdout."""
+    """A JSON object for each iteration, on a line of stdout."""
 
     def show(self, step: Iteration) -> None:
         print(json_text(iteration_json(step)), flush=True)
 
 
 def progress_for(*, as_json: bool, quiet: bool) -> TrainingProgress:
-    """What fits the streams: JSON lines, nothing, a live table on a terminal, plain lines elsewhere."""
+    """The progress that fits: JSON lines, none, a live table on a terminal, plain lines elsewhere."""
     if as_json:
         return JsonLines()
     if quiet:
@@ -353,9 +352,9 @@ def path_table(rounds: Iterable[Mapping[str, Any]]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for heading in ("clique", "states", "feature"):
         table.add_column(heading, overflow="fold")
-    for own in rounds:
-        numbers = f"{own['round']}", f"{own['risk']:.3e}", f"{own['bound']:.6g}", f"{own['step']:+.4g}"
-        table.add_row(*numbers, *map(_text, (own["clique"], " ".join(own["states"]), own["feature"])))
+    for row in rounds:
+        numbers = f"{row['round']}", f"{row['risk']:.3e}", f"{row['bound']:.6g}", f"{row['step']:+.4g}"
+        table.add_row(*numbers, *map(_text, (row["clique"], " ".join(row["states"]), row["feature"])))
     return table
 
 

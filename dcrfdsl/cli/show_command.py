@@ -1,4 +1,4 @@
-"""`dcrfdsl show`: what a model has learned and where it comes from."""
+"""`dcrfdsl show`: what a model has learned, and how it was trained."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def show(
 
 
 def _path(trained: TrainedModel, as_json: bool) -> None:
-    """Every round: what it promised to leave of the risk, the risk after it, and the weight that it moved."""
+    """Prints every round of boosting: the bound on the risk, the risk after it, and the weight that it moved."""
     from .report import path_table, print_table
 
     rounds = [
@@ -77,12 +77,12 @@ def _path(trained: TrainedModel, as_json: bool) -> None:
     if not as_json:
         print_table(path_table(rounds))
         return
-    for own in rounds:
-        print(json_text(own))
+    for row in rounds:
+        print(json_text(row))
 
 
 def _describe(trained: TrainedModel, talk: Talk) -> None:
-    """Where the model comes from, in a few lines beside the data."""
+    """Says in a few lines on stderr how the model was trained."""
     for line in trained.spec.doc:
         talk(line)
     record = trained.record

@@ -153,13 +153,13 @@ class _Tagger:
         self.model, self.options = model, options
         self.sentences = 0  # written as JSON
         self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
-        self.searched, self.score = 0, 0.0  # sentences whose best labelling was searched approximately, its total score
+        self.searched, self.score = 0, 0.0  # sentences that were labelled approximately, their total score
         self.without: list[str] = []  # where sentences without any labelling begin
-        self.surely = True  # whether they have none, and not only none was found
+        self.surely = True  # whether it is sure that they have none
         self.ranked = False
 
     def prepared(self, chunk: Chunk) -> _Work:
-        """What can be done before the chunk's turn comes."""
+        """The work that can be done on a chunk before its turn comes."""
         from ..data import encode_known_labels
 
         corpus = chunk.corpus
@@ -169,7 +169,7 @@ class _Tagger:
         return _Work(chunk, given, self.model.on(corpus, given))
 
     def best(self, work: _Work) -> Any:
-        """The one best labelling of each sentence; `_` in a sentence without any. Returns how inference ended."""
+        """Writes the best labelling of each sentence, `_` where there is none. Returns how inference ended."""
         from ..data import tagged
         from ..inference import RunStatus
 
@@ -195,7 +195,7 @@ class _Tagger:
         return status
 
     def several(self, work: _Work, count: int) -> Any:
-        """The `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
+        """Writes the `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
         from ..data import repeated, tagged
         from ..inference import RunStatus
 

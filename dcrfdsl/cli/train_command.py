@@ -92,9 +92,8 @@ def train(options: TrainOptions) -> None:
         if options.tune and job.dev is not None:
             model = _tuned(job, job.dev, talk, interruption.requested)
         else:
-            model = _fitted(
-                job, report.progress_for(as_json=options.as_json, quiet=options.quiet), interruption.requested
-            )
+            progress = report.progress_for(as_json=options.as_json, quiet=options.quiet)
+            model = _fitted(job, progress, interruption.requested)
         interruption.saving()
         _save(_noted(model, job.remarks), options.output)
         if options.curve is not None and options.tune:
@@ -105,7 +104,7 @@ def train(options: TrainOptions) -> None:
 
 
 class _Job(NamedTuple):
-    """What the command line names, read and checked.   remarks: what the checker says, no errors among it."""
+    """What the command line names, read and checked.   remarks: the checker's warnings and notes."""
 
     options: TrainOptions
     resolved: Resolved
@@ -116,7 +115,7 @@ class _Job(NamedTuple):
 
 
 def _read(options: TrainOptions, talk: Talk) -> _Job:
-    """The template is checked before data is read, and again with the data."""
+    """Checks the template before it reads data, and again with the data."""
     from ..semantics import check_or_raise
 
     registered = read_features(options.features)
@@ -167,9 +166,9 @@ def _fitted(job: _Job, progress: TrainingProgress, should_stop: Callable[[], boo
 
     options = job.options
     _aim(progress, job.resolved.spec, options.stage)
-    with ExitStack() as open_ones:
-        open_ones.enter_context(progress)
-        writer = None if options.curve is None else open_ones.enter_context(CurveWriter(options.curve))
+    with ExitStack() as stack:
+        stack.enter_context(progress)
+        writer = None if options.curve is None else stack.enter_context(CurveWriter(options.curve))
 
         def report(step: Iteration) -> None:
             if writer is not None:
@@ -215,30 +214,24 @@ def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None
 def _goal(settings: TrainSettings) -> tuple[float, int] | None:
     """The tolerance at which training stops, and the iterations that it takes at most; None where neither is known."""
     from ..semantics import (
-        AdaboostSettings,
         DualSettings,
         HmsvmSettings,
-        OnlineSettings,
-        PerceptronSettings,
         StoppingSettings,
     )
 
+    known = settings.criterion.passes or settings.optimizer.passes
+    if known is not None:
+        return NO_TOLERANCE, known[1]
     match settings.criterion, settings.optimizer:
-        case PerceptronSettings(epochs=passes), _:
-            return NO_TOLERANCE, passes
-        case AdaboostSettings(rounds=rounds), _:
-            return NO_TOLERANCE, rounds
         case HmsvmSettings(tolerance=tolerance), DualSettings() | StoppingSettings() as optimizer:
             return tolerance, optimizer.max_iterations
-        case _, OnlineSettings(epochs=passes):
-            return NO_TOLERANCE, passes
         case _, StoppingSettings(tolerance=tolerance, max_iterations=most):
             return tolerance, most
     return None
 
 
 def _refuse_unusable(options: TrainOptions) -> None:
-    """Options that do not go together, and outputs that cannot be written: found out before anything is read."""
+    """Refuses options that do not go together and outputs that cannot be written, before anything is read."""
     from ..files import ensure_writable
 
     refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)

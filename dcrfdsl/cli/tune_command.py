@@ -52,14 +52,14 @@ def plan_of(search: str | None, trials: int | None, seed: int | None) -> SearchP
 
 
 def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[str]) -> None:
-    """DcrfError where there is nothing to tune, or a range that cannot be: found out before data is read."""
+    """DcrfError where there is nothing to tune, or a range makes no sense. Asked before data is read."""
     from ..semantics import tuned_ranges
 
     tuned_ranges(resolved, stage=stage, registered=registered)
 
 
 def tuned(constants: ConstantSearch, plan: SearchPlan, talk: Talk, *, as_json: bool) -> TrainedModel:
-    """The model of the best trial. Each trial is a line as it ends, and all are a table at the end."""
+    """The model of the best trial. Prints a line as each trial ends, and a table of all at the end."""
     from . import report
 
     on_trial = _as_json if as_json else _said(talk)

@@ -101,13 +101,13 @@ def _piece_marks(
     return tuple(
         PieceMark(
             template.name,
-            own.over,
-            own.given,
-            tuple(place[f] for f in own.members),
-            frozenset(place[f] for f, locked in zip(own.members, own.locked, strict=True) if locked),
+            piece.over,
+            piece.given,
+            tuple(place[f] for f in piece.members),
+            frozenset(place[f] for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
         )
         for template in pieces
-        for own in unrolling.instances(template)
+        for piece in unrolling.instances(template)
     )
 
 
@@ -137,7 +137,7 @@ def _marks(
 
 
 def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:
-    """What stands above the positions: the first column of texts that is no label, or else their numbers."""
+    """The words of the positions: the first column of texts that is no label, or else their numbers."""
     from ..data import InternedColumn
 
     for name, column in corpus.columns.items():
@@ -155,10 +155,10 @@ def _firing(
     rows: tuple[FeatureRows, ...],
 ) -> tuple[str, ...]:
     """The features that fire at a factor, in words."""
-    found = ("bias",) if template.has_bias else ()
+    bias = ("bias",) if template.has_bias else ()
     if template.feature_set < 0 or template.coded is not None:
-        return found
+        return bias
     table = rows[template.feature_set]
     row = int(table.first_row(corpus.sentence_off)[sentence]) + anchor
     fired = table.feature[table.row_off[row] : table.row_off[row + 1]].tolist()
-    return (*found, *(extractor.describe(template.feature_set, feature) for feature in fired))
+    return (*bias, *(extractor.describe(template.feature_set, feature) for feature in fired))

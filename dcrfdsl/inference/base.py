@@ -73,7 +73,10 @@ class ExpectingMethod(Protocol):
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells]."""
+        """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells].
+
+        With an empty `gradient` neither is asked for. Marginals are written where `out` has room for them.
+        """
 
 
 class Decoder(Protocol):

@@ -96,6 +96,8 @@ def _status(out: Expectations) -> RunStatus:
 
 def _tables(graph: FactorGraph, cells: Floats) -> tuple[Floats, ...]:
     """The shared cells, one array a factor in its table's shape."""
-    ends = np.cumsum([1, *(table.size for table in graph.log_tables)])[:-1]
-    parts = np.split(cells, ends)[1:]
-    return tuple(part.reshape(table.shape) for part, table in zip(parts, graph.log_tables, strict=True))
+    out, at = [], 1  # after the constant
+    for table in graph.log_tables:
+        out.append(cells[at : at + table.size].reshape(table.shape))
+        at += table.size
+    return tuple(out)

@@ -192,7 +192,7 @@ class Predictor:
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
-        """The labelling of each sentence that most `voters` find best, without a score; the worst status of all."""
+        """The labelling of each sentence that most `voters` find best, without a score. The status is the worst one."""
         ballots, status = Ballots(self.corpus.sentence_off), RunStatus()
         for votes, weights in voters.walk(self.structure.parameters.num_weights):
             vote = self.best(weights, workers, "joint", stage)

@@ -97,7 +97,6 @@ from .settings.loss_settings import (
     MceSettings as MceSettings,
     MeasureLoss as MeasureLoss,
     SequenceLoss as SequenceLoss,
-    SmoothingSettings as SmoothingSettings,
 )
 from .settings.margin_settings import (
     KERNELS as KERNELS,
@@ -120,7 +119,6 @@ from .settings.optimizer_settings import (
     GpdSettings as GpdSettings,
     IisSettings as IisSettings,
     LbfgsSettings as LbfgsSettings,
-    OnlineSettings as OnlineSettings,
     OwlqnSettings as OwlqnSettings,
     QuickpropSettings as QuickpropSettings,
     SgdSettings as SgdSettings,

@@ -1,7 +1,7 @@
 from .checking import check as check
 from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_path, write_curve as write_curve
 from .pipeline import fit as fit, with_remarks as with_remarks
-from .problem import assemble as assemble
+from .problem import Assembly as Assembly, assemble as assemble
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
 from .tuning import (
     TRIALS as TRIALS,

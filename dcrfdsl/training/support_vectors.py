@@ -27,7 +27,7 @@ def with_candidate_vectors(stage: Stage) -> Stage:
     """The stage with a dual weight of each position and state; DcrfError where the data is too large for a kernel."""
     model, supervision = stage.model, stage.supervision
     (name, kernel), *_ = stage.settings.clique_kernels.items()
-    clique = next(n for n, own in enumerate(model.spec.cliques) if own.label == name)
+    clique = next(n for n, each in enumerate(model.spec.cliques) if each.label == name)
     source = model.extractor.set_of_clique[clique]
     rows = supervision.rows[source]
     count, states = len(rows.row_off) - 1, supervision.graph.templates[clique].num_assignments

@@ -20,12 +20,8 @@ from ..errors import DcrfError
 from ..features import RegisteredFeature
 from ..optimizers import Iteration
 from ..semantics import (
-    AdaboostSettings,
-    HmmSettings,
-    HmsvmSettings,
+    CriterionSettings,
     InduceSettings,
-    OnlineSettings,
-    PerceptronSettings,
     Resolved,
     StoppingSettings,
     TrainSettings,
@@ -122,20 +118,14 @@ class _Watch:
         return statistics.median(lasted[len(lasted) // 2 :]) if lasted else 0.0
 
 
-def _iterations(settings: TrainSettings) -> tuple[int, int]:
+def _iterations(settings: TrainSettings[CriterionSettings]) -> tuple[int, int]:
     """How many a stage takes, at least and at most."""
-    match settings.criterion, settings.optimizer:
-        case HmmSettings(), _:
-            return 1, 1
-        case AdaboostSettings(rounds=rounds), _:
-            return rounds, rounds
-        case (PerceptronSettings(epochs=epochs), _) | (_, OnlineSettings(epochs=epochs)):
-            return max(1, epochs // 2), epochs
-    low, high = CLOSED if isinstance(settings.criterion, HmsvmSettings) else CONVERGED
-    if isinstance(settings.optimizer, StoppingSettings):
-        limit = settings.optimizer.max_iterations
-        low, high = min(low, limit), min(high, limit)
-    if isinstance(settings.criterion, InduceSettings):
-        induced = settings.criterion.rounds * settings.criterion.iterations
-        low, high = low + induced // 2, high + induced
-    return low, high
+    criterion, optimizer = settings.criterion, settings.optimizer
+    known = criterion.passes or optimizer.passes
+    if known is not None:
+        return known
+    low, high = CLOSED if "margins" in criterion.offers else CONVERGED
+    if isinstance(optimizer, StoppingSettings):
+        low, high = min(low, optimizer.max_iterations), min(high, optimizer.max_iterations)
+    induced = criterion.rounds * criterion.iterations if isinstance(criterion, InduceSettings) else 0
+    return low + induced // 2, high + induced

@@ -10,10 +10,10 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from helpers import EXAMPLES, ROOT
 
 import dcrfdsl.builder
 from dcrfdsl import (
@@ -49,8 +49,6 @@ from dcrfdsl import (
     suffix,
 )
 from dcrfdsl.semantics.schema import expressions as ex
-
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "design" / "examples"
 
 
 def chunker() -> Model:
@@ -88,10 +86,10 @@ def factorial() -> Model:
     word, pos, chunk = m.data("conll", "word", "pos", "chunk")
     m.label("pos")
     m.label("chunk", ["B-NP", "I-NP", "O"], others="O")
-    first_names = m.lexicon("first_names", "../../data/lexicons/first-names.txt")
-    places = m.lexicon("places", "../../data/lexicons/places.txt")
-    days = m.lexicon("days", "../../data/lexicons/days.txt")
-    months = m.lexicon("months", "../../data/lexicons/months.txt")
+    first_names = m.lexicon("first_names", "first_names.txt")
+    places = m.lexicon("places", "places.txt")
+    days = m.lexicon("days", "days.txt")
+    months = m.lexicon("months", "months.txt")
     capitals = ["[A-Z][a-z]+", "[A-Z]", "[A-Z]+", "[A-Z]+[a-z]+[A-Z]+[a-z]", ".*[0-9].*"]
     q = m.features(
         "q",
@@ -316,7 +314,6 @@ EXAMPLE_MODELS: dict[str, Callable[[], Model]] = {
 
 
 @pytest.mark.parametrize("example", EXAMPLE_MODELS)
-@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the language's examples are not beside this repository")
 def test_builder_says_what_the_example_says(example: str) -> None:
     model = EXAMPLE_MODELS[example]()
     assert model.spec(unchecked=True) == load_template(EXAMPLES / f"{example}.dcrf").require()
@@ -464,7 +461,7 @@ print(*(name for name in ("numpy", "pydantic", "lark") if name in sys.modules))
 m = dcrfdsl.Model(); m.data("conll", "word", "y"); m.clique(m.label("y"), features=["word"]); m.spec(); dcrfdsl.check(m)
 print(*(name for name in ("numba", "scipy", "networkx", "pandas", "sklearn") if name in sys.modules))
 """
-    root = Path(__file__).parents[2]
+    root = ROOT
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "\n\n"
 

@@ -144,7 +144,7 @@ for n in range(10 ** 9): files.write_whole(sys.argv[1], [bytes([65 + n % 26]) * 
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["unnamed", "named"])
 def test_a_killed_writer_leaves_a_whole_file_and_nothing_else(tmp_path: Path, how: str) -> None:
     """kill -9 at random moments: the old or the new file is whole, and the next writer removes what is left."""
@@ -164,7 +164,7 @@ def test_a_killed_writer_leaves_a_whole_file_and_nothing_else(tmp_path: Path, ho
     assert target.read_bytes() == b"b" and strangers(tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_training_leaves_the_old_model_or_the_new_one(place: Path) -> None:
     moments = random.Random(7)
     begun = time.monotonic()

@@ -10,6 +10,7 @@ import reference
 from mce_cases import labellings_of
 from model_cases import trained
 from numpy.typing import NDArray
+from optimizer_cases import least_primal
 from scipy.optimize import minimize
 from template_cases import CASES, Case
 from training_cases import objective_of
@@ -86,46 +87,6 @@ def solve(objective: Hmsvm, settings: Any) -> Outcome:
     return OPTIMIZERS[settings.method](objective, np.zeros(objective.num_weights), settings, watch)
 
 
-def solved_generally(objective: Hmsvm) -> float:
-    """The least primal by a general solver of the dual over the cuts at hand; cuts are added while some are missing."""
-    count, size = len(objective.limit), objective.num_weights
-    rows, losses_of, owner = [], [], []
-    weights = np.zeros(size)
-    for _ in range(100):
-        added = 0
-        cuts = objective.find_cuts(weights, 0, count)
-        known = list(zip(rows, losses_of, owner, strict=True))
-        slack = [max([0.0, *(loss - row @ weights for row, loss, own in known if own == i)]) for i in range(count)]
-        for i in range(count):
-            for n in range(cuts.block_off[i], cuts.block_off[i + 1]):
-                row = np.zeros(size)
-                row[cuts.weight[cuts.off[n] : cuts.off[n + 1]]] = cuts.value[cuts.off[n] : cuts.off[n + 1]]
-                if cuts.loss[n] - row @ weights > slack[i] + 1e-7:
-                    rows.append(row)
-                    losses_of.append(float(cuts.loss[n]))
-                    owner.append(i)
-                    added += 1
-        if not added:
-            break
-        table, loss, own = np.array(rows), np.array(losses_of), np.array(owner)
-
-        def negative_dual(alpha: Floats, table: Floats = table, loss: Floats = loss) -> tuple[float, Floats]:
-            combined = alpha @ table
-            return 0.5 * float(combined @ combined) - float(alpha @ loss), table @ combined - loss
-
-        inside = [
-            {"type": "ineq", "fun": lambda a, who=own == i, most=objective.limit[i]: most - a[who].sum(),
-             "jac": lambda a, who=own == i: -who.astype(float)}
-            for i in range(count)
-        ]  # fmt: skip
-        found = minimize(
-            negative_dual, np.zeros(len(loss)), jac=True, bounds=[(0.0, None)] * len(loss), constraints=inside,
-            method="SLSQP", options={"maxiter": 1000, "ftol": 1e-12},
-        )  # fmt: skip
-        weights = found.x @ table
-    return objective.value_and_gradient(weights)[0]
-
-
 SOLVED = ["chain", "factorial", "second order", "skip chain", "segments"]
 
 
@@ -133,7 +94,7 @@ SOLVED = ["chain", "factorial", "second order", "skip chain", "segments"]
 @pytest.mark.parametrize("name", SOLVED)
 def test_both_solvers_reach_the_optimum_of_a_general_one(name: str, kind: str) -> None:
     objective = hmsvm(CASES[name], "infer=exact", f"loss={kind}", "tolerance=1e-5")
-    expected = solved_generally(objective)
+    expected = least_primal(objective)
     found = solve(objective, WorkingSetSettings())
     assert found.converged and found.gap is not None
     assert found.objective == pytest.approx(expected, rel=2e-5)

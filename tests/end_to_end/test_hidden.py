@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import SHARED
+from helpers import EXAMPLES
+from sampling import some
 
 from dcrfdsl.cli import run
 from dcrfdsl.data import corpus_from_rows
@@ -176,7 +177,10 @@ MODELS = {
     ),
     "a latent mode": Model(MODES, modes, 80, 60, "accuracy(act)", (r"latent", r"clique mode")),
 }  # fmt: skip
-EXAMPLES = {"03_long_range.dcrf": (names_twice, 15, 5), "04_latent_memory.dcrf": (before_and_after_a_verb, 20, 8)}
+LANGUAGE_EXAMPLES = {
+    "03_long_range.dcrf": (names_twice, 15, 5),
+    "04_latent_memory.dcrf": (before_and_after_a_verb, 20, 8),
+}
 
 
 def lines(sentences: list[Sentence], columns: slice = slice(None)) -> str:
@@ -184,12 +188,10 @@ def lines(sentences: list[Sentence], columns: slice = slice(None)) -> str:
 
 
 def example(name: str) -> Model:
-    path = SHARED / "design" / "examples" / name
-    if not path.exists():
-        pytest.skip(f"needs the example {name}, which does not ship with the project")
-    source, sentences, iterations = EXAMPLES[name]
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    source, sentences, iterations = LANGUAGE_EXAMPLES[name]
     one_start = ("train.restarts=1",)
-    return Model(path.read_text(encoding="utf-8"), source, sentences, iterations, "joint_accuracy", (), one_start)
+    return Model(text, source, sentences, iterations, "joint_accuracy", (), one_start)
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ def trained(model: Model, text: str, place: Path) -> Run:
     return Run(model, Path(file), [json.loads(line) for line in said.splitlines()], scores)
 
 
-@pytest.fixture(scope="module", params=[*MODELS, *EXAMPLES])
+@pytest.fixture(scope="module", params=some([*MODELS, *LANGUAGE_EXAMPLES], 2))
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     model = MODELS[request.param] if request.param in MODELS else example(request.param)
     return trained(model, model.text, tmp_path_factory.mktemp("whole"))

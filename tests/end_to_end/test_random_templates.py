@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,13 @@ class Trial:
         return slice(*self.corpus.sentence_off[sentence : sentence + 2].tolist())
 
 
-@pytest.fixture(scope="module", params=range(COUNT), ids=lambda n: f"{n} {list(FAMILIES)[n % len(FAMILIES)]}")
+def numbered(number: int) -> Any:
+    """One case of each family runs every time."""
+    marks = () if number < len(FAMILIES) else pytest.mark.long
+    return pytest.param(number, id=f"{number} {list(FAMILIES)[number % len(FAMILIES)]}", marks=marks)
+
+
+@pytest.fixture(scope="module", params=map(numbered, range(COUNT)))
 def own(request: pytest.FixtureRequest) -> Trial:
     return trial(request.param)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import ROOT, example_modules
+from sampling import some
 
 from dcrfdsl import fit, load_template
 from dcrfdsl.cli import run as dcrfdsl_command
@@ -148,7 +149,7 @@ def test_a_record_is_of_its_settings_and_data_alone(corpus: Path) -> None:
     assert len(set(prints)) == len(prints)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", some(METHODS, 2))
 def test_a_record_says_how_many_labels_of_each_sentence_are_wrong(method: str, corpus: Path) -> None:
     lab = lab_of("pos", corpus)
     own = job(method, *([("rounds", "20")] if method.startswith("boost") else []))
@@ -201,6 +202,7 @@ def test_a_test_needs_the_same_sentences_and_some_difference() -> None:
 # the whole --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_run_fills_the_table_and_is_not_repeated(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

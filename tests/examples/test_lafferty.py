@@ -229,6 +229,7 @@ SMALL = run.Plan(
 )
 
 
+@pytest.mark.long
 def test_a_run_writes_records_tables_and_plots(
     tagged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,6 +143,7 @@ def test_wrong_tags_are_counted_by_sentence(data: Path) -> None:
 # the whole --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_run_fills_every_row(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "result.json"
     tasks = [run.pos_task(data / "wsj.txt", 0, 12), run.ner_task(data, 15)]

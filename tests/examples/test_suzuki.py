@@ -171,6 +171,7 @@ def test_rows_are_tested_by_label_and_by_sentence_and_stand_beside_the_papers() 
 # the whole --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_run_fills_every_row_and_is_not_repeated(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

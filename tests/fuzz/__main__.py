@@ -4,7 +4,7 @@
     python tests/fuzz --only templates --cases 200000 --workers 2
     python tests/fuzz --case templates-0-17
 
-Exit code 1 if something was found.
+Exit code 1 if something was found or nothing was tried, 2 if a worker could not begin.
 """
 
 import sys

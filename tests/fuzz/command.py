@@ -39,10 +39,14 @@ def main() -> int:
     for kind in kinds:
         begun = time.monotonic()
         numbers = iter(range(asked.first, asked.first + (asked.cases or ENDLESS)))
-        reports.append(run(kind, asked.seed, numbers, asked.workers, share, lambda text: print(text, flush=True)))
+        try:
+            reports.append(run(kind, asked.seed, numbers, asked.workers, share, lambda text: print(text, flush=True)))
+        except RuntimeError as error:
+            print(f"{kind}: {error}", flush=True)
+            return 2
         spent = time.monotonic() - begun
         print(_summary(reports[-1], spent), flush=True)
-    return int(any(report.findings for report in reports))
+    return int(any(report.findings or not report.cases for report in reports))
 
 
 def _summary(report: Report, spent: float) -> str:

@@ -5,7 +5,7 @@
 
 The file is taken apart by hand (length, JSON layout, metadata, data) and put together again, with nothing of the
 project's own code, which is what is on trial. What came of a case is found by loading it, tagging a few words, and
-looking inside. Not here: files that are cut off or damaged so that their checksum tells
+looking inside. Not here: files cut off or damaged so that their checksum tells
 (`tests/model/test_model_file.py`).
 """
 

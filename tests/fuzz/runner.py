@@ -92,12 +92,18 @@ def run(
 ) -> Report:
     """Tries cases until `numbers` ends or `seconds` are over; each finding is made smaller when it comes.
 
-    The time in which workers begin, and may have to compile, does not count.
+    The time in which workers begin, and may have to compile, does not count. Raises what kept a worker from its work.
     """
     report, lock = Report(kind), threading.Lock()
+    failures: list[Exception] = []
 
     def serve() -> None:
-        worker = Worker(kind)
+        try:
+            try_cases(Worker(kind))
+        except Exception as error:
+            failures.append(error)
+
+    def try_cases(worker: Worker) -> None:
         until = time.monotonic() + seconds
         try:
             while time.monotonic() < until:
@@ -115,6 +121,8 @@ def run(
     for thread in threads:
         while thread.is_alive():  # so that Ctrl-C is heard
             thread.join(0.2)
+    if failures:
+        raise failures[0]
     return report
 
 

@@ -168,7 +168,7 @@ def test_lanes_are_those_of_the_cpu(features: str, lanes: int) -> None:
     assert vectors._lanes(features) == lanes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "environment",
     [
@@ -179,7 +179,7 @@ def test_lanes_are_those_of_the_cpu(features: str, lanes: int) -> None:
     ids=["avx2", "sse2", "interpreted"],
 )
 def test_everything_holds_on_other_cpus(environment: dict[str, str], tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", __file__, "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not long", __file__, "-p", "no:cacheprovider"]
     variables = {**os.environ, **environment, "NUMBA_CACHE_DIR": str(tmp_path)}
     run = subprocess.run(command, cwd=Path(__file__).parents[2], env=variables, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout

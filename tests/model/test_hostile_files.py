@@ -184,7 +184,7 @@ print("done")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_mutated_model_crashes_the_process(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", CHILD, str(tmp_path), "300"],

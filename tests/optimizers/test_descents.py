@@ -1,4 +1,4 @@
-"""Conjugate gradients, Quickprop, steps after single sequences: their rules by hand, where they end, repeatability."""
+"""Conjugate gradients, Quickprop, steps after single sequences: their rules by hand, repeatability, refusals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from optimizer_cases import Parabolas
 from template_cases import CASES, Case
 from training_cases import many, objective_of
 
@@ -18,7 +19,6 @@ from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.training_settings import (
     CgSettings,
     GpdSettings,
-    LbfgsSettings,
     MethodSettings,
     OwlqnSettings,
     QuickpropSettings,
@@ -32,36 +32,7 @@ def watch(step: Iteration, weights: Floats) -> bool:
     return False
 
 
-# where they end -----------------------------------------------------------------------------------------------------
-
-# optimizer -> how near it comes to the optimum, relatively
-METHODS: Mapping[str, tuple[MethodSettings, float]] = {
-    "cg": (CgSettings(tolerance=1e-7), 1e-9),
-    "owlqn": (OwlqnSettings(tolerance=1e-7), 1e-9),
-    "quickprop": (QuickpropSettings(tolerance=1e-7), 1e-8),
-    "quickprop alone": (QuickpropSettings(online=0), 1e-6),
-    "sgd": (SgdSettings(epochs=300, tolerance=1e-7), 1e-3),
-    "gpd": (GpdSettings(epochs=300), 1e-4),
-}
-MODELS: Mapping[str, tuple[Case, str]] = {
-    "chain": (CASES["chain"], "likelihood"),
-    "factorial": (CASES["factorial"], "likelihood"),
-    "pieces": (CASES["factorial"], "pseudolikelihood"),
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("model", MODELS)
-def test_they_reach_the_optimum_of_lbfgs(model: str, name: str) -> None:
-    case, criterion = MODELS[model]
-    settings, near = METHODS[name]
-    objective = objective_of(many(case, 6), criterion, "train.prior=gaussian(variance = 2)")
-    start = np.zeros(objective.num_weights)
-    best = OPTIMIZERS["lbfgs"](objective, start, LbfgsSettings(tolerance=1e-9), watch)
-    outcome = OPTIMIZERS[settings.method](objective, start, settings, watch)
-    assert outcome.objective == pytest.approx(best.objective, rel=near)
-    assert outcome.objective > best.objective * (1.0 - 1e-12)
-    assert start.any() == 0  # the start is not changed
+# their rules ----------------------------------------------------------------------------------------------------------
 
 
 def test_conjugate_gradients_end_on_a_quadratic_in_as_many_steps_as_it_has_weights() -> None:
@@ -76,8 +47,6 @@ def test_conjugate_gradients_end_on_a_quadratic_in_as_many_steps_as_it_has_weigh
     assert outcome.converged and outcome.iterations <= 12
     assert outcome.weights == pytest.approx(1.0, abs=1e-3)
 
-
-# their rules ----------------------------------------------------------------------------------------------------------
 
 FAHLMAN = {
     # last move, slope before, slope now -> next move, with growth 1.75 and a gradient step of 0.1
@@ -99,45 +68,6 @@ def test_a_weight_moves_by_fahlmans_rule(name: str) -> None:
     slope = secant_steps(np.array([now]), np.array([before]), 1.75, 0.1, moves)
     assert moves[0] == pytest.approx(expected)
     assert slope == pytest.approx(now * expected)
-
-
-class Parabolas(Objective):
-    """f_i = ½ (λ_i − m_i)² + ½ (λ_0 − 1)²: sequence i touches the weights 0 and i. Records the gradients asked for."""
-
-    MIDDLES = np.array([0.0, 3.0, -2.0, 5.0])
-    precision = np.full(4, 0.5)
-    share = np.array([0.5 / 3.0, 0.5, 0.5, 0.5])
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[int, Floats]] = []
-
-    @property
-    def count(self) -> int:
-        return 3
-
-    def begin(self, weights: Floats) -> None:
-        self.weights = weights
-
-    def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
-        own = np.array([0, number + 1], np.int32)
-        away = self.weights[own] - [1.0, self.MIDDLES[number + 1]]
-        self.asked.append((number, self.weights.copy()))
-        return 0.5 * float(away @ away), own, away
-
-    def moved(self, number: int) -> None:
-        pass
-
-    # the whole
-
-    def batches(self, size: int | None = None) -> Parabolas:
-        assert size == 1
-        return self
-
-    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        gradient = weights - self.MIDDLES
-        gradient[0] = 3.0 * (weights[0] - 1.0)
-        value = 0.5 * float((weights - self.MIDDLES)[1:] @ gradient[1:]) + 1.5 * (weights[0] - 1.0) ** 2
-        return value + 0.25 * float(weights @ weights), gradient + 0.5 * weights
 
 
 STEPS = {

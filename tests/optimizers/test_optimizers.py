@@ -1,49 +1,21 @@
-"""Optimizers on functions whose minimum is known."""
+"""L-BFGS: inexact objectives, its memory of pairs; Quickprop along creases. All methods: `test_every_method`."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from optimizer_cases import MINIMUM, Quadratic
 
 from dcrfdsl.optimizers.lbfgs_memory import PairMemory
 from dcrfdsl.optimizers.objective import Iteration, Objective
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.settings.training_settings import (
-    AutoOptimizer,
-    CgSettings,
     LbfgsSettings,
-    OwlqnSettings,
     QuickpropSettings,
-    StoppingSettings,
 )
 
 Floats = NDArray[np.float64]
-CURVATURE = np.logspace(0, 3, 40)
-MINIMUM = np.linspace(-1.0, 1.0, 40)
-VALUE = 1000.0  # at the minimum
-
-
-class Quadratic(Objective):
-    """½ Σ c_i (x_i − m_i)² + VALUE, cut to multiples of `step`; `sharpen` makes the step ten times smaller."""
-
-    def __init__(self, step: float, sharpest: float):
-        self.step, self.sharpest = step, sharpest
-
-    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        away = weights - MINIMUM
-        value = VALUE + 0.5 * float(CURVATURE @ away**2)
-        if self.step:
-            value = self.step * np.floor(value / self.step)
-        return value, CURVATURE * away
-
-    def sharpen(self) -> bool:
-        if self.step <= self.sharpest:
-            return False
-        self.step *= 0.1
-        return True
 
 
 def watch(step: Iteration, weights: Floats) -> bool:
@@ -53,26 +25,6 @@ def watch(step: Iteration, weights: Floats) -> bool:
 def rough(weights: Floats) -> tuple[float, Floats]:
     """A value that rises in every direction that its gradient calls downhill."""
     return -float(weights @ weights), weights - MINIMUM
-
-
-# Those that need no more than value and gradient.
-PLAIN: Mapping[str, StoppingSettings] = {
-    "lbfgs": LbfgsSettings(tolerance=1e-8),
-    "auto": AutoOptimizer(tolerance=1e-8),
-    "owlqn": OwlqnSettings(tolerance=1e-8),
-    "cg": CgSettings(tolerance=1e-8),
-    "quickprop": QuickpropSettings(tolerance=1e-8, online=0),
-}
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_the_minimum_of_a_quadratic_is_found(name: str) -> None:
-    outcome = OPTIMIZERS[name](Quadratic(0.0, 0.0), np.zeros(40), PLAIN[name], watch)
-    assert outcome.converged
-    # the curvature is at least 1, so the value is above the least by half the square of the gradient at most
-    assert outcome.objective - VALUE <= 0.5 * (1e-8 * float(np.linalg.norm(CURVATURE * MINIMUM))) ** 2 + 1e-9
-    # the curvature is at least 1, so no weight is further off than the gradient is long
-    assert outcome.weights == pytest.approx(MINIMUM, abs=1e-8 * float(np.linalg.norm(CURVATURE * MINIMUM)))
 
 
 def test_an_inexact_objective_is_asked_to_be_more_exact() -> None:
@@ -92,27 +44,6 @@ def test_an_objective_that_stays_inexact_is_said_to_stop_the_search() -> None:
     assert not outcome.converged
     assert outcome.stalled
     assert "line search" in outcome.reason
-
-
-class Valley(Objective):
-    """Rosenbrock's function in pairs of weights: a curved valley with its floor at (1, 1); infinite far from it."""
-
-    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        if np.abs(weights).max() > 3.0:
-            return np.inf, np.full_like(weights, np.nan)
-        x, y = weights[::2], weights[1::2]
-        bend = y - x**2
-        gradient = np.empty_like(weights)
-        gradient[::2], gradient[1::2] = -400.0 * bend * x - 2.0 * (1.0 - x), 200.0 * bend
-        return float(np.sum(100.0 * bend**2 + (1.0 - x) ** 2)), gradient
-
-
-@pytest.mark.parametrize("name", [name for name in PLAIN if name != "quickprop"])
-def test_a_curved_valley_is_followed_although_long_steps_leave_the_domain(name: str) -> None:
-    start = np.tile([-1.2, 1.0], 10)
-    outcome = OPTIMIZERS[name](Valley(), start, PLAIN[name].model_copy(update={"tolerance": 1e-9}), watch)
-    assert outcome.converged
-    assert outcome.weights == pytest.approx(1.0, abs=1e-5)
 
 
 class Crease(Objective):

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz import worker
+from fuzz import command, worker
 from fuzz.cases import Fuzzer, Name, Wrong
 from fuzz.grammar import Draw
 from fuzz.limits import METHODS, arguments_of
 from fuzz.material import Material
+from fuzz.runner import Report
 from fuzz.templates import Templates
 from fuzz.worker import Request
+from helpers import ROOT
 
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.resolve.resolution import load_text
@@ -102,3 +106,24 @@ def test_a_template_is_made_smaller(templates: Templates) -> None:
     smaller = list(templates.smaller(text))
     assert "data conll(word, y)\nlabel y\n" in smaller
     assert all(len(other) < len(text) for other in smaller)
+
+
+# the exit code --------------------------------------------------------------------------------------------------------
+
+
+def test_workers_that_cannot_begin_are_told_from_nothing_found(tmp_path: Path) -> None:
+    (tmp_path / "dcrfdsl.py").write_text("raise ImportError('no such package')\n")
+    words = [sys.executable, "tests/fuzz", "--only", "templates", "--cases", "1"]
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (
+        2,
+        "templates: the worker for templates cannot begin: its error is above\n",
+    )
+    assert "no such package" in done.stderr
+
+
+def test_a_run_without_a_case_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "run", lambda kind, *rest: Report(kind))
+    monkeypatch.setattr(sys, "argv", ["tests/fuzz", "--only", "data"])
+    assert command.main() == 1

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from growth_cases import CASES, CHAIN
+from sampling import some
 
 from dcrfdsl.cli.console import MOST_PRINTED, print_diagnostics
 from dcrfdsl.errors.problems import DcrfError, render_all
@@ -56,7 +57,7 @@ def _too_steep(few: dict[str, float], many: dict[str, float]) -> dict[str, float
     return {step: round(ratio, 1) for step, ratio in ratios.items() if ratio > STEEPEST}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 12))
 def test_every_kind_of_statement_grows_no_faster_than_n_log_n(name: str) -> None:
     for _ in range(3):  # another process may have had the machine meanwhile
         steep = _too_steep(_steps(CASES[name](FEW)), _steps(CASES[name](MANY)))
@@ -65,7 +66,7 @@ def test_every_kind_of_statement_grows_no_faster_than_n_log_n(name: str) -> None
     pytest.fail(f"{name}: from {FEW} to {MANY} these grow so many times: {steep}")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["labels", "forbids", "cliques_of_one", "groups_doubling", "stages_chained",
                                   "names_of_groups_wrong", "a_long_or", "many_states", "memories"])  # fmt: skip
 def test_ten_thousand_statements_are_checked(name: str) -> None:

@@ -22,7 +22,7 @@ from condition_cases import (
     sentences,
     variable,
 )
-from helpers import shared
+from helpers import EXAMPLES
 from hypothesis import assume, given, settings, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
@@ -106,7 +106,7 @@ def test_a_memory_runs_along_a_sequence_as_it_says(text: str) -> None:
 
 
 def test_the_memories_of_the_example_run_along_a_sentence() -> None:
-    spec = load_template(shared("design", "examples", "04_latent_memory.dcrf")).require(unchecked=True)
+    spec = load_template(EXAMPLES / "04_latent_memory.dcrf").require(unchecked=True)
     seen_verb, last_role = spec.memories
     roles = ("B-AGENT", "I-AGENT", "B-PATIENT", "I-PATIENT", "O")
     states = {"pos": ("DT", "NN", "VBZ"), "role": roles}
@@ -195,6 +195,7 @@ def memories(draw: st.DrawFn) -> tuple[str, str, Row, Value]:
     )  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(memories(), sentences, st.integers(0, 2**32 - 1))
 def test_every_reading_leaves_the_one_state_that_the_statement_says(

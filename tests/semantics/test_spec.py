@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES
 from hypothesis import Phase, given, settings, strategies as st
 
 from dcrfdsl.errors.problems import DcrfError
@@ -31,14 +32,7 @@ from dcrfdsl.semantics.settings.training_settings import (
     TrpSettings,
 )
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "design" / "examples"
-NAMES = [
-    "01_chunker", "02_factorial", "03_long_range", "04_latent_memory", "05_criteria", "06_pieces", "07_label_bias",
-    "08_crfsuite_chunking", "09_morphology",
-]  # fmt: skip
-with_examples = pytest.mark.skipif(
-    not EXAMPLES.is_dir(), reason="the language's examples are not beside this repository"
-)
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.dcrf"))
 
 
 def marked(text: str) -> tuple[str, str]:
@@ -533,14 +527,12 @@ def test_violations_are_found_by_token() -> None:
 # specification -> text -> specification ---------------------------------------------------------------------
 
 
-@with_examples
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_survive_the_way_to_text_and_back(name: str) -> None:
     spec = load_template(EXAMPLES / f"{name}.dcrf").require(unchecked=True)
     assert load_text(to_text(spec)).require(unchecked=True) == spec
 
 
-@with_examples
 @pytest.mark.parametrize("name", NAMES)
 def test_the_canonical_text_is_its_own_canonical_text(name: str) -> None:
     text = to_text(load_template(EXAMPLES / f"{name}.dcrf").require(unchecked=True))

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LANGUAGE = ROOT / "tests" / "language"
+EXAMPLES = LANGUAGE / "good" / "examples"
 SHARED = ROOT.parent / "shared"
 
 

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
-from helpers import LANGUAGE, ROOT, items, marked, shared
+from helpers import EXAMPLES, LANGUAGE, ROOT, items, marked
 from hypothesis import given, strategies as st
 from lark import Lark
 
@@ -24,17 +24,6 @@ from dcrfdsl.syntax.vocabulary import KEYWORDS, SYNONYMS
 
 IDENTITY = items(LANGUAGE / "identity.dcrfs")
 BAD = sorted((LANGUAGE / "bad" / "syntax").glob("*.dcrf"))
-EXAMPLES = [
-    "01_chunker",
-    "02_factorial",
-    "03_long_range",
-    "04_latent_memory",
-    "05_criteria",
-    "06_pieces",
-    "07_label_bias",
-    "08_crfsuite_chunking",
-    "09_morphology",
-]
 
 
 def one(text: str) -> ast.Statement:
@@ -490,9 +479,9 @@ def test_trees_that_a_program_built_are_printed(statement: ast.Statement, text: 
 # the whole --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", sorted(path.stem for path in EXAMPLES.glob("*.dcrf")))
 def test_the_examples_keep_their_tree_and_comments(example: str) -> None:
-    text = shared("design", "examples", f"{example}.dcrf").read_text(encoding="utf-8")
+    text = (EXAMPLES / f"{example}.dcrf").read_text(encoding="utf-8")
     template = parse(text)
     canonical = format_template(template)
     assert parse(canonical) == template

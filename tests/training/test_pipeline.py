@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 import reference
+from helpers import EXAMPLES, SHARED
 from template_cases import CASES, sentences
 
 from dcrfdsl.data import corpus_from_rows, read_corpus
@@ -20,7 +20,6 @@ from dcrfdsl.semantics.settings.trainable import SMOOTH
 from dcrfdsl.semantics.settings.training_settings import OPTIMIZERS as SETTINGS
 from dcrfdsl.training.pipeline import fit
 
-SHARED = Path(__file__).parents[2].parent / "shared"
 needs_data = pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the real corpora are not on this machine")
 
 
@@ -169,8 +168,6 @@ def test_the_gradient_at_the_optimum_vanishes():
 
 @needs_data
 def test_the_chunking_template_has_as_many_weights_as_crfsuite():
-    resolved = load_template(
-        SHARED / "design" / "examples" / "08_crfsuite_chunking.dcrf", ["train.optimizer=lbfgs(max_iterations=1)"]
-    )
+    resolved = load_template(EXAMPLES / "08_crfsuite_chunking.dcrf", ["train.optimizer=lbfgs(max_iterations=1)"])
     corpus = read_corpus(SHARED / "data" / "conll2000" / "train.txt", resolved.require().data)
     assert fit(resolved, corpus).num_weights == 456_468

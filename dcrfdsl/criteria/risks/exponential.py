@@ -168,7 +168,7 @@ class Exponential(Risk):
         return float(risk.sum()) + self.penalty.add(weights, gradient), gradient
 
     def start(self, weights: Floats) -> Floats:
-        """As `Likelihood.start`. DcrfError where the risk cannot be represented there."""
+        """As `Criterion.start`. DcrfError where the risk cannot be represented there."""
         self._wrong.check(weights, self.log_weight, self._written)
         return weights
 

@@ -7,7 +7,7 @@ from .loss_settings import (
     SequenceLoss as SequenceLoss,
 )
 from .margin_settings import MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
-from .method_settings import MethodSettings as MethodSettings, Shape as Shape
+from .method_settings import Shape as Shape
 from .optimizer_settings import IisSettings as IisSettings
 from .prior_settings import Prior as Prior
 from .risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings

@@ -46,6 +46,11 @@ class CriterionSettings(MethodSettings):
     margin: ClassVar[bool] = False
     decode: ClassVar[str | None] = None
 
+    @property
+    def passes(self) -> tuple[int, int] | None:
+        """How many iterations there will be, at least and at most, where these settings say so."""
+        return None
+
 
 class OptimizerSettings(MethodSettings):
     """Base of optimizers.   needs: what it must have of a criterion, None where it takes whatever there is.   treats:
@@ -54,3 +59,8 @@ class OptimizerSettings(MethodSettings):
 
     needs: ClassVar[Access | None] = "gradient"
     treats: ClassVar[tuple[Shape, ...]] = ("none", "quadratic", "smooth")
+
+    @property
+    def passes(self) -> tuple[int, int] | None:
+        """How many iterations there will be, at least and at most, where these settings say so."""
+        return None

@@ -66,6 +66,10 @@ class OnlineSettings(OptimizerSettings):
     rate: float | None = Field(default=None, gt=0)
     seed: int = Field(default=0, ge=0)
 
+    @property
+    def passes(self) -> tuple[int, int]:
+        return max(1, self.epochs // 2), self.epochs
+
 
 class SgdSettings(OnlineSettings):
     """Stochastic gradient descent; ends where a pass changes the objective by less than `tolerance`, relatively."""

@@ -54,3 +54,7 @@ class AdaboostSettings(CriterionSettings):
     max_step: float = Field(default=1.0, gt=0)
     update: Literal["sequential", "parallel", "steepest"] = "sequential"
     weight: Weight = "uniform"
+
+    @property
+    def passes(self) -> tuple[int, int]:
+        return self.rounds, self.rounds

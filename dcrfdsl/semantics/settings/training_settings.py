@@ -226,6 +226,10 @@ class PerceptronSettings(CriterionSettings):
     vote: bool = False
     voters: int | None = Field(default=None, ge=1)
 
+    @property
+    def passes(self) -> tuple[int, int]:
+        return max(1, self.epochs // 2), self.epochs
+
 
 class InduceSettings(CriterionSettings):
     """The likelihood, after rounds in which the crosses of features that raise it most become features (Lafferty §6).
@@ -265,6 +269,10 @@ class HmmSettings(CriterionSettings):
     smoothing: float = Field(default=0.1, gt=0)
     moves: float | None = Field(default=None, gt=0)
     unseen: Literal["smoothing", "once"] = "smoothing"
+
+    @property
+    def passes(self) -> tuple[int, int]:
+        return 1, 1
 
 
 INFERENCE: Table[type[MethodSettings]] = Table(

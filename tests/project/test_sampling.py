@@ -1,0 +1,37 @@
+"""What runs every time: every value of every parameter is among it, and every room."""
+
+from __future__ import annotations
+
+from helpers import ROOT
+from sampling import FEWEST, ROOMS, Values, cover, some
+
+
+def row(**values: str) -> Values:
+    return frozenset(values.items())
+
+
+def test_a_covering_shows_every_value_and_few_of_each_test() -> None:
+    tests = {
+        test: {f"{test}[{x}-{y}]": row(x=x, y=y) for x in "abcdefgh" for y in "pqrst"}
+        for test in ("one", "two", "three")
+    }
+    kept = cover(tests)
+    shown = frozenset().union(*(values for cases in tests.values() for name, values in cases.items() if name in kept))
+    assert shown == frozenset().union(*(values for cases in tests.values() for values in cases.values()))
+    assert all(len(kept & set(cases)) >= FEWEST for cases in tests.values())
+    assert len(kept) <= len(tests) * FEWEST + 8
+    assert kept == cover(tests)
+
+
+def test_a_test_of_few_cases_keeps_them() -> None:
+    assert cover({"one": {"one[a]": row(x="a"), "one[b]": row(x="b")}}) == {"one[a]", "one[b]"}
+
+
+def test_some_cases_run_every_time_and_the_others_are_long() -> None:
+    found = some(range(9), 4)
+    assert len(found) == 9 and sum(isinstance(case, int) for case in found) == 4
+    assert all(case.marks[0].name == "long" for case in found if not isinstance(case, int))
+
+
+def test_sampled_rooms_are_there() -> None:
+    assert all((ROOT / "tests" / room).is_dir() for room in ROOMS)
