@@ -1,4 +1,4 @@
-"""Diagnostics: where a problem lies, what it is, what to do, and how a person reads it."""
+"""Diagnostics: the place of a problem, its description, its remedy, and their rendering."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""What a public function says of an argument that is not of the kind it takes, before anything is done with it.
+"""Checks of the types of arguments to public functions, before anything is done with them.
 
-Not here: templates and data that are of the right kind and wrong (`problems`).
+Not here: templates and data of the right type but with wrong content (`problems`).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def require_kind(value: object, kinds: type | tuple[type, ...], name: str, words
 
 
 def require_callable(value: object) -> None:
-    """TypeError unless `value` is None or can be called."""
+    """TypeError unless `value` is None or callable."""
     if value is not None and not callable(value):
         raise TypeError(f"a function to call is needed: found {_shown(value)}")
 
 
 def require_list(value: object, name: str, words: str) -> None:
-    """TypeError unless `value` can be gone through, and is no text, which would be one of its letters."""
+    """TypeError unless `value` is iterable and not a text, which would be taken for its letters."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise TypeError(f"`{name}` takes a list of {words}: found {_shown(value)}")
 
 
 def require_whole(value: Any, name: str, *, least: int = 1) -> None:
-    """TypeError unless `value` is a whole number, ValueError if it is less than `least`."""
+    """TypeError unless `value` is an integer, ValueError if it is less than `least`."""
     words = f"`{name}` takes a whole number, at least {least}: found"
     try:
         number = operator.index(value)
@@ -49,7 +49,7 @@ def require_whole(value: Any, name: str, *, least: int = 1) -> None:
 
 
 def _shown(value: object) -> str:
-    """A value in few words: `None`, the text 'train.txt', a list"""
+    """A value in a few words: `None`, the text 'train.txt', a list"""
     if value is None:
         return "None"
     if isinstance(value, str):

@@ -1,8 +1,7 @@
-"""Where things are in a source text, what went wrong there, and the one renderer.
+"""Places in a source text, problems found there, and the one renderer of both.
 
-Every complaint of the project about its user's input is a `Diagnostic`; several travel together in one
-`DcrfError`. Nothing else formats messages. Not here: deciding what is wrong (that is the parser's, the
-checker's and the readers' business).
+Every complaint of the project about its user's input is a `Diagnostic`; several of them form one `DcrfError`. No other
+code formats messages. Not here: finding problems (that is the task of the parser, the checker and the readers).
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ __all__ = [
     "render_all", "warn_of",
 ]  # fmt: skip
 
-LONGEST_LINE = 160  # characters of a source line that a message shows
+LONGEST_LINE = 160  # characters of a source line in a message
 LONGEST_MESSAGE = 4000  # characters of a message, which may quote a word of any length
 
 
 @dataclass(frozen=True)
 class Source:
-    """A named text: a template file, or a text typed at the keyboard (`name` is then `<text>`)."""
+    """A named text: a template file, or a text without a file (`name` is then `<text>`)."""
 
     name: str
     text: str = field(repr=False)
@@ -44,7 +43,7 @@ class Source:
         return line + 1, offset - self.line_starts[line] + 1
 
     def line(self, number: int) -> str:
-        """The text of line `number` (from 1) without its end."""
+        """The text of line `number` (from 1) without its line end."""
         start = self.line_starts[number - 1]
         end = self.text.find("\n", start)
         return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
@@ -80,7 +79,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place that a message points at, with a few words beside the carets."""
+    """A place marked in a message, with a few words beside the carets."""
 
     span: Span
     text: str = ""
@@ -91,8 +90,8 @@ class Diagnostic:
     """One problem: what was found, what was expected, where, and what to do about it.
 
     `slug` is the stable name of the kind of problem (`unknown-name`). `primary` is the place of the mistake,
-    `secondary` are places that explain it. `location` stands in for `primary` where the input is data and
-    not a template: `file:line:column` as far as known.
+    `secondary` are places that explain it. `location` replaces `primary` if the input is data and not a template:
+    `file:line:column` as far as known.
     """
 
     slug: str
@@ -105,16 +104,16 @@ class Diagnostic:
 
 
 class DcrfError(Exception):
-    """The user's input cannot be used. Carries every problem that was found, in order of place."""
+    """The user's input cannot be used. Carries all problems, in order of place."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]):
-        found = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
-        self.diagnostics: tuple[Diagnostic, ...] = found
-        super().__init__("\n\n".join(render(d) for d in found))
+        problems = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        self.diagnostics: tuple[Diagnostic, ...] = problems
+        super().__init__("\n\n".join(render(d) for d in problems))
 
 
 class DcrfWarning(UserWarning):
-    """What the checker warns of, to Python programs: the model can be used, and is hardly what was meant."""
+    """A warning of the checker to Python programs: the model can be used, but is hardly what was meant."""
 
 
 def data_error(
@@ -137,19 +136,19 @@ def render_all(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def in_a_line(diagnostic: Diagnostic) -> str:
-    """What, where and its page: for records and Python's warnings."""
+    """The message, its place and its page on one line: for records and Python's warnings."""
     place = diagnostic.primary.span if diagnostic.primary is not None else diagnostic.location
     return f"{diagnostic.message}{f' ({place})' if place is not None else ''} [{diagnostic.slug}]"
 
 
 def warn_of(remarks: Iterable[Diagnostic], depth: int) -> None:
-    """A `DcrfWarning` for each remark, which points at the caller `depth` calls up."""
+    """Issues a `DcrfWarning` for each remark, which points at the caller `depth` calls up."""
     for remark in remarks:
         warnings.warn(in_a_line(remark), DcrfWarning, stacklevel=depth + 1)
 
 
 def render(diagnostic: Diagnostic) -> str:
-    """One message as plain text, in the form that compilers use: header, place, source lines, carets, help."""
+    """One message as plain text, in the style of compilers: header, place, source lines, carets, help."""
     lines = [f"{diagnostic.severity}[{diagnostic.slug}]: {_bounded(diagnostic.message)}"]
     if diagnostic.primary is not None:
         lines.extend(_render_places(diagnostic.primary, diagnostic.secondary))
@@ -164,14 +163,14 @@ def render(diagnostic: Diagnostic) -> str:
 
 
 def _bounded(text: str) -> str:
-    """On one line, without its middle if it is as long as only data can make it."""
+    """The text on one line, without its middle if it is extremely long."""
     if len(text) > LONGEST_MESSAGE:
         text = f"{text[: LONGEST_MESSAGE // 2]} … {text[-LONGEST_MESSAGE // 4 :]}"
     return printable(text)
 
 
 def _gutter(diagnostic: Diagnostic) -> str:
-    """What stands before `= help`, so that `=` is in the column of the bars."""
+    """The text before `= help`, which puts `=` into the column of the bars."""
     if diagnostic.primary is None:
         return "  "
     labels = (diagnostic.primary, *diagnostic.secondary)
@@ -192,7 +191,7 @@ def _render_places(primary: Label, secondary: Sequence[Label]) -> list[str]:
 
 
 def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[str]:
-    """The source lines that `labels` lie in, in order, each followed by its marks."""
+    """The source lines of `labels`, in order, each followed by its marks."""
     empty = " " * width
     out = [f"{empty} |"]
     by_line: dict[int, list[Label]] = {}
@@ -201,7 +200,7 @@ def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[
     for number in sorted(by_line):
         marks = sorted(by_line[number], key=lambda item: -item.span.start)
         text = labels[0].span.source.line(number)
-        # a mark that lies too far from the primary one is left out
+        # a mark too far from the primary one is left out
         first, last = _window(len(text), primary if primary in marks else marks[-1])
         text = text.replace("\t", " ")
         shown = ("…" if first else "") + printable(text[first:last]) + ("…" if last < len(text) else "")
@@ -210,7 +209,7 @@ def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[
             start = label.span.column - 1
             if not first <= start <= last:
                 continue
-            # an escape is wider than what it stands for
+            # an escape is wider than the character it replaces
             before = len(printable(text[first:start])) + bool(first)
             length = max(1, len(printable(text[start : min(last, start + label.span.end - label.span.start)])))
             mark = "^" if label is primary else "-"
@@ -219,7 +218,7 @@ def _render_source(labels: Sequence[Label], primary: Label, width: int) -> list[
 
 
 def _window(length: int, mark: Label) -> tuple[int, int]:
-    """The part of a line of `length` characters that is shown: all of it, or what lies around a mark."""
+    """The part of a line of `length` characters that is shown: all of it, or the surroundings of a mark."""
     if length <= LONGEST_LINE:
         return 0, length
     start = max(0, mark.span.column - 1 - LONGEST_LINE // 4)

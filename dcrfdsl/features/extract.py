@@ -37,7 +37,7 @@ from .alphabet import (
     lock,
     restored_alphabets,
     restored_conjunctions,
-)
+)  # fmt: skip
 from .atoms import BlockReader, CorpusAtoms, atom_name, reach
 from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
@@ -67,18 +67,10 @@ class FeatureExtractor:
     """The features of a model, learned from training data. Immutable; made by `learn` or `restore`."""
 
     def __init__(
-        self,
-        spec: ModelSpec,
-        expansion: Expansion,
-        *,
-        alphabets: Sequence[Alphabet],
-        vocabularies: Vocabularies,
-        lexicons: Lexicons,
-        registered: Mapping[str, RegisteredFeature],
-        kinds: Mapping[str, str],
-        conjunctions: Sequence[Conjunctions] = (),
-        observation_kernels: Sequence[ObservationKernel] = (),
-    ):
+        self, spec: ModelSpec, expansion: Expansion, *, alphabets: Sequence[Alphabet], vocabularies: Vocabularies,
+        lexicons: Lexicons, registered: Mapping[str, RegisteredFeature], kinds: Mapping[str, str],
+        conjunctions: Sequence[Conjunctions] = (), observation_kernels: Sequence[ObservationKernel] = (),
+    ):  # fmt: skip
         self._spec = spec
         self._plans = expansion.sets
         self._alphabets = tuple(alphabets)
@@ -87,12 +79,11 @@ class FeatureExtractor:
         self._registered = registered
         self._kinds = dict(kinds)
         self._expansion = expansion
-        self.conjunctions = tuple(conjunctions) or tuple(
-            Conjunctions.none(observed.num_features) for observed in alphabets
-        )
+        none = (Conjunctions.none(alphabet.num_features) for alphabet in alphabets)
+        self.conjunctions = tuple(conjunctions) or tuple(none)
         self.observation_kernels = tuple(observation_kernels)
-        own_sets = {observed.clique: len(self._plans) + n for n, observed in enumerate(self.observation_kernels)}
-        self.set_of_clique = tuple(own_sets.get(c, number) for c, number in enumerate(expansion.set_of_clique))
+        kernel_sets = {kernel.clique: len(self._plans) + n for n, kernel in enumerate(self.observation_kernels)}
+        self.set_of_clique = tuple(kernel_sets.get(c, number) for c, number in enumerate(expansion.set_of_clique))
         self.bias_of_clique = expansion.bias_of_clique
 
     @classmethod
@@ -140,16 +131,10 @@ class FeatureExtractor:
         self, conjunctions: Sequence[Conjunctions], observation_kernels: Sequence[ObservationKernel]
     ) -> FeatureExtractor:
         return FeatureExtractor(
-            self._spec,
-            self._expansion,
-            alphabets=self._alphabets,
-            vocabularies=self._vocabularies,
-            lexicons=self._lexicons,
-            registered=self._registered,
-            kinds=self._kinds,
-            conjunctions=conjunctions,
+            self._spec, self._expansion, alphabets=self._alphabets, vocabularies=self._vocabularies,
+            lexicons=self._lexicons, registered=self._registered, kinds=self._kinds, conjunctions=conjunctions,
             observation_kernels=observation_kernels,
-        )
+        )  # fmt: skip
 
     def indicators(self, feature_set: int, templates: Collection[ExpandedFeature] | None = None) -> Mask:
         """Which features of the alphabet are indicators (not numbers), [F]; only those of `templates`, if given.

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, places for caches, and checks of stored arrays."""
+"""Files that are written whole or not at all, places for caches, and checks of stored arrays."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""Where something may be kept from one process to the next: the parser, compiled kernels. No place is an error.
+"""Places for caches between processes: of the parser and of compiled kernels. It is not an error if there is none.
 
-Not here: what is kept, and how its files are named (`syntax.resources`, `kernels.runtime.kernel_cache`).
+Not here: the cached data and the names of its files (`syntax.resources`, `kernels.runtime.kernel_cache`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["is_writable", "keeping_places"]
 
 
 def keeping_places(package: Path) -> Iterator[Path]:
-    """Folders to try, the best first: beside the modules of a package, the user's cache, one for temporary files.
+    """Folders to try, the best first: beside the modules of a package, the user's cache, a temporary folder.
 
-    None of them need exist or be writable, but for the last one, which is made when it is asked for.
+    They need not exist or be writable, except the last one, which is created on request.
     """
     yield package / "__pycache__"
     home = os.path.expanduser("~") if os.environ.get("HOME", "~") else ""  # stays "~" for a user without a home
-    if given := os.environ.get("XDG_CACHE_HOME"):
-        yield Path(given) / "dcrfdsl"
+    if cache_home := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(cache_home) / "dcrfdsl"
     elif os.path.isdir(home):
         yield Path(home) / ".cache" / "dcrfdsl"
     temporary = _temporary_place()
@@ -31,7 +31,7 @@ def keeping_places(package: Path) -> Iterator[Path]:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder; it is made itself where it is missing."""
+    """Whether files can be created in a folder; a missing folder is created."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -40,12 +40,12 @@ def is_writable(folder: Path) -> bool:
 
 
 def _temporary_place() -> Path | None:
-    """A folder that only this user can write to: what is read from it is executed."""
+    """A folder that only this user can write to, because its files are executed; None if there is none."""
     try:
         folder = Path(tempfile.gettempdir()) / f"dcrfdsl-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return None
-    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
     return folder if is_own else None

@@ -1,9 +1,9 @@
-"""What a model file holds is looked at before it is believed: dtypes, lengths, offsets, numbers within bounds, UTF-8.
+"""Checks of the contents of a model file: dtypes, lengths, offsets, numbers within bounds, UTF-8.
 
-A checksum tells that a file is as it was written, not that it was written by us. Kernels do not check bounds, so every
-number that one of them indexes with is checked here, once, when a model is loaded. Each part of a model says itself
-what it must be (`restore` of alphabets, weights, voters …); here are the words that they say it in. Not here: the
-container (`model.file_format`), what any part means.
+A checksum tells that a file is unchanged, not that we wrote it. Kernels do not check bounds, so every number used as an
+index is checked here, once, when a model is loaded. Each part of a model knows its own requirements (`restore` of
+alphabets, weights, voters …); this module has the vocabulary for them. Not here: the container (`model.file_format`),
+the meaning of the parts.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = [
     "typed",
 ]  # fmt: skip
 
-Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]  # a length or a number, as JSON has it
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=1 << 62)]  # a length or an index in JSON
 
 
 class Unfit(DcrfError):
-    """A part of a stored model is not what it must be, or does not go together with another."""
+    """A part of a stored model is invalid, or does not fit another part."""
 
     def __init__(self, message: str):
         super().__init__(Diagnostic("corrupt-model", message))
@@ -36,7 +36,7 @@ class Unfit(DcrfError):
 
 
 class StoredArrays(Mapping[str, NDArray[Any]]):
-    """The arrays of a file, which remember what was read, so that nothing in a file goes unnoticed."""
+    """The arrays of a file. It records which of them were read, so that none goes unnoticed."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], prefix: str = "", read: set[str] | None = None):
         self._arrays, self._prefix, self._read = arrays, prefix, set() if read is None else read
@@ -52,28 +52,28 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
         return sum(1 for _ in self)
 
     def part(self, prefix: str) -> StoredArrays:
-        """The arrays whose names begin so, by the rest of their names."""
+        """The arrays whose names begin with `prefix`, by the rest of their names."""
         return StoredArrays(self._arrays, self._prefix + prefix, self._read)
 
     def check_all_read(self) -> None:
-        """`Unfit` where the file has an array that no part of the model asked for."""
+        """`Unfit` if the file has an array that no part of the model has read."""
         if strange := sorted(set(self._arrays) - self._read):
             raise Unfit(f"no part of the model is called `{strange[0]}`")
 
 
 def array(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type[np.generic], dims: int = 1) -> NDArray[Any]:
-    """The array `name`. `Unfit` if there is none, or it is of another dtype or another number of dimensions."""
+    """The array `name`. `Unfit` if it is missing, or has another dtype or number of dimensions."""
     if name not in arrays:
         raise Unfit(f"the array `{name}` is missing")
-    found = arrays[name]
+    stored = arrays[name]
     wanted = np.dtype(dtype)
-    if found.dtype != wanted or found.ndim != dims:
-        raise Unfit(f"`{name}` is {found.ndim}-dimensional {found.dtype}, expected {dims}-dimensional {wanted}")
-    return found
+    if stored.dtype != wanted or stored.ndim != dims:
+        raise Unfit(f"`{name}` is {stored.ndim}-dimensional {stored.dtype}, expected {dims}-dimensional {wanted}")
+    return stored
 
 
 def check_offsets(off: Offsets, end: int, name: str) -> None:
-    """`Unfit` unless `off` [n+1] begins with 0, never falls, and ends with `end`."""
+    """`Unfit` unless `off` [n+1] begins with 0, never decreases, and ends with `end`."""
     if len(off) == 0 or off[0] != 0 or off[-1] != end or (off[1:] < off[:-1]).any():
         raise Unfit(f"the offsets `{name}` do not rise from 0 to {end:,}")
 
@@ -89,13 +89,13 @@ def _outside(numbers: NDArray[Any], low: int, high: int) -> int:
 
 
 def check_finite(numbers: Floats, name: str) -> None:
-    """`Unfit` where a number is infinite or none."""
+    """`Unfit` if a number is infinite or NaN."""
     if not np.isfinite(numbers).all():
         raise Unfit(f"`{name}` has the number {numbers[~np.isfinite(numbers)].ravel()[0]}, expected finite ones")
 
 
 def check_strings(data: NDArray[np.uint8], off: Offsets, name: str) -> None:
-    """`Unfit` unless the bytes are UTF-8 and each offset begins a character, as texts are packed
+    """`Unfit` unless the bytes are UTF-8 and each offset is the start of a character, as in packed strings
     (`features.string_tables`)."""
     check_offsets(off, len(data), name)
     raw = data.tobytes()
@@ -111,7 +111,7 @@ def check_strings(data: NDArray[np.uint8], off: Offsets, name: str) -> None:
 
 
 def typed(kind: Any, value: object, name: str) -> Any:
-    """The JSON value as `kind`, whatever pydantic takes for a type. `Unfit` says in one line what is wrong first."""
+    """The JSON value as `kind`, any type that pydantic knows. `Unfit` describes the first problem in one line."""
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:
@@ -124,5 +124,5 @@ def typed(kind: Any, value: object, name: str) -> Any:
 
 @functools.cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Building one takes longer than using it."""
+    """The adapter of a type, cached: building it takes longer than using it."""
     return TypeAdapter(kind)

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, templates read as text, and what the operating system refuses said in
-one message.
+"""Files that are written whole or not at all, templates read as text, and errors of the operating system turned into
+messages.
 
-Not here: what is in a file (`model.file_format`, `syntax`, the command line).
+Not here: the contents of files (`model.file_format`, `syntax`, `cli`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Bytes = bytes | memoryview
 
 
 def write_whole(path: str | Path, parts: Sequence[Bytes]) -> None:
-    """Writes the bytes of `parts` to `path`; what was there before is replaced only once all is on disk.
+    """Writes the bytes of `parts` to `path`; an existing file is replaced only after all bytes are on disk.
 
-    Raises `DcrfError` where that fails (full disk, read-only target …); the old file is then as it was, and no
-    temporary file is left. A link stays a link. A device or a pipe is written to, never replaced.
+    Raises `DcrfError` if that fails (full disk, read-only target …); the old file is then unchanged, and no temporary
+    file is left. A link stays a link. A device or a pipe is written to, never replaced.
     """
     ensure_writable(path)
     target = Path(os.path.realpath(path))
@@ -41,7 +41,7 @@ def write_whole(path: str | Path, parts: Sequence[Bytes]) -> None:
 
 
 def ensure_writable(path: str | Path) -> None:
-    """`DcrfError` if `path` cannot be written: found out before hours of training, not after.
+    """`DcrfError` if `path` cannot be written; checked before hours of training, not after.
 
     A file or directory without any write permission bit counts as read-only even for a user who could override it.
     """
@@ -57,8 +57,8 @@ def ensure_writable(path: str | Path) -> None:
 
 
 def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
-    """The file has no name while it is written, where the file system allows that: whatever ends this process then
-    leaves nothing behind. Elsewhere it has a temporary one, which the next writer in the directory removes.
+    """Writes a file without a name where the file system allows it, so that a process that ends early leaves nothing
+    behind. Elsewhere the file has a temporary name, and the next writer in the directory removes leftovers.
     """
     _remove_leftovers(target.parent)
     unnamed = _open_unnamed(target.parent)
@@ -71,7 +71,7 @@ def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
         if temporary is None:
             temporary = _named(descriptor, target.parent)
         os.replace(temporary, target)
-    except BaseException:  # Ctrl-C included: nothing half written stays
+    except BaseException:  # including Ctrl-C: no partial file remains
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink()
@@ -81,13 +81,13 @@ def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
     _sync_directory(target.parent)
 
 
-# What an open with O_TMPFILE fails with where there are no files without a name.
+# Errors of an open with O_TMPFILE on file systems without unnamed files.
 _NO_UNNAMED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS)
 _PREFIX, _SUFFIX = ".dcrfdsl-", ".tmp"
 
 
 def _open_unnamed(directory: Path) -> int | None:
-    """A file without a name, locked; None where the system has none, or no way to name it later."""
+    """A file without a name, locked; None if the system has none, or cannot name it later."""
     flag = getattr(os, "O_TMPFILE", 0)
     if not flag or not os.path.isdir("/proc/self/fd"):
         return None
@@ -103,10 +103,10 @@ def _open_unnamed(directory: Path) -> int | None:
 
 
 def _named(descriptor: int, directory: Path) -> Path:
-    """Gives a temporary name to a file that has none; a link cannot replace the file that is there."""
+    """Gives a temporary name to a file without one, because a link cannot replace an existing file."""
     temporary = _temporary_name(directory)
     root = os.open("/", os.O_RDONLY)
-    try:  # with a directory given, Python follows the link, which `link(2)` would not
+    try:  # given a directory, Python follows the link, which `link(2)` would not
         os.link(f"/proc/self/fd/{descriptor}", temporary, src_dir_fd=root, follow_symlinks=True)
     finally:
         os.close(root)
@@ -114,13 +114,13 @@ def _named(descriptor: int, directory: Path) -> Path:
 
 
 def _open_temporary(directory: Path) -> tuple[int, Path]:
-    """A file with a temporary name, locked as long as this process lives."""
+    """A file with a temporary name, locked while this process lives."""
     while True:
         temporary = _temporary_name(directory)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if _is_at(descriptor, temporary):  # nobody took it for a leftover in between
+        if _is_at(descriptor, temporary):  # no other process removed it as a leftover in between
             return descriptor, temporary
         os.close(descriptor)
 
@@ -137,7 +137,7 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Removes temporary files that nobody holds a lock on: those who wrote them were ended before they could."""
+    """Removes temporary files without a lock: their writers ended early."""
     for path in directory.glob(f"{_PREFIX}{'[0-9a-f]' * 16}{_SUFFIX}"):
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -165,7 +165,7 @@ def _write_all(descriptor: int, parts: Sequence[Bytes]) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Makes the rename itself durable. The file is complete by now: a file system that refuses this is no error."""
+    """Makes the rename durable. The file is already complete, so a file system that refuses this is not an error."""
     with suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
@@ -175,13 +175,13 @@ def _sync_directory(directory: Path) -> None:
 
 
 def read_at_most(path: str | Path, most: int) -> bytes:
-    """The first `most` bytes of a file, which may be one without an end. OSError, ValueError if it cannot be read."""
+    """The first `most` bytes of a file, which may be endless. OSError or ValueError if it cannot be read."""
     with open(path, "rb") as stream:
         return stream.read(most)
 
 
 def read_template(path: str | Path) -> str:
-    """The text of a template file, without a byte order mark; `DcrfError` if it is missing, no file or no text."""
+    """The text of a template file, without a byte order mark; `DcrfError` if it is missing, not a file or not text."""
     name = str(path)
     try:
         data = read_at_most(path, LONGEST_TEMPLATE + 1)
@@ -196,7 +196,7 @@ def read_template(path: str | Path) -> str:
 
 
 def template_text(data: bytes, name: str) -> str:
-    """The bytes of a template, or their first ones, as text; `DcrfError` if they are none."""
+    """The bytes of a template, or its first bytes, as text; `DcrfError` if they are not text."""
     if b"\0" in data:
         raise data_error("no-text", f"`{name}` is a binary file, expected a template in UTF-8", file=name)
     if len(data) > LONGEST_TEMPLATE:
@@ -250,10 +250,10 @@ READING: ErrorsByNumber = {errno.EACCES: _unreadable, errno.EPERM: _unreadable}
 
 @contextmanager
 def clear_os_errors(path: str | Path, known: ErrorsByNumber) -> Iterator[None]:
-    """Turns what the operating system refuses into one message about `path`."""
+    """Turns an error of the operating system into one message about `path`."""
     try:
         yield
     except OSError as error:
-        found = known.get(error.errno or 0)
+        known_error = known.get(error.errno or 0)
         reason = (error.strerror or str(error)).lower()
-        raise (found(path) if found else _error(path, "file-error", f"`{path}`: {reason}")) from error
+        raise (known_error(path) if known_error else _error(path, "file-error", f"`{path}`: {reason}")) from error

@@ -1,4 +1,4 @@
-"""The start of a minimisation on batches: a few passes of AdaGrad, and what they tell of the curvature.
+"""The start of a minimisation on batches: a few passes of AdaGrad, and the curvature that they reveal.
 
 L-BFGS spends half of its passes over the data on finding the scale of weights. Steps on batches find it in a few
 passes, since each pass makes many of them; afterwards they are slow. The squares of a batch's gradients, summed over a
@@ -7,9 +7,9 @@ which L-BFGS needs as much as the point. Source: Duchi, Hazan, Singer, "Adaptive
 
 Measured on CoNLL-2000 chunking (456,468 weights), in evaluations until 5 %, 1 %, 0.1 %, 0.01 % above the optimum:
 L-BFGS alone 80, 104, 141, 177; after 3 passes over 64 batches, with the curvature, 30, 50, 85, 121. From 32 to 256
-batches, from 2 to 8 passes, and rates of 0.5 and 0.8 differ by less than 5. The curvature brings more than the point
-does (8 passes without it: 79 evaluations to 1 %). Stochastic average gradients over 256 batches did not pay: 13 passes
-took the objective from 4495 to 4136, where L-BFGS comes to 3840.
+batches, from 2 to 8 passes, and rates of 0.5 and 0.8 differ by less than 5. The curvature helps more than the point (8
+passes without it: 79 evaluations to 1 %). Stochastic average gradients over 256 batches did not pay: 13 passes took the
+objective from 4495 to 4136, where L-BFGS reaches 3840.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .objective import Batches
 __all__ = ["start_on_batches"]
 
 Pass = Callable[[float, float, Floats], bool]  # after a pass: objective, norm of its gradient, weights; True to stop
-FLOOR = 2.0  # precisions that are added to the curvature, which changes where the fit becomes closer
-HIGH = 0.9  # the share of weights whose curvature is below the least one believed, where there is little prior
+FLOOR = 2.0  # precisions added to the curvature, which changes as the fit becomes closer
+HIGH = 0.9  # with little prior: the share of weights whose curvature lies below the least one that is trusted
 
 
 def start_on_batches(
     batches: Batches, weights: Floats, epochs: int, rate: float, seed: int, after_pass: Pass
 ) -> Floats | None:
-    """Changes `weights` [W] in place; returns an estimate [W] of the curvature in each, None if asked to stop.
+    """Changes `weights` [W] in place; returns an estimate [W] of their curvature, None if asked to stop.
 
-    rate: about how far a weight moves in its first step.   seed: of the order of batches in each pass. `after_pass`
-    gets the objective and its gradient's norm summed as the pass came by the batches, at weights that were moving.
+    rate: the approximate length of a weight's first step.   seed: of the order of batches in each pass. `after_pass`
+    gets the objective and the norm of its gradient, summed over the batches of the pass while the weights moved.
     """
     generator = np.random.default_rng(seed)
     squares, before, seen = np.zeros_like(weights), np.zeros_like(weights), np.zeros_like(weights)

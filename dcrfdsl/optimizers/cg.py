@@ -1,11 +1,11 @@
-"""Nonlinear conjugate gradients by Polak and Ribière, with restarts. Its history is one direction, so that it needs
+"""Nonlinear conjugate gradients by Polak and Ribière, with restarts. They remember a single direction, so they need
 less memory than L-BFGS, and more passes.
 
     d ← −g + β d_before,    β = max(0, g · (g − g_before) / ‖g_before‖²)
 
-It begins anew along −g where d does not lead downhill, and where two gradients in a row are far from orthogonal
-(Powell). Converged: by the rule of `progress`, on the gradient; that the last step was tiny, as at a kink, is not
-enough. Source: Nocedal & Wright, "Numerical optimization", §5.2. Not here: the search along d (`line_search`).
+The method restarts along −g if d is not a descent direction, and if two successive gradients are far from orthogonal
+(Powell). Converged: by the rule of `progress`, on the gradient; a tiny last step, as at a kink, is not enough. Source:
+Nocedal & Wright, "Numerical optimization", §5.2. Not here: the search along d (`line_search`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .progress import ROUNDING, Progress, norm_of
 
 __all__ = ["minimise_cg"]
 
-FLATTENING = 0.1  # of the slope by a line search, up and down: conjugate directions need an end close to the bottom
-SIMILAR = 0.2  # of the gradient's square: more than this in common with the one before means a restart
+FLATTENING = 0.1  # of the slope by a line search, up and down: conjugate directions need an end close to the minimum
+SIMILAR = 0.2  # of the gradient's square: a larger product with the previous gradient causes a restart
 
 
 class _Ray:
-    """The last direction and what is kept of the point that it began at."""
+    """The last direction and the data of the point where it began."""
 
     def __init__(self) -> None:
         self.direction: Floats = np.zeros(0)
@@ -47,7 +47,7 @@ def minimise_cg(objective: Objective, start: Floats, settings: CgSettings, watch
 
 
 def _iterate(progress: Progress, last: _Ray) -> bool:
-    """One iteration; False if no better point was found."""
+    """One iteration; False if it finds no better point."""
     gradient = progress.gradient
     square = float(dot(gradient, gradient))
     direction, slope, step = -gradient, -square, min(1.0, 1.0 / progress.norm)
@@ -60,10 +60,10 @@ def _iterate(progress: Progress, last: _Ray) -> bool:
             direction, slope = bent, bent_slope
         step = last.fall / -slope
     progress.is_flat = -slope * step <= 10.0 * ROUNDING * abs(progress.value)
-    found = line_search(progress, direction, slope, step, flattening=FLATTENING, steepest=FLATTENING)
-    if found is None:
+    point = line_search(progress, direction, slope, step, flattening=FLATTENING, steepest=FLATTENING)
+    if point is None:
         return False
-    weights, value, new_gradient = found
+    weights, value, new_gradient = point
     taken = norm_of(weights - progress.weights) / norm_of(direction)
     last.direction, last.gradient, last.fall = direction, gradient, -slope * taken
     progress.accept(weights, value, new_gradient)

@@ -19,7 +19,7 @@ __all__ = ["go_down", "minimise_gpd"]
 
 
 def go_down(passes: Passes, epochs: int, rate: float | None) -> None:
-    """All passes, or those until `watch` asks to stop or the objective is not finite any more."""
+    """All passes, or those until `watch` stops them or the objective is no longer finite."""
     first, total = passes.rate(rate), epochs * passes.batches.count
     for _ in range(epochs):
         value = passes.go(lambda t: first * (1.0 - t / total))
@@ -28,8 +28,8 @@ def go_down(passes: Passes, epochs: int, rate: float | None) -> None:
 
 
 def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, watch: Watch) -> Outcome:
-    """Descends from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed on the
-    way, at weights that were moving. No rule says that it has converged: its steps become 0. Deterministic by its seed.
+    """Descends from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed during the
+    pass, while the weights moved. There is no rule of convergence: the steps become 0. Deterministic given its seed.
     """
     passes = Passes(objective, start, settings.seed, watch)
     go_down(passes, settings.epochs, settings.rate)

@@ -1,10 +1,10 @@
 """Limited-memory BFGS.
 
-The first guess of the inverse Hessian is γI, or γI + γ' diag(1/h) where the curvature h of each weight is known: the
-one alone is slow in frequent features, the other in features that say the same. Converged: by the rule of `progress`,
-on the gradient. Sources: Nocedal & Wright, "Numerical optimization", algorithm 7.4 and eq. 7.20; the method's use for
-CRFs: Sutton 2004 §3.3. Not here: the pairs that it remembers (`lbfgs_memory`), the search along a direction
-(`line_search`), when to stop (`progress`).
+The first guess of the inverse Hessian is γI, or γI + γ' diag(1/h) if the curvature h of each weight is known: γI alone
+is slow in frequent features, the other in features that duplicate each other. Converged: by the rule of `progress`, on
+the gradient. Sources: Nocedal & Wright, "Numerical optimization", algorithm 7.4 and eq. 7.20; the method's use for
+CRFs: Sutton 2004 §3.3. Not here: the remembered pairs (`lbfgs_memory`), the search along a direction (`line_search`),
+the stopping rule (`progress`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["descend", "minimise_lbfgs"]
 
 
 def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
-    """Minimises from `start` [W]; `watch` is called after each iteration, may ask to stop. Returns the best point.
+    """Minimises from `start` [W]; `watch` is called after each iteration and may stop it. Returns the best point.
 
-    Where the line search fails because the objective is not exact (message passing stops at a tolerance), the
-    objective is asked to be more exact and the search goes on from the best point.
+    If the line search fails because the objective is inexact (message passing stops at a tolerance), the objective is
+    asked to be more exact and the search continues from the best point.
     """
     progress = Progress(objective, start, settings, watch)
     descend(progress, settings.memory, None)
@@ -32,26 +32,26 @@ def minimise_lbfgs(objective: Objective, start: Floats, settings: LbfgsSettings,
 
 
 def descend(progress: Progress, size: int, curvature: Floats | None) -> None:
-    """Goes on from the point of `progress` until a rule says stop.
+    """Continues from the point of `progress` until a rule stops it.
 
-    size: pairs that are remembered.   curvature [W]: of each weight, if it is known.
+    size: the number of remembered pairs.   curvature [W]: of each weight, if it is known.
     """
     memory = PairMemory(progress.objective, len(progress.weights), size, curvature)
     progress.run(lambda: _iterate(progress, memory), memory.forget)
 
 
 def _iterate(progress: Progress, memory: PairMemory) -> bool:
-    """One iteration; False if no better point was found."""
+    """One iteration; False if it finds no better point."""
     direction = memory.direction(progress.gradient)
     slope = float(dot(progress.gradient, direction))
     if not slope < 0.0:
         return False
     first = 1.0 if memory.scaled else min(1.0, 1.0 / progress.norm)
     progress.is_flat = -slope * first <= 10.0 * ROUNDING * abs(progress.value)
-    found = line_search(progress, direction, slope, first)
-    if found is None:
+    point = line_search(progress, direction, slope, first)
+    if point is None:
         return False
-    weights, value, gradient = found
+    weights, value, gradient = point
     memory.add(weights, progress.weights, gradient, progress.gradient)
     progress.accept(weights, value, gradient)
     return True

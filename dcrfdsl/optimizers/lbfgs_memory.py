@@ -1,10 +1,10 @@
 """The pairs that L-BFGS remembers, and the direction that they give.
 
-A pair is a move s of the weights and the change y that it made to the gradient. The two loops of the textbook run
-over inner products alone, which are kept: so each pair is read twice an iteration, once for its products with what is
-new and once to be added to the direction, a stretch of the weights a thread. Pairs are kept in single precision, which
-is enough for what they say and half as much to read. Sources: Nocedal & Wright, algorithm 7.4; Chen, Wang, Zhou,
-"Large-scale L-BFGS using MapReduce" (2014). Not here: steps.
+A pair is a move s of the weights and the change y of the gradient that it caused. The two loops of the textbook use
+inner products alone, which are kept. So each pair is read twice in an iteration, once for its products with the new
+vectors and once to be added to the direction, with a range of weights for each thread. Pairs are kept in single
+precision, which is accurate enough and half as much to read. Sources: Nocedal & Wright, algorithm 7.4; Chen, Wang,
+Zhou, "Large-scale L-BFGS using MapReduce" (2014). Not here: steps.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .objective import Objective
 __all__ = ["PairMemory"]
 
 Result = TypeVar("Result")
-LEAST_ANGLE = 1e-10  # cosine between s and y below which a pair says nothing
+LEAST_ANGLE = 1e-10  # a cosine between s and y below this means that the pair has no information
 
 
 class PairMemory:
-    """At most `size` pairs of W weights. `curvature` [W]: of each weight, or None where nothing is known."""
+    """At most `size` pairs of W weights. `curvature` [W]: of each weight, or None if it is unknown."""
 
     def __init__(self, objective: Objective, num_weights: int, size: int, curvature: Floats | None):
         self._objective, self._num_weights = objective, num_weights
         self._metric = None if curvature is None else 1.0 / curvature
         self._moves = np.zeros((size, num_weights), np.float32)
         self._changes = np.zeros((size, num_weights), np.float32)
-        # what products are taken with: the newest y, g and the newest s; then y and g bent by the metric
+        # the vectors for products: the newest y, g and the newest s; then y and g times the metric
         self._others = np.zeros((3 if curvature is None else 5, num_weights))
         self.pairs: list[int] = []  # rows in use, oldest first
         self.forget()
@@ -55,9 +55,9 @@ class PairMemory:
         return self._objective.spread(task, self._num_weights)
 
     def add(self, weights: Floats, before: Floats, gradient: Floats, gradient_before: Floats) -> None:
-        """Remembers the move between two points in place of the oldest pair, if it says something of the curvature.
+        """Remembers the move between two points in place of the oldest pair, if it has information on the curvature.
 
-        Its products are taken when the next direction is asked for, together with those of the gradient.
+        Its products are computed with the next direction, together with those of the gradient.
         """
         change, _, move = self._others[:3]
         np.subtract(weights, before, out=move)
@@ -67,7 +67,7 @@ class PairMemory:
         row = self.pairs.pop(0) if len(self.pairs) == len(self._moves) else len(self.pairs)
         self.pairs.append(row)
         self._moves[row], self._changes[row] = move, change
-        move[:], change[:] = self._moves[row], self._changes[row]  # as they are remembered
+        move[:], change[:] = self._moves[row], self._changes[row]  # in the precision of the memory
         self._is_new = True
 
     def _products(self, gradient: Floats) -> tuple[Floats, Floats, Floats]:
@@ -85,8 +85,8 @@ class PairMemory:
             )
 
         parts = self._spread(products)
-        of_moves = np.sum([own for own, _ in parts], axis=0)
-        of_changes = np.sum([own for _, own in parts], axis=0)
+        of_moves = np.sum([product for product, _ in parts], axis=0)
+        of_changes = np.sum([product for _, product in parts], axis=0)
         if self._metric is None:
             of_changes = np.concatenate([of_changes, np.zeros((used, 2))], axis=1)
         if self._is_new:
@@ -98,7 +98,7 @@ class PairMemory:
         return of_moves[:, 1], of_changes[:, 1], of_changes[:, 4]
 
     def direction(self, gradient: Floats) -> Floats:
-        """−H g [W] with the inverse Hessian H that the pairs give."""
+        """−H g [W], where the pairs define the inverse Hessian H."""
         used, scale = len(self.pairs), -1.0
         with_moves, with_changes, with_bent = self._products(gradient)
         # the first loop: q = −g − Σ α_i y_i, from the newest pair to the oldest

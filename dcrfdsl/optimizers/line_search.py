@@ -1,4 +1,4 @@
-"""The search along a ray that methods with a direction share: conditions of Wolfe, by interpolation and bisection.
+"""The line search of methods with a direction: the Wolfe conditions, by interpolation and bisection.
 
 Source: Nocedal & Wright, "Numerical optimization", §3.1 and §3.5. Not here: directions.
 """
@@ -14,9 +14,9 @@ from .progress import ROUNDING, Progress
 __all__ = ["DECREASE", "MOST_TRIALS", "NOISE", "ROUNDING", "Point", "line_search"]
 
 Point = tuple[Floats, float, Floats]  # weights, value and gradient there
-DECREASE, FLATTENING = 1e-4, 0.9  # the conditions of Wolfe
+DECREASE, FLATTENING = 1e-4, 0.9  # the Wolfe conditions
 MOST_TRIALS = 30  # of a line search
-NOISE = 1e-15  # relative changes of the objective that mean nothing
+NOISE = 1e-15  # relative changes of the objective without a meaning
 
 
 def line_search(
@@ -28,11 +28,11 @@ def line_search(
     flattening: float = FLATTENING,
     steepest: float = np.inf,
 ) -> Point | None:
-    """A point on the ray that satisfies the weak conditions of Wolfe, by interpolation and bisection; the strong ones
-    where the slope there may be `steepest` times the one at the start, upwards.
+    """A point on the ray that satisfies the weak Wolfe conditions, by interpolation and bisection; the strong ones if
+    the slope there may only be `steepest` times the one at the start, upwards.
 
-    slope: of the ray at its start.   step: the first that is tried.   None if there is no such point; one that is lower
-    at least, if that is all that was found.
+    slope: of the ray at its start.   step: the first trial.   If there is no such point: a lower point if one was
+    found, else None.
     """
     low, high, low_slope = 0.0, np.inf, slope
     lower: Point | None = None
@@ -45,13 +45,13 @@ def line_search(
             fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # the approximate condition of Hager and Zhang (2005)
         if not fits:
             high = step
-            # the parabola through both values and the slope, kept away from the ends
+            # the minimum of the parabola through both values and the slope, kept away from the ends
             bottom = -0.5 * slope * step**2 / (rise - slope * step) if np.isfinite(rise) else 0.0
             step = min(max(bottom, low + 0.1 * (high - low)), low + 0.5 * (high - low))
         else:
             if lower is None or value < lower[1]:
                 lower = (weights, value, gradient)
-            if end_slope > -steepest * slope:  # beyond the lowest point: to where the secant of the slopes is level
+            if end_slope > -steepest * slope:  # beyond the minimum: to the root of the secant of the slopes
                 high = step
                 level = low + (step - low) * low_slope / (low_slope - end_slope)
                 step = min(max(level, low + 0.1 * (high - low)), high - 0.1 * (high - low))

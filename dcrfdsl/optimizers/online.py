@@ -1,10 +1,10 @@
-"""Steps after each sequence: what stochastic gradient descent and generalised probabilistic descent share.
+"""Steps after each sequence: the parts that stochastic gradient descent and generalised probabilistic descent share.
 
     λ ← λ − η_t (∂f_i/∂λ + ∂P_i/∂λ)        for the loss f_i of one sequence and its share P_i of the penalty
 
-A weight's penalty is shared out evenly among the sequences in which it can have a gradient (1/N of it each, for one
-that all of them have), so that a step touches no other weights; the shares add up to the whole. P_i is taken at the
-point that is stepped to, which keeps long steps stable. Not here: how η_t falls (`sgd`, `gpd`).
+The penalty of a weight is divided evenly among the sequences in which it can have a gradient (1/N each, if all of them
+have one), so that a step touches no other weights; the shares add up to the whole. P_i is taken at the new point, which
+keeps long steps stable. Not here: the schedule of η_t (`sgd`, `gpd`).
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from .progress import norm_of
 
 __all__ = ["NOT_FINITE", "Passes", "best_rate", "comes_in_sequences", "one_by_one"]
 
-SAMPLE = 1000  # sequences on which a rate is tried
+SAMPLE = 1000  # sequences for trying a rate
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
 NOT_FINITE = "the objective is not finite where the steps have led"
-LOOKED_AT = 50  # sequences whose gradients say where it begins
+LOOKED_AT = 50  # sequences whose gradients determine its beginning
 
 
 def one_by_one(objective: Objective) -> Batches:
-    """The sequences of an objective. DcrfError where it does not come in sequences."""
-    found = objective.batches(1)
-    if found is None:
+    """The sequences of an objective. DcrfError if it is not a sum over sequences."""
+    batches = objective.batches(1)
+    if batches is None:
         message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
         raise DcrfError(Diagnostic("no-single-sequences", message, help="train by `lbfgs`"))
-    return found
+    return batches
 
 
 def comes_in_sequences(objective: Objective) -> bool:
-    """Whether steps after single sequences can be made."""
+    """Whether steps after single sequences are possible."""
     return objective.batches(1) is not None
 
 
 class Passes:
-    """Passes over single sequences. `weights` [W] is where they have come to; `watch` is called after each."""
+    """Passes over single sequences. `weights` [W] is the current point; `watch` is called after each pass."""
 
     def __init__(self, objective: Objective, start: Floats, seed: int, watch: Watch):
         self.objective, self.batches, self.watch = objective, one_by_one(objective), watch
@@ -54,16 +54,16 @@ class Passes:
         self.is_stopped = False
 
     def rate(self, rate: float | None) -> float:
-        """The rate that is asked for, or one that is found on a sample."""
+        """The requested rate, or one found on a sample."""
         if rate is not None:
             return rate
-        found, passes = best_rate(self.batches, self.weights, self.generator)
+        best, passes = best_rate(self.batches, self.weights, self.generator)
         self.evaluations += passes
-        return found
+        return best
 
     def go(self, step_of: Callable[[int], float]) -> float:
         """One pass in random order; `step_of` gives the size of each step by its number. Returns the objective summed
-        as the pass came by the sequences.
+        during the pass.
         """
         batches, seen = self.batches, np.zeros_like(self.weights)
         order = self.generator.permutation(batches.count)
@@ -79,7 +79,7 @@ class Passes:
         return float(value)
 
     def outcome(self, converged: bool, reason: str) -> Outcome:
-        """Where the passes ended, with the exact objective there."""
+        """The end of the passes, with the exact objective there."""
         value, gradient = self.objective.value_and_gradient(self.weights)
         gap = self.objective.gap(gradient)
         seconds = time.perf_counter() - self.begun
@@ -92,7 +92,7 @@ class Passes:
 def _walk(
     batches: Batches, order: Ints, weights: Floats, step_of: Callable[[int], float] | None, seen: Floats
 ) -> float:
-    """The losses of the sequences `order`, each taken where the steps before it led; without `step_of` no step is."""
+    """The losses of the sequences `order`, each after the steps on earlier ones; without `step_of` there are none."""
     total = 0.0
     for n, number in enumerate(order.tolist()):
         value, touched, gradient = batches.gradient(number)
@@ -104,17 +104,17 @@ def _walk(
 
 
 def _largest_entry(batches: Batches, numbers: Ints) -> float:
-    """Of the gradients of some sequences; 1 where all are 0."""
-    found = max(float(np.abs(batches.gradient(number)[2]).max(initial=0.0)) for number in numbers.tolist())
-    return found or 1.0
+    """The largest entry of the gradients of some sequences; 1 if all are 0."""
+    largest = max(float(np.abs(batches.gradient(number)[2]).max(initial=0.0)) for number in numbers.tolist())
+    return largest or 1.0
 
 
 def best_rate(batches: Batches, start: Floats, generator: np.random.Generator) -> tuple[float, int]:
-    """The constant step size after a pass with which the objective of a sample is lowest, and how many passes (over the
-    sample) that took.
+    """The constant step size after a pass with which the objective of a sample is lowest, and the number of passes over
+    the sample that the search took.
 
-    It begins at FIRST_RATE and is doubled while that helps, or halved until it does (Bottou's rule). Where gradients
-    are small, as those of a measure of the whole data are, it begins higher by as much.
+    It begins at FIRST_RATE and is doubled while that helps, or halved until it does (Bottou's rule). If gradients are
+    small, like those of a measure of the whole data, it begins higher in proportion.
     """
     sample = np.sort(generator.permutation(batches.count)[:SAMPLE])
     share = len(sample) / batches.count

@@ -1,11 +1,11 @@
 """OWL-QN: L-BFGS for an objective with the penalty Σ l1 |λ|, which has a corner wherever a weight is zero.
 
-Within an orthant the objective is smooth. Each step goes along the direction of L-BFGS for the smooth part, with what
-does not agree in sign with the steepest descent left out, and ends where it would leave the orthant: such weights
-become zero, and stay so while no slope there is steeper than the penalty's. The search stops on the pseudo-gradient,
-the subgradient of least norm: it has converged by the rule of `progress` for that. Weights without a corner are moved
-as L-BFGS would. Source: Andrew & Gao, "Scalable training of L1-regularized log-linear models" (2007). Not here: pairs
-(`lbfgs_memory`), when to stop (`progress`).
+Within an orthant the objective is smooth. Each step follows the direction of L-BFGS for the smooth part, without the
+entries whose sign disagrees with the steepest descent, and stops at the border of the orthant: such weights become
+zero, and stay so while no slope there exceeds that of the penalty. The search stops on the pseudo-gradient, the
+subgradient of least norm, by the rule of `progress`. Weights without a corner move as in L-BFGS. Source: Andrew & Gao,
+"Scalable training of L1-regularized log-linear models" (2007). Not here: pairs (`lbfgs_memory`), the stopping rule
+(`progress`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["minimise_owlqn"]
 
 
 class _CornerProgress(Progress):
-    """Measures the pseudo-gradient. l1 [W]: strengths of the corners."""
+    """Progress by the pseudo-gradient. l1 [W]: strengths of the corners."""
 
     def __init__(self, objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch, l1: Floats):
         self.l1 = l1
         super().__init__(objective, start, settings, watch)
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
-        """The gradient, in corners the least slope of both sides: 0 if the objective rises on both."""
+        """The gradient; in corners the least slope of both sides, which is 0 if the objective rises on both."""
         in_corner = (weights == 0.0) & (self.l1 > 0.0)
         least: Floats = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
         return np.where(in_corner, least, gradient)
@@ -43,15 +43,15 @@ class _CornerProgress(Progress):
 
 def minimise_owlqn(objective: Objective, start: Floats, settings: LbfgsSettings, watch: Watch) -> Outcome:
     """Minimises from `start` [W]; without corners it is L-BFGS with a simpler line search."""
-    found = objective.l1
-    progress = _CornerProgress(objective, start, settings, watch, np.zeros(len(start)) if found is None else found)
+    l1 = objective.l1
+    progress = _CornerProgress(objective, start, settings, watch, np.zeros(len(start)) if l1 is None else l1)
     memory = PairMemory(objective, len(start), settings.memory, None)
     progress.run(lambda: _iterate(progress, memory), memory.forget)
     return progress.outcome()
 
 
 def _iterate(progress: _CornerProgress, memory: PairMemory) -> bool:
-    """One iteration; False if no better point was found."""
+    """One iteration; False if it finds no better point."""
     before, has_corner = progress.weights, progress.l1 > 0.0
     steepest = progress.steepest(before, progress.gradient)
     direction = memory.direction(steepest)
@@ -74,13 +74,13 @@ def _iterate(progress: _CornerProgress, memory: PairMemory) -> bool:
             end_slope = float(dot(progress.steepest(weights, gradient), weights - before))
             fits = end_slope <= (2.0 * DECREASE - 1.0) * slope  # see `line_search`
         if fits:
-            # the curvature of the weights that move: what the others' slopes do belongs to no step within this orthant
+            # the curvature of the weights that move: the slopes of the others do not belong to steps in this orthant
             free = ~has_corner | (weights != 0.0) | (before != 0.0)
             slopes = (progress.smooth(weights, gradient), progress.smooth(before, progress.gradient))
             memory.add(weights, before, *(np.where(free, slope, 0.0) for slope in slopes))
             progress.accept(weights, value, gradient)
             return True
-        # the lowest point of the parabola through both values and the slope
+        # the minimum of the parabola through both values and the slope
         bottom = 0.5 * slope / (slope - (value - progress.value)) if np.isfinite(value) else 0.0
         step *= min(max(bottom, 0.1), 0.5)
     return False

@@ -1,15 +1,14 @@
-"""The point that an optimizer is at, everything that is reported of the way to it, and the rule that stops it.
+"""The current point of an optimizer, the report of its path, and the stopping rule.
 
 Converged: ‖g‖ / ‖g₀‖ is below the tolerance *and* the objective fell by less than half the tolerance, relatively,
 over the last ten iterations: the gradient alone can be small while the objective still creeps (on CoNLL-2000 chunking
-L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start; of a
-steep objective that at the last point where it had fallen to a tenth. Where no better point is found, it has converged
-if ‖g‖ / ‖g₀‖ is below the tolerance, or if ‖g‖ max(1, ‖λ‖) is less than the rounding of the objective: then no point
-as near as 0 is lower by more than that, where the objective is convex; or if the objective knows how far it can be
-above its least value and that is next to nothing (`CERTAIN`). At a kink none of them holds, however short steps become.
-A gradient of zero at the start is an optimum of a convex objective; of another it may be a saddle or a plateau,
-which is why the reason says that it was the start. What is infinite or not a number has not converged. Not here: any
-method.
+L-BFGS stops 0.12 nats above an optimum of 3395.53, both rules together 0.03). g₀ is the gradient at the start; for a
+steep objective, at the last point where it had fallen to a tenth. If no better point is found, there are three ways to
+have converged. ‖g‖ / ‖g₀‖ is below the tolerance; or ‖g‖ max(1, ‖λ‖) is less than the rounding of the objective (if
+that is convex, no point as near as 0 is lower by more); or the objective knows that it is almost at its least value
+(`CERTAIN`). At a kink none of these holds, however short steps become. A gradient of zero at the start is an optimum of
+a convex objective; otherwise it may be a saddle or a plateau, which is why the reason names the start. An infinite
+value or NaN has not converged. Not here: any method.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from .objective import Iteration, Objective, Outcome, Watch
 __all__ = ["CERTAIN", "ROUNDING", "Progress", "norm_of"]
 
 WINDOW = 10  # iterations over which the objective must have come to rest
-FALL = 0.1  # of a steep objective, after which its gradient is measured anew
-CERTAIN = 1e-10  # of the objective: so near to its least value, where that is known, is at it
+FALL = 0.1  # of a steep objective: after such a fall its gradient is measured anew
+CERTAIN = 1e-10  # of the objective: if it is known to be this close to its least value, it is optimal
 ROUNDING = 1e-12  # relative changes of the objective that may be errors of summation; slopes are trusted there
 
 
@@ -41,7 +40,7 @@ class _Stop(Exception):
 
 
 class Progress:
-    """The point at hand, and everything that is reported of the way to it."""
+    """The current point, and the report of the path to it."""
 
     def __init__(self, objective: Objective, start: Floats, settings: StoppingSettings, watch: Watch):
         self.objective, self.settings, self.watch = objective, settings, watch
@@ -50,7 +49,7 @@ class Progress:
         self.iterations = 0
         self.converged = False
         self.stalled = False
-        self.is_flat = False  # the step at hand is expected to change the objective by no more than errors of summation
+        self.is_flat = False  # the current step is expected to change the objective by rounding errors only
         self.reason = ""
         self.values: list[float] = []  # objective after each iteration
         self.weights = start
@@ -58,25 +57,25 @@ class Progress:
         self.start_norm, self._fell_to = self.norm, self.value
 
     def evaluate(self, weights: Floats) -> tuple[float, Floats]:
-        """Value and gradient; the value is inf where either is no finite number, so that no search goes there."""
+        """Value and gradient; the value is inf if either is not finite, so that no search goes there."""
         self.evaluations += 1
         value, gradient = self.objective.value_and_gradient(weights)
         return (value if np.isfinite(value) and np.isfinite(norm_of(gradient)) else np.inf), gradient
 
     def evaluate_again(self) -> None:
-        """Value and gradient of the point at hand: it is new, or the objective has become more exact."""
+        """Value and gradient of the current point: it is new, or the objective has become more exact."""
         self.value, self.gradient = self.evaluate(self.weights)
         self.norm = norm_of(self.steepest(self.weights, self.gradient))
 
     def steepest(self, weights: Floats, gradient: Floats) -> Floats:
-        """The direction [W] of steepest rise: its norm is zero at an optimum, and says how far that is."""
+        """The direction [W] of steepest rise: its norm is zero at an optimum, and measures the distance from one."""
         return gradient
 
     def run(self, iterate: Callable[[], bool], forget: Callable[[], bool]) -> None:
-        """Calls `iterate` until a rule says stop; the state is then that of the outcome.
+        """Calls `iterate` until a rule stops it; the state is then that of the outcome.
 
-        iterate: makes one iteration and ends by `accept`; False if it found no better point.   forget: puts away what
-        was learned of the way so far, which may be what is wrong; False if there was nothing.
+        iterate: makes one iteration and ends with `accept`; False if it finds no better point.   forget: discards what
+        was learned on the way, which may be the cause of a failure; False if there was nothing.
         """
         if not np.isfinite(self.value):
             self.reason = "the objective or its gradient is not finite at the start"
@@ -105,7 +104,7 @@ class Progress:
             pass
 
     def accept(self, weights: Floats, value: float, gradient: Floats) -> None:
-        """After an iteration: remembers the point, reports it, and stops where the rule says so."""
+        """After an iteration: remembers the point, reports it, and stops if the rule says so."""
         self.weights, self.value, self.gradient = weights, value, gradient
         self.norm = norm_of(self.steepest(weights, gradient))
         stop = self.report(value, self.norm, weights)
@@ -120,7 +119,7 @@ class Progress:
             raise _Stop
 
     def _is_level(self) -> bool:
-        """Whether a point that no step leads away from is an optimum, and no kink: its gradient is small as well."""
+        """Whether a point without a better neighbour is an optimum and not a kink: its gradient is small as well."""
         if self.norm <= self.settings.tolerance * self.start_norm:
             return True
         gap = self._gap()
@@ -130,7 +129,7 @@ class Progress:
         return bool(self.norm * reach <= ROUNDING * abs(self.value))
 
     def _gap(self) -> float | None:
-        """How far the objective is above its least value, at most; None where that is not known."""
+        """An upper bound of the objective's distance from its least value; None if it is unknown."""
         return self.objective.gap(self.steepest(self.weights, self.gradient))
 
     def _rests(self) -> bool:
@@ -141,7 +140,7 @@ class Progress:
         return bool(fall <= 0.5 * self.settings.tolerance * abs(self.value))
 
     def report(self, value: float, norm: float, weights: Floats) -> bool:
-        """Counts and reports an iteration; True if it is to be the last."""
+        """Counts and reports an iteration; True if it should be the last."""
         self.iterations += 1
         seconds = time.perf_counter() - self.begun
         return self.watch(Iteration(self.iterations, value, norm, seconds), weights)

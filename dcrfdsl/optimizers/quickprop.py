@@ -1,14 +1,14 @@
-"""Quickprop: for each weight a parabola through its last two slopes, whose lowest point it moves to.
+"""Quickprop: each weight moves to the minimum of a parabola through its last two slopes.
 
     Δ ← Δ · S / (S_before − S),    |Δ| ≤ mu |Δ_before|,    S = ∂L/∂λ
 
-with a step along the gradient where a weight has not moved or its parabola opens downwards. So every weight moves
-downhill; where all together come to a point higher than the last ones, since weights are not independent, they go half
-as far. Higher than the last one alone is allowed: it would hold weights at a kink, of which objectives made of best
-labellings are full. Converged: by the rule of `progress`, on the gradient; g₀ is the longer one of that at the start
-and that after the passes below. The first passes are made by steps after single sequences (`gpd`), where the objective
-comes in them. Sources: Fahlman, "An empirical study of learning speed in back-propagation networks" (1988); its use
-here: Suzuki 2006 §3.3 and §5.1.
+with a step along the gradient if a weight has not moved or its parabola opens downwards. So every weight moves
+downhill. If the joint step leads to a point higher than the last ones, because weights are not independent, it is
+halved. A point higher than the last one alone is allowed: otherwise weights would be held at a kink, and objectives
+made of best labellings are full of kinks. Converged: by the rule of `progress`, on the gradient; g₀ is the longer of
+the gradients at the start and after the passes below. If the objective is a sum over sequences, the first passes take
+steps after single sequences (`gpd`). Sources: Fahlman, "An empirical study of learning speed in back-propagation
+networks" (1988); its use here: Suzuki 2006 §3.3 and §5.1.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MEMORY = 10  # iterations whose highest objective must not be exceeded (Grippo, 
 
 
 class _Moves:
-    """The last moves [W], the gradient [W] before them, the size of steps along the gradient, and which part of all
-    moves is tried first: twice the one that led to a lower point.
+    """The last moves [W], the gradient [W] before them, the size of steps along the gradient, and the fraction of the
+    moves that is tried first: twice the last one that led to a lower point.
     """
 
     def __init__(self, num_weights: int):
@@ -71,7 +71,7 @@ def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropS
 
 
 def _iterate(progress: Progress, moves: _Moves, growth: float) -> bool:
-    """One iteration; False if no better point was found."""
+    """One iteration; False if it finds no better point."""
     gradient = progress.gradient
     step = moves.step or min(1.0, 1.0 / progress.norm)
     direction = moves.last.copy()
@@ -88,7 +88,7 @@ def _iterate(progress: Progress, moves: _Moves, growth: float) -> bool:
             fits = norm_of(new_gradient) < progress.norm
         if fits:
             moves.before, moves.last, moves.part = gradient, move, min(1.0, 2.0 * part)
-            # as long as the secants of all weights together say: s·s / s·y
+            # as long as the secants of all weights together suggest: s·s / s·y
             curved = float(move @ (new_gradient - gradient))
             moves.step = float(move @ move) / curved if curved > 0.0 else step
             progress.accept(weights, value, new_gradient)

@@ -1,7 +1,7 @@
-"""Minimising a sum of objectives of different weights: each by itself, one after another.
+"""Minimises a sum of objectives of disjoint weights: each by itself, one after another.
 
-Together they would take as many steps as the slowest, and each step would go through all of them. Converged: every part
-has, by the rule of the method. Not here: any method.
+Together they would take as many steps as the slowest, and each step would visit all of them. Converged: every part has,
+by the rule of the method. Not here: any method.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ Minimise = Callable[[Objective, Floats, Any, Watch], Outcome]
 
 
 def minimise_apart(minimise: Minimise, objective: Objective, start: Floats, settings: Any, watch: Watch) -> Outcome:
-    """Minimises every part by `minimise` from `start` [W]; its limits are of each part.
+    """Minimises every part by `minimise` from `start` [W]; the limits of the method hold for each part.
 
-    Iterations are counted through, and `watch` sees the objective of all parts, at the point that each has come to.
+    Iterations are numbered over all parts, and `watch` sees the objective of all parts at their current points.
     """
     weights = start.copy()
     values, norms = np.zeros(len(objective.apart)), np.zeros(len(objective.apart))
-    for number, (own, part) in enumerate(objective.apart):
-        values[number], gradient = part.value_and_gradient(weights[own])
+    for number, (numbers, part) in enumerate(objective.apart):
+        values[number], gradient = part.value_and_gradient(weights[numbers])
         norms[number] = np.linalg.norm(gradient)
     outcomes: list[Outcome] = []
     asked_to_stop = False
-    for number, (own, part) in enumerate(objective.apart):
+    for number, (numbers, part) in enumerate(objective.apart):
         done, spent = sum(o.iterations for o in outcomes), sum(o.seconds for o in outcomes)
 
-        def watch_part(step: Iteration, found: Floats, number: int = number, own: Any = own, done: int = done,
+        def watch_part(step: Iteration, part_weights: Floats, number: int = number,
+                       numbers: Any = numbers, done: int = done,
                        spent: float = spent) -> bool:  # fmt: skip
             nonlocal asked_to_stop
             values[number], norms[number] = step.objective, step.gradient_norm or 0.0
-            weights[own] = found
+            weights[numbers] = part_weights
             asked_to_stop = watch(
                 step._replace(
                     iteration=done + step.iteration,
@@ -50,9 +51,9 @@ def minimise_apart(minimise: Minimise, objective: Objective, start: Floats, sett
             )
             return asked_to_stop
 
-        outcome = minimise(part, weights[own], settings, watch_part)
+        outcome = minimise(part, weights[numbers], settings, watch_part)
         outcomes.append(outcome)
-        weights[own] = outcome.weights
+        weights[numbers] = outcome.weights
         values[number], norms[number] = outcome.objective, outcome.gradient_norm or 0.0
         if asked_to_stop:
             break
@@ -60,7 +61,7 @@ def minimise_apart(minimise: Minimise, objective: Objective, start: Floats, sett
 
 
 def _joined(weights: Floats, values: Floats, norms: Floats, outcomes: list[Outcome], parts: int) -> Outcome:
-    """The outcome of all; the reason is that of the first part that did not converge, if one did not."""
+    """The outcome of all parts; the reason is that of the first part that did not converge, if there is one."""
     complete = len(outcomes) == parts
     worst = next((o for o in outcomes if not o.converged), outcomes[-1])
     gaps = [o.gap for o in outcomes]

@@ -1,10 +1,10 @@
-"""Stochastic gradient descent: a step after each sequence, in an order drawn anew for each pass.
+"""Stochastic gradient descent: a step after each sequence, in a new random order for each pass.
 
     η_t = η_0 / (1 + μ η_0 t),    μ = mean precision of the penalty / N
 
-as in Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η falls to a half in HALF passes, since the
-loss alone may curve by nothing. Converged: a pass changed the objective, as it was summed on the way, by no more than
-the tolerance, relatively; of the gradient that says nothing. Source: Bottou, "Stochastic gradient descent tricks"
+as in Bottou's crfsgd, where η_0 is tried on a sample. Without a penalty η is halved in HALF passes, since the loss
+alone may have no curvature. Converged: a pass changed the objective, as summed during it, by no more than the
+tolerance, relatively; this says nothing about the gradient. Source: Bottou, "Stochastic gradient descent tricks"
 (2012), §5. Not here: the steps (`online`).
 """
 
@@ -23,8 +23,8 @@ HALF = 10  # passes
 
 
 def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, watch: Watch) -> Outcome:
-    """Minimises from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed on the
-    way, at weights that were moving. Deterministic by its seed.
+    """Minimises from `start` [W]. Each pass counts as an iteration; the objective that it reports was summed during the
+    pass, while the weights moved. Deterministic given its seed.
     """
     passes = Passes(objective, start, settings.seed, watch)
     rate, count = passes.rate(settings.rate), passes.batches.count

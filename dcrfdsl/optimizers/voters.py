@@ -1,8 +1,8 @@
-"""The weight vectors that a perceptron went through, each with the number of sequences that it lasted for.
+"""The weight vectors of a perceptron, each with the number of sequences that it lasted.
 
-Neighbours differ in the few weights of one mistake, so a vector is stored as what changed since the one before it, the
-first since zero. Source: Freund and Schapire, "Large margin classification using the perceptron algorithm" (1999),
-figure 1. Not here: the votes on a labelling (`inference.decoding.voting`).
+Neighbours differ in the few weights of one mistake, so a vector is stored as its change from the previous one, the
+first as its change from zero. Source: Freund and Schapire, "Large margin classification using the perceptron algorithm"
+(1999), figure 1. Not here: the votes on a labelling (`inference.decoding.voting`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["Voters"]
 class Voters:
     """V weight vectors in the order of training."""
 
-    votes: Ints  #    [V]    sequences that the vector lasted for, above 0
-    off: Offsets  #   [V+1]  where the changes that led to it begin
-    weight: Ints32  # [off[-1]] a weight that changed, once a vector
-    change: Floats  # [off[-1]] by how much
+    votes: Ints  #    [V]    sequences that the vector lasted, above 0
+    off: Offsets  #   [V+1]  offsets of the changes of each vector
+    weight: Ints32  # [off[-1]] a changed weight, once per vector
+    change: Floats  # [off[-1]] its change
 
     @classmethod
     def of(cls, start: Floats, steps: Sequence[tuple[Ints32, Floats]], votes: Sequence[int]) -> Voters:
@@ -42,13 +42,13 @@ class Voters:
         return len(self.votes)
 
     def longest(self, count: int) -> Voters:
-        """The `count` vectors that lasted longest, of equal ones the later; all where there are no more."""
+        """The `count` vectors that lasted longest, the later ones in case of a tie; all if there are no more."""
         if count >= len(self):
             return self
         return self._only(np.sort(np.lexsort((np.arange(len(self)), self.votes))[-count:]))
 
     def _only(self, kept: Ints) -> Voters:
-        """Some of the vectors. What changed on the way to those between them is added up."""
+        """Some of the vectors. The changes of vectors in between are added up."""
         if len(kept) == len(self):
             return self
         weights, changes = [np.zeros(0, np.int32)], [np.zeros(0)]
@@ -59,11 +59,11 @@ class Voters:
             weights.append(touched[moved != 0.0])
             changes.append(moved[moved != 0.0])
             begin = end
-        off = np.cumsum([len(own) for own in weights])
+        off = np.cumsum([len(changed) for changed in weights])
         return Voters(self.votes[kept], off, np.concatenate(weights), np.concatenate(changes))
 
     def walk(self, num_weights: int) -> Iterator[tuple[int, Floats]]:
-        """(votes, weights [W]) of each vector; it is one array, which is changed in place."""
+        """(votes, weights [W]) of each vector; the array is reused and changed in place."""
         weights, off = np.zeros(num_weights), self.off.tolist()
         for votes, begin, end in zip(self.votes.tolist(), off, off[1:], strict=False):
             weights[self.weight[begin:end]] += self.change[begin:end]
@@ -77,7 +77,7 @@ class Voters:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray], num_weights: int) -> Voters:
-        """From `arrays()`. `Unfit` where they do not go together, or with so many weights."""
+        """From `arrays()`. `Unfit` if they do not fit together, or not to this number of weights."""
         votes, off = array(arrays, "votes", np.int64), array(arrays, "off", np.int64)
         weight, change = array(arrays, "weight", np.int32), array(arrays, "change", np.float64)
         check_within(votes, 1, 1 << 62, "votes")

@@ -1,6 +1,6 @@
-"""What a model says, whatever door it came in by: `ModelSpec`, its settings, and the way from and to text.
+"""The meaning of a model, whatever its source: `ModelSpec`, its settings, and conversion from and to text.
 
-Importing this package is cheap: the parser is loaded by `resolve` and the printer by `unparse`, when they are imported.
+Importing this package is cheap: `resolve` loads the parser and `unparse` the printer, when they are imported.
 """
 
 import lazy_loader

@@ -1,9 +1,8 @@
-"""Conjugate gradients on the face of the dual that steps in single sequences have led to.
+"""Conjugate gradients on the active set of the dual: the face that steps in single sequences have reached.
 
-Steps in one sequence at a time soon find which multipliers are 0 and which sequences use all of U, but are slow to
-balance what many sequences share. With those bounds held fast what is left is a quadratic without bounds, which
-conjugate gradients climb; the way there is cut back to the bounds. Source: Moré & Toraldo 1991. Not here: single
-sequences (`working_set`).
+Steps in one sequence at a time soon find which multipliers are 0 and which sequences use all of U, but balance slowly
+what many sequences share. With these bounds fixed, the rest is a quadratic without bounds, which conjugate gradients
+climb; the step is cut back to the bounds. Source: Moré & Toraldo 1991. Not here: single sequences (`working_set`).
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from .dual_problem import Dual
 
 __all__ = ["all_products", "climb_face"]
 
-ENOUGH = 0.01  # of the slope's square at the start: the face will be another one by then
-SHORTEST = 1.0 / 64.0  # of the way that conjugate gradients found
+ENOUGH = 0.01  # of the square of the first slope: by then the active set will have changed
+SHORTEST = 1.0 / 64.0  # of the step that conjugate gradients found
 
 
 def all_products(dual: Dual) -> Floats | None:
-    """Products of all pairs of cuts [cuts, cuts], where they cost less than to go by way of the weights; else None."""
-    own = dual.objective
-    return products_of(dual.cuts, own.metric, own.num_weights) if len(own.metric.gram) else None
+    """Products of all pairs of cuts [cuts, cuts], if they cost less than a detour by the weights; else None."""
+    objective = dual.objective
+    return products_of(dual.cuts, objective.metric, objective.num_weights) if len(objective.metric.gram) else None
 
 
 def climb_face(dual: Dual, most: int, products: Floats | None) -> bool:
-    """At most `most` iterations from the multipliers at hand; whether they were changed. products: `all_products`."""
-    own, cuts = dual.objective, dual.cuts
+    """At most `most` iterations from the current multipliers; whether they changed. products: `all_products`."""
+    objective, cuts = dual.objective, dual.cuts
 
     def free(slope: Floats) -> Floats:
-        found: Floats = free_part(cuts, own.limit, own.each_counts, slope, np.zeros(len(slope)))
-        return found
+        projected: Floats = free_part(cuts, objective.limit, objective.each_counts, slope, np.zeros(len(slope)))
+        return projected
 
     def margins(scores: Floats) -> Floats:
-        found: Floats = margins_of(cuts, scores, np.zeros(len(cuts.alpha)))
-        return found
+        values: Floats = margins_of(cuts, scores, np.zeros(len(cuts.alpha)))
+        return values
 
     def bend(alpha: Floats) -> Floats:
-        return products @ alpha if products is not None else margins(own.metric_times(dual.combined(alpha)))
+        return products @ alpha if products is not None else margins(objective.metric_times(dual.combined(alpha)))
 
     slope = cuts.loss - margins(dual.scores)
     residual = free(slope)
@@ -61,11 +60,11 @@ def climb_face(dual: Dual, most: int, products: Floats | None) -> bool:
         direction = residual + square / before * direction
     length = 1.0
     while length >= SHORTEST:
-        moved = bounded(cuts, own.limit, own.each_counts, cuts.alpha + length * way)
+        moved = bounded(cuts, objective.limit, objective.each_counts, cuts.alpha + length * way)
         change = moved - cuts.alpha
         if dot(change, slope) - 0.5 * dot(change, bend(change)) > 0.0:
             cuts.alpha[:] = moved
-            dual.scores += own.metric_times(dual.combined(change))
+            dual.scores += objective.metric_times(dual.combined(change))
             return True
         length *= 0.5
     return False

@@ -1,9 +1,9 @@
-"""Block-coordinate Frank–Wolfe: each sequence in turn goes as far as is best towards its most violated labelling.
+"""Block-coordinate Frank–Wolfe: each sequence in turn takes its best step towards its most violated labelling.
 
-The mean of the weights on the way, w̄ ← k/(k+2) w̄ + 2/(k+2) w after the k-th run of sequences, is often better than
-the last ones early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4; a run of sequences
-is decoded at one point here, since steps along the way that was best a moment ago are still uphill. Converged: by the
-rule of `dual_problem`, on the duality gap. Not here: the gap and when to stop (`dual_problem`).
+The average of the iterates, w̄ ← k/(k+2) w̄ + 2/(k+2) w after the k-th run of sequences, is often better than the last
+weights early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4. Here a run of sequences
+is decoded at one point, since steps in a direction that was best a moment ago still lead uphill. Converged: by the rule
+of `dual_problem`, on the duality gap. Not here: the gap and the stopping rule (`dual_problem`).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_bcfw"]
 
-LEAST = 1e-12  # of U: multipliers below it are dropped, since steps of Frank–Wolfe only ever shrink them
+LEAST = 1e-12  # of U: smaller multipliers are dropped, since steps of Frank–Wolfe can only shrink them
 
 
 def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, watch: Watch) -> Outcome:
-    """Trains from nothing; `start` [W] only completes labels that are not known. A pass counts as an iteration."""
-    own = needed(objective.margin_problem(), "a margin problem")
+    """Trains from zero; `start` [W] only completes unknown labels. A pass counts as an iteration."""
+    problem = needed(objective.margin_problem(), "a margin problem")
     generator = np.random.default_rng(settings.seed)
-    direction = np.zeros(own.num_weights)
-    mean, steps = np.zeros(own.num_weights), 0
+    direction = np.zeros(problem.num_weights)
+    mean, steps = np.zeros(problem.num_weights), 0
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:
-        goal = violated_most(cuts, own.limit[first:last], own.each_counts, dual.scores)
-        frank_wolfe(0, last - first, cuts, goal, own.metric, dual.scores, direction)
+        goal = violated_most(cuts, problem.limit[first:last], problem.each_counts, dual.scores)
+        frank_wolfe(0, last - first, cuts, goal, problem.metric, dual.scores, direction)
 
     def average(dual: Dual, measured: Measured) -> None:
         nonlocal mean, steps
         mean += 2.0 / (steps + 2.0) * (dual.point - mean)
         steps += 1
-        least = LEAST * np.repeat(own.limit, np.diff(dual.cuts.block_off))
-        dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > least, no_cuts(len(own.limit)), np.zeros(0, np.bool_))
+        least = LEAST * np.repeat(problem.limit, np.diff(dual.cuts.block_off))
+        dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > least, no_cuts(len(problem.limit)), np.zeros(0, np.bool_))
 
     def order() -> list[int]:
-        found: list[int] = generator.permutation(len(own.runs)).tolist()
-        return found
+        numbers: list[int] = generator.permutation(len(problem.runs)).tolist()
+        return numbers
 
-    _, outcome = run_passes(own, start, settings.max_iterations, watch, step, average, order)
+    _, outcome = run_passes(problem, start, settings.max_iterations, watch, step, average, order)
     if not settings.average or outcome.converged:
         return outcome
     value, _ = objective.value_and_gradient(mean)

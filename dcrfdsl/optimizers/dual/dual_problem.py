@@ -1,12 +1,12 @@
-"""What methods on the dual of a margin problem share: the cuts at hand, the weights that they make up, and the gap.
+"""The parts that methods on the dual of a margin problem share: the current cuts, their weights, and the gap.
 
     primal  P(w) = ½ ‖w‖² + Σ_i U_i max(0, max_n ℓ_n − ⟨w, d_n⟩)        dual  D(α) = Σ_n α_n ℓ_n − ½ ‖w‖²
     gap     P − D = Σ_i [U_i max(0, max_n slope_n) − Σ_n α_n slope_n],    slope_n = ℓ_n − ⟨w, d_n⟩
 
-over all labellings, of which the objective finds the one with the largest slope. Each pass looks for cuts in runs of
-sequences, each run at the weights that the steps on the runs before it led to. So the gap of a pass is an estimate, but
-for passes that take their steps at the end; only such a one ends training. Converged: the gap of such a pass is at most
-the tolerance times the primal, and the best labels for what is not known are those that it was solved for. Not here:
+over all labellings, of which the objective finds the one with the largest slope. Each pass searches for cuts in runs of
+sequences, each run at the weights after the steps on earlier runs. So the gap of a pass is an estimate, except for a
+pass that takes its steps at the end; only such a pass ends training. Converged: the gap of such a pass is at most the
+tolerance times the primal, and the best values of unknown labels are those that the problem was solved for. Not here:
 steps (`working_set`, `bcfw`).
 """
 
@@ -24,13 +24,13 @@ from ..objective import Iteration, MarginProblem, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]
 
-ROUNDS = 20  # how often the labels that are not known may change
+ROUNDS = 20  # how often the completion of unknown labels may change
 
 Step = Callable[["Dual", Cuts, int, int], None]
 
 
 class Measured(NamedTuple):
-    """A pass: the primal, and how far it is above the dual."""
+    """A pass: the primal, and its distance from the dual."""
 
     primal: float
     gap: float
@@ -40,7 +40,7 @@ AfterPass = Callable[["Dual", Measured], None]
 
 
 class Dual:
-    """Cuts with their multipliers α. `scores`: the weights w that they make up; `point`: the same without kernels."""
+    """Cuts with their multipliers α. `scores`: their weights w; `point`: the same without kernels."""
 
     def __init__(self, objective: MarginProblem):
         self.objective = objective
@@ -49,21 +49,21 @@ class Dual:
 
     @property
     def point(self) -> Floats:
-        """Σ α d [W]: w itself, but for cliques with an observation kernel their dual coefficients."""
+        """Σ α d [W]: w itself; for cliques with an observation kernel their dual coefficients."""
         return self.combined(self.cuts.alpha)
 
     def combined(self, alpha: Floats) -> Floats:
         """Σ α d [W] for other multipliers [cuts]."""
-        found: Floats = combine_cuts(self.cuts, alpha, np.zeros(self.objective.num_weights))
-        return found
+        point: Floats = combine_cuts(self.cuts, alpha, np.zeros(self.objective.num_weights))
+        return point
 
     def forget(self) -> None:
-        """Begins anew at 0."""
+        """Restarts at 0."""
         self.cuts = no_cuts(len(self.objective.limit))
         self.scores = np.zeros(self.objective.num_weights)
 
     def look(self, first: int, last: int) -> tuple[Cuts, Measured]:
-        """The cuts of a run with those that are newly found, and what that makes of primal and gap."""
+        """The cuts of a run together with new ones, and the primal and gap that follow."""
         objective = self.objective
         old, new = slice_cuts(self.cuts, first, last), objective.find_cuts(self.scores, first, last)
         joined: Cuts = join_cuts(old, np.ones(len(old.loss), np.bool_), new, ~is_repeated(old, new))
@@ -71,23 +71,23 @@ class Dual:
         return joined, Measured(loss, gap)
 
     def gap_of_cuts(self) -> float:
-        """The gap if there were no other cuts."""
-        own = self.objective
-        return float(gaps_of(self.cuts, own.limit, own.each_counts, self.scores)[1])
+        """The gap over the current cuts alone."""
+        objective = self.objective
+        return float(gaps_of(self.cuts, objective.limit, objective.each_counts, self.scores)[1])
 
     def half_norm(self) -> float:
         """½ ‖w‖²."""
         return 0.5 * float(self.point @ self.scores)
 
     def one_pass(self, order: Sequence[int], step: Step, at_the_end: bool) -> Measured:
-        """Looks for cuts everywhere and takes steps, after each run or all at the end."""
+        """Searches for cuts everywhere and takes steps, after each run or all at the end."""
         runs, parts = self.objective.runs, {}
         half_norm = self.half_norm()
         loss, gap = 0.0, 0.0
         for number in order:
             first, last = runs[number]
-            parts[number], found = self.look(first, last)
-            loss, gap = loss + found.primal, gap + found.gap
+            parts[number], measured = self.look(first, last)
+            loss, gap = loss + measured.primal, gap + measured.gap
             if not at_the_end:
                 step(self, parts[number], first, last)
         for number in order if at_the_end else ():
@@ -107,14 +107,14 @@ def slice_cuts(cuts: Cuts, first: int, last: int) -> Cuts:
 
 
 def concatenate_cuts(parts: Sequence[Cuts]) -> Cuts:
-    """The cuts of blocks that follow each other."""
+    """The cuts of consecutive blocks."""
 
     def offsets(name: str) -> Ints:
         ends = np.cumsum([0, *(int(getattr(part, name)[-1]) for part in parts)])
         shifted = [getattr(part, name)[1:] + end for part, end in zip(parts, ends, strict=False)]
         return np.concatenate([np.zeros(1, np.int64), *shifted])
 
-    columns = [np.concatenate(own) for own in zip(*(part[2:] for part in parts), strict=True)]
+    columns = [np.concatenate(column) for column in zip(*(part[2:] for part in parts), strict=True)]
     return Cuts(offsets("block_off"), offsets("off"), *columns)
 
 
@@ -127,11 +127,11 @@ def run_passes(
     after_pass: AfterPass,
     order_of: Callable[[], Sequence[int]] | None = None,
 ) -> tuple[Dual, Outcome]:
-    """Passes until the gap is below the objective's tolerance, relative to the primal, or `watch` says stop.
+    """Passes until the gap is below the objective's tolerance, relative to the primal, or `watch` stops them.
 
-    start [W]: completes labels that are not known, and nothing else: the dual begins at 0. They are completed anew at
-    the weights that were found, and it begins again, until they stay the same.   after_pass: is called with what a pass
-    measured before that is reported.   order_of: the order in which a pass goes through the runs.
+    start [W]: completes unknown labels and has no other use: the dual begins at 0. Labels are completed again at the
+    weights of the solution, and the dual restarts, until the labels stay the same.   after_pass: is called with the
+    result of a pass before it is reported.   order_of: the order in which a pass visits the runs.
     """
     begun = time.perf_counter()
     dual, passes, rounds = Dual(objective), 0, 1
@@ -178,6 +178,6 @@ def run_passes(
 
 
 def look_everywhere(dual: Dual) -> Measured:
-    """Primal and gap at the weights at hand; no steps."""
-    found = [dual.look(first, last)[1] for first, last in dual.objective.runs]
-    return Measured(dual.half_norm() + sum(one.primal for one in found), sum(one.gap for one in found))
+    """Primal and gap at the current weights; no steps."""
+    parts = [dual.look(first, last)[1] for first, last in dual.objective.runs]
+    return Measured(dual.half_norm() + sum(one.primal for one in parts), sum(one.gap for one in parts))

@@ -35,14 +35,14 @@ from ..progress import norm_of
 
 __all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
 
-FLAT = 0.1  # a search ends where the slope has fallen to this share
+FLAT = 0.1  # a search ends when the slope has fallen to this share
 TRIALS = 20  # of a search
-LONGER = 30.0  # than the last trial, at most, is the next one
-INSIDE = 0.1  # of the stretch that holds the least risk, at either end, is not tried
+LONGER = 30.0  # the next trial is at most this many times the last one
+INSIDE = 0.1  # of the interval that contains the minimum: its ends, which are not tried
 
 
 class Promises(NamedTuple):
-    """Of each weight its best step, and the share of the risk that is left at most, [W]."""
+    """The best step of each weight, and the share of the risk that remains at most, [W]."""
 
     step: Floats
     left: Floats
@@ -54,12 +54,12 @@ def promises(
     """mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to look at, if any."""
     first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
     begin, end = int(ranges.off[first]), int(ranges.off[last])
-    found = Promises(np.zeros(last - first), np.ones(last - first))
+    best = Promises(np.zeros(last - first), np.ones(last - first))
     least_bounds(
         ranges.off[first : last + 1] - begin, ranges.low[begin:end], ranges.high[begin:end], mass[begin:end] / total,
-        mean[begin:end] / total, 1.0, max_step, found.step, found.left,
+        mean[begin:end] / total, 1.0, max_step, best.step, best.left,
     )  # fmt: skip
-    return found
+    return best
 
 
 def best_promise(
@@ -136,8 +136,8 @@ def _most_promising(problem: BoostingProblem, weights: Floats, risk: float, grad
 
 
 def _all_at_once(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    found, most = promises(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
-    return _Round(-1, found.step / most, float(1.0 - (1.0 - found.left).sum() / most))
+    best, most = promises(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
+    return _Round(-1, best.step / most, float(1.0 - (1.0 - best.left).sum() / most))
 
 
 def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
@@ -145,8 +145,8 @@ def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: 
     mass = problem.mass(best)
     if not mass > 0.0:
         return _Round.of(best, 0.0, 1.0, len(weights))
-    found = promises(problem.ranges, *problem.shares, risk, problem.max_step, best)
-    first = float(np.clip(found.step[0], -problem.max_step, problem.max_step))
+    promised = promises(problem.ranges, *problem.shares, risk, problem.max_step, best)
+    first = float(np.clip(promised.step[0], -problem.max_step, problem.max_step))
     step, value, tried = _least_along(problem, weights, best, first, risk, float(gradient[best]) / mass)
     return _Round.of(best, step, value / risk, len(weights), tried)
 

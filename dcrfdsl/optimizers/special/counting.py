@@ -1,4 +1,4 @@
-"""The solver of criteria that counting solves: it takes the weights as they are, which are an optimum.
+"""The solver of criteria with a closed-form solution: relative frequencies, which the objective has computed.
 
 Not here: counting.
 """
@@ -15,7 +15,7 @@ __all__ = ["minimise_counted"]
 
 
 def minimise_counted(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
-    """The one step there is, whatever the start [W]."""
+    """Returns the solution of the objective after one evaluation, whatever the start [W]."""
     begun = time.perf_counter()
     weights = needed(objective.solution, "a solution by counting").copy()
     value, _ = objective.value_and_gradient(weights)

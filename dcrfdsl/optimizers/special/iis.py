@@ -97,14 +97,14 @@ def roots(totals: Floats, parts: list[tuple[Ints, Floats]], counts: Floats) -> F
     for _ in range(MOST_NEWTON):
         peak = np.full(len(counts), -np.inf)
         exponents = []
-        for total, (own, amount) in zip(totals.tolist(), parts, strict=True):
-            exponents.append(np.log(amount) + total * delta[own])
-            peak[own] = np.maximum(peak[own], exponents[-1])
+        for total, (weights, amount) in zip(totals.tolist(), parts, strict=True):
+            exponents.append(np.log(amount) + total * delta[weights])
+            peak[weights] = np.maximum(peak[weights], exponents[-1])
         mass, slope = np.zeros((2, len(counts)))
-        for total, (own, _), exponent in zip(totals.tolist(), parts, exponents, strict=True):
-            share = np.exp(exponent - peak[own])
-            mass[own] += share
-            slope[own] += total * share
+        for total, (weights, _), exponent in zip(totals.tolist(), parts, exponents, strict=True):
+            share = np.exp(exponent - peak[weights])
+            mass[weights] += share
+            slope[weights] += total * share
         step[seen] = (np.log(mass[seen]) + peak[seen] - goal) * mass[seen] / slope[seen]
         delta -= step
         if np.abs(step).max(initial=0.0) <= EXACT:

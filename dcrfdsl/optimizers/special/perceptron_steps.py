@@ -2,11 +2,11 @@
 
     λ ← λ + F(y*, x) − F(ŷ, x)
 
-The weights that it ends with are the mean of those after each sequence, which err less on other data than the last
-ones; or all of them, with the number of sequences that each one lasted for. Converged: a pass changed no weight, since
-each labelling that was found is right or has the same features as the right one; of the mean that says nothing.
-Sources: Collins, "Discriminative training methods for hidden Markov models" (2002), figure 2; the mean by one more
-vector: Daumé (2006). Not here: labellings (the objective finds them).
+Its result is the mean of the weights after each sequence, which generalises better than the last ones; or all of them,
+each with the number of sequences that it lasted. Converged: a pass changed no weight, because each labelling found is
+right or has the same features as the right one; this says nothing about the mean. Sources: Collins, "Discriminative
+training methods for hidden Markov models" (2002), figure 2; the mean by a second vector: Daumé (2006). Not here:
+labellings (the objective finds them).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["minimise_perceptron"]
 def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Trains from `start` [W] for as many passes as the objective says, fewer if one changes no weight.
 
-    Each pass counts as an iteration; what it reports was summed on the way, at weights that were moving.
+    Each pass counts as an iteration; the reported value was summed during the pass, while the weights moved.
     """
     begun, batches = time.perf_counter(), one_by_one(objective)
     how = needed(objective.mistakes(), "the loss of a perceptron")
@@ -58,20 +58,20 @@ def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptim
                     lasted.append(0)
             lasted[-1] += 1
             seen += 1
-        found = weights - weighted / seen if how.average else weights
-        stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), found)
+        result = weights - weighted / seen if how.average else weights
+        stop = watch(Iteration(passes, total, norm_of(moved), time.perf_counter() - begun), result)
         if not mistakes:
             reason, converged = "a pass changed no weight", True
             break
         if stop:
             reason = "stopped on request"
             break
-    value, gradient = objective.value_and_gradient(found)
+    value, gradient = objective.value_and_gradient(result)
     if not np.isfinite(value):
         reason, converged = NOT_FINITE, False
     seconds = time.perf_counter() - begun
     return Outcome(
-        found.copy(),
+        result.copy(),
         value,
         passes,
         passes + 1,
@@ -84,5 +84,5 @@ def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptim
 
 
 def _voters(how: MistakePasses, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]) -> Voters:
-    found = Voters.of(start, steps, lasted)
-    return found if how.voters is None else found.longest(how.voters)
+    voters = Voters.of(start, steps, lasted)
+    return voters if how.voters is None else voters.longest(how.voters)

@@ -1,4 +1,4 @@
-"""Rules of the checker, and the checker that asks them all."""
+"""The checker of templates, and the rules that it applies, by family."""
 
 import lazy_loader
 

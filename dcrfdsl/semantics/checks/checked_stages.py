@@ -1,6 +1,6 @@
-"""Which training stages run. Only these are checked as errors: a template may hold many criteria, one is run at a time.
+"""The training stages that run. Only these are checked for errors: a template may hold several, and one runs at a time.
 
-Not here: what is wrong with a stage.
+Not here: the rules on a stage.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ __all__ = ["running_stages", "unchained"]
 
 
 def running_stages(context: Context) -> tuple[int, ...]:
-    """Numbers of the stages that run, first one first, as far as their chain leads; (0,) for the default stage."""
+    """Numbers of the stages that run, the first one first, as far as their chain leads; (0,) for the default stage."""
     if running_stages not in context.kept:
         context.kept[running_stages] = _running(context)
-    found: tuple[int, ...] = context.kept[running_stages]
-    return found
+    numbers: tuple[int, ...] = context.kept[running_stages]
+    return numbers
 
 
 def _running(context: Context) -> tuple[int, ...]:
@@ -34,9 +34,9 @@ def _running(context: Context) -> tuple[int, ...]:
 
 
 def unchained(context: Context) -> ModelSpec:
-    """The same stages, none after another: what is wrong with the chain must not hide what a stage says."""
+    """The same stages without their order: a problem of the chain must not hide those of a stage."""
     if unchained not in context.kept:
         stages = tuple(stage.model_copy(update={"after": None}) for stage in context.spec.stages)
         context.kept[unchained] = context.spec.model_copy(update={"stages": stages})
-    found: ModelSpec = context.kept[unchained]
-    return found
+    loose: ModelSpec = context.kept[unchained]
+    return loose

@@ -2,9 +2,9 @@
 
     check(load_template("chunker.dcrf"))    -> diagnostics in the order of the text
 
-A rule is a function from a `Context` to diagnostics; one file a family. A later room adds rules of its own, such as
-what exact inference would cost, by `rules`. Not here: reading the text, the
-pages that explain each slug (`explanations`).
+A rule is a function from a `Context` to diagnostics; there is one file for each family. Other rooms add rules through
+`rules`, such as the cost of exact inference. Not here: reading the text, the pages that explain each slug
+(`explanations`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from .context import Context, Data, Rule
 
 __all__ = ["RULES", "Context", "Data", "Rule", "check", "check_or_raise"]
 
-NO_MODEL = ("no-template", "file-too-large")  # of a file in which there is nothing to check
-WITH_BLOCK = ("unindented-line",)  # complaints whose further places could not be read either
-DROPPED = ("declared-twice",)  # complaints about statements that were read, and left out of the specification
+NO_MODEL = ("no-template", "file-too-large")  # of a file without anything to check
+WITH_BLOCK = ("unindented-line",)  # problems whose further places could not be read either
+DROPPED = ("declared-twice",)  # problems of statements that were read, and left out of the specification
 
-# In this order: of two complaints about the same place the first one stays.
+# In this order: of two problems at the same place the first one stays.
 RULES: tuple[Rule, ...] = (
     *data_rules.RULES,
     *name_rules.RULES,
@@ -81,11 +81,11 @@ def check(
     registered: Collection[str] | None = (),
     rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
-    """Errors, warnings and notes about a model, with those that resolving it brought, in the order of the text.
+    """Errors, warnings and notes about a model, including those found by resolving it, in the order of the text.
 
-    `stage`: the training stage that is to run (None: the last); others are not checked. `corpus`: training data to
-    check the template against. `registered`: names of the user's feature functions; None: not known yet, and any
-    unknown function may be one. `rules`: more rules.
+    `stage`: the training stage that runs (None: the last); others are not checked. `corpus`: training data to check the
+    template against. `registered`: names of the user's feature functions; None: not known yet, so that any unknown
+    function may be one. `rules`: further rules.
     """
     if any(diagnostic.slug in NO_MODEL for diagnostic in resolved.diagnostics):
         return resolved.diagnostics
@@ -99,13 +99,13 @@ def check(
         directories=resolved.directories,
         lost=_lost_statements(d for d in resolved.diagnostics if not resolved.complete or d.slug in DROPPED),
     )
-    found = list(resolved.diagnostics)
+    diagnostics = list(resolved.diagnostics)
     for rule in (*RULES, *rules):
-        found.extend(rule(context))
-    if not any(diagnostic.severity == "error" for diagnostic in found):
-        for rule in idle_rules.RULES:  # of a model with mistakes nobody knows what is meant to be used
-            found.extend(rule(context))
-    return tuple(_in_order(_once(found)))
+        diagnostics.extend(rule(context))
+    if not any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        for rule in idle_rules.RULES:  # with mistakes in a model, its intended uses are unknown
+            diagnostics.extend(rule(context))
+    return tuple(_in_order(_once(diagnostics)))
 
 
 def check_or_raise(
@@ -116,17 +116,17 @@ def check_or_raise(
     registered: Collection[str] | None = (),
     rules: Sequence[Rule] = (),
 ) -> tuple[Diagnostic, ...]:
-    """`check`; `DcrfError` with all it found if there is an error, else the warnings and notes."""
-    found = check(resolved, stage=stage, corpus=corpus, registered=registered, rules=rules)
-    if any(diagnostic.severity == "error" for diagnostic in found):
-        raise DcrfError(found)
-    return found
+    """As `check`; raises `DcrfError` with all diagnostics if one is an error, else returns warnings and notes."""
+    diagnostics = check(resolved, stage=stage, corpus=corpus, registered=registered, rules=rules)
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        raise DcrfError(diagnostics)
+    return diagnostics
 
 
 def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
-    """The text of every statement complained about: from a line that begins in column 0 to the next such line."""
-    found: dict[tuple[str, int], str] = {}
-    inside: set[tuple[str, int]] = set()  # lines of statements that were gone through
+    """The text of every statement with a problem: from a line that begins in column 0 to the next such line."""
+    texts: dict[tuple[str, int], str] = {}
+    inside: set[tuple[str, int]] = set()  # lines of statements already visited
     for place in (place for diagnostic in diagnostics for place in _lost_places(diagnostic)):
         source, first = place.span.source, place.span.line
         if (source.name, first) in inside:
@@ -136,31 +136,31 @@ def _lost_statements(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
         last = first + 1
         while last <= len(source.line_starts) and (not source.line(last) or source.line(last)[:1].isspace()):
             last += 1
-        found[source.name, first] = "\n".join(source.line(n) for n in range(first, last))
+        texts[source.name, first] = "\n".join(source.line(n) for n in range(first, last))
         inside.update((source.name, n) for n in range(first, last))
-    return tuple(found.values())
+    return tuple(texts.values())
 
 
 def _lost_places(diagnostic: Diagnostic) -> tuple[Label, ...]:
-    """The place complained of, and the statement whose block it should have been in."""
+    """The place of a problem, and the statement whose block it should have been in."""
     if diagnostic.primary is None:
         return ()
     return (diagnostic.primary, *diagnostic.secondary) if diagnostic.slug in WITH_BLOCK else (diagnostic.primary,)
 
 
-def _once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """One complaint a place: the first."""
+def _once(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """One problem per place: the first."""
     kept: dict[object, Diagnostic] = {}
-    for n, diagnostic in enumerate(found):
+    for n, diagnostic in enumerate(diagnostics):
         key = n if diagnostic.primary is None else (diagnostic.primary.span, diagnostic.severity == "error")
         kept.setdefault(key, diagnostic)
     return list(kept.values())
 
 
-def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """By file, in the order in which files first appear, and by place in the file; what has no place comes last."""
+def _in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """By file, in the order of first appearance, and by place in the file; diagnostics without a place come last."""
     files: dict[str, int] = {}
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         if diagnostic.primary is not None:
             files.setdefault(diagnostic.primary.span.source.name, len(files))
 
@@ -169,4 +169,4 @@ def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:
             return len(files), 0
         return files[diagnostic.primary.span.source.name], diagnostic.primary.span.start
 
-    return sorted(found, key=key)
+    return sorted(diagnostics, key=key)

@@ -1,7 +1,7 @@
 """Rules on the graph: sites of cliques, labels that nothing predicts.
 
 Not here: latent variables and memories (`hidden_rules`), places in brackets of features and conditions
-(`position_rules`), what inference on the graph costs (a later room adds that as a rule of its own), names.
+(`position_rules`), the cost of inference on the graph (another room adds that rule), names.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _unlike(site: Site) -> str | None:
 
 
 def no_anchor(context: Context) -> Iterator[Diagnostic]:
-    """Features are read at the anchor, so one site must stand there."""
+    """Features are read at the anchor, so one site must be there."""
     for path, clique in _cliques(context):
         offsets = [place_offset(site.place) for site in clique.sites]
         if 0 in offsets or not offsets or any(offset is None for offset in offsets):
@@ -114,7 +114,7 @@ def no_anchor(context: Context) -> Iterator[Diagnostic]:
 
 
 def place_without_where(context: Context) -> Iterator[Diagnostic]:
-    """`y[i], y[j]` says nothing without a condition that joins i and j."""
+    """`y[i], y[j]` has no meaning without a condition that joins i and j."""
     for path, clique in _cliques(context):
         named = [(s, site) for s, site in enumerate(clique.sites) if isinstance(site.place, Named)]
         if not named or clique.where is not None:
@@ -161,24 +161,24 @@ def _some_feature(context: Context) -> str:
 
 
 def _variables_of_cliques(context: Context) -> set[str]:
-    """Variables that a clique touches, itself or by way of a view, or of memories."""
+    """Variables in a clique, directly or through a view or memories."""
     spec = context.spec
-    found = {site.variable for clique in spec.cliques for site in clique.sites}
+    variables = {site.variable for clique in spec.cliques for site in clique.sites}
     derived = [(view.name, view.value) for view in spec.views]
     derived += [(memory.name, memory.value) for memory in spec.memories]
     read = {name: set(reference_names(value_if_nodes(value))) for name, value in derived}
-    return reached(found, read)
+    return reached(variables, read)
 
 
 def reached(start: Iterable[str], leads_to: Mapping[str, Iterable[str]]) -> set[str]:
-    """All names that the names of `start` lead to, themselves among them."""
-    found = set(start)
-    waiting = list(found)
+    """All names that can be reached from the names of `start`, including these."""
+    seen = set(start)
+    waiting = list(seen)
     while waiting:
-        new = set(leads_to.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(leads_to.get(waiting.pop(), ())) - seen
+        seen |= new
         waiting.extend(new)
-    return found
+    return seen
 
 
 RULES: tuple[Rule, ...] = (

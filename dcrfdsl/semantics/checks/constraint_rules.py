@@ -1,9 +1,9 @@
-"""Rules on `forbid` and `require`: what nothing can satisfy, and what is true already.
+"""Rules on `forbid` and `require`: constraints that nothing can satisfy, and constraints that always hold.
 
-Every assignment of the sites of a constraint is tried, for every reading of the data, beside what the scheme of its
-labels, the memories among its sites and the other constraints on these sites allow. Narrow constraints go first, so
-that of two the wider one is called superfluous. Only variables with declared states can be judged, and no views. Not
-here: whether the training data obeys (found in training).
+Every assignment of the sites of a constraint is tried, for every reading of the data, together with the scheme of its
+labels, the memories among its sites and the other constraints on these sites. Narrow constraints go first, so that of
+two the wider one is reported as superfluous. Only variables with declared states can be judged, and no views. Not here:
+whether the training data obeys (found in training).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .walk import constraint_nodes
 
 __all__ = ["RULES"]
 
-MOST_CAUSES = 8  # that a message shows
+MOST_CAUSES = 8  # in a message
 MOST_TRIED = 2**26  # entries of the tables of all constraints
-FARTHEST = 8  # positions back; each makes tables of its own, and constraints seldom follow from such a memory
+FARTHEST = 8  # positions back; each needs its own tables, and constraints seldom follow from such a memory
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A constraint that can be judged: its number, and what it allows by itself."""
+    """A constraint that can be judged: its number, and the assignments that it allows by itself."""
 
     number: int
     table: HardTable
@@ -51,12 +51,12 @@ class _Judged:
 
 
 def without_label(context: Context) -> Iterator[Diagnostic]:
-    """A condition on what is observed alone is true or false of the data, whatever is predicted."""
+    """A condition on observations alone is true or false of the data, whatever is predicted."""
     for n, constraint in enumerate(context.spec.constraints):
         names = set(reference_names(constraint_nodes(constraint)))
         kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
         if context.unlabelled or not names.isdisjoint(context.meant_as_labels):
-            continue  # whose `label` is missing
+            continue  # its `label` statement is missing
         if kinds.isdisjoint(LABEL_KINDS) and constraint_can_be_tried(context, constraint):
             message = f"this `{constraint.action}` says nothing about a label"
             remedy = "a constraint is on labels: `forbid chunk is B-NP and chunk[-1] is I-NP`"
@@ -65,8 +65,8 @@ def without_label(context: Context) -> Iterator[Diagnostic]:
 
 
 def satisfiable(context: Context) -> Iterator[Diagnostic]:
-    """Each constraint by itself, then on top of the schemes and of the constraints before it."""
-    found: list[_Judged] = []
+    """Each constraint by itself, then together with the schemes and with earlier constraints."""
+    judged: list[_Judged] = []
     tried = 0
     for one in _judged(context):
         if isinstance(one, Diagnostic):
@@ -74,14 +74,14 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             continue
         tried += one.allowed.size
         if tried > MOST_TRIED:
-            message = f"the constraints from here on are not compared with each other: {len(found):,} were"
+            message = f"the constraints from here on are not compared with each other: {len(judged):,} were"
             remedy = "join constraints on the same labels by `or`, or give the labels fewer states"
             at = (*one.path, "condition")
             yield context.complaint("not-judged", message, at, "not compared", help=remedy, severity="note")
             break
-        found.append(one)
+        judged.append(one)
     before = Before()
-    for one in sorted(found, key=lambda one: len(one.sites)):
+    for one in sorted(judged, key=lambda one: len(one.sites)):
         complaint = _alone(context, one) or _together(context, one, before)
         if complaint is not None:
             yield complaint
@@ -90,7 +90,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
 
 
 def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
-    """Every constraint whose table can be made, and why a table cannot."""
+    """Every constraint whose table can be made; a diagnostic for one whose table cannot."""
     views = {view.name for view in context.spec.views}
     for n, constraint in enumerate(context.spec.constraints):
         if not constraint_can_be_tried(context, constraint):
@@ -103,9 +103,9 @@ def _judged(context: Context) -> Iterator[_Judged | Diagnostic]:
         try:
             yield _Judged(n, constraint_table(context.spec, constraint, known))
         except DcrfError as error:
-            for found in error.diagnostics:
+            for problem in error.diagnostics:
                 at = ("constraints", n, "condition")
-                yield context.complaint(found.slug, found.message, at, "this condition", help=found.help)
+                yield context.complaint(problem.slug, problem.message, at, "this condition", help=problem.help)
 
 
 def _alone(context: Context, one: _Judged) -> Diagnostic | None:
@@ -129,9 +129,9 @@ def _alone(context: Context, one: _Judged) -> Diagnostic | None:
 
 
 def _impossible_reading(one: _Judged) -> str | None:
-    """Whether the only test of the data must be true, or false, for any labelling to be left.
+    """Whether the only test of the data must be true, or false, for any labelling to remain.
 
-    Several tests, and texts that are compared, have readings that the data may well never give.
+    Several tests, or compared texts, have readings that the data may never show.
     """
     possible: Mask = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
     tests = [read for read in one.table.observed if not read.states]
@@ -141,7 +141,7 @@ def _impossible_reading(one: _Judged) -> str | None:
 
 
 def _together(context: Context, one: _Judged, before: Before) -> Diagnostic | None:
-    """`one` on top of what holds already on its sites."""
+    """`one` together with everything that already holds on its sites."""
     possible = np.ones_like(one.allowed)
     causes: dict[tuple[Path, str], None] = {}
 
@@ -193,13 +193,13 @@ def _schemes(context: Context, sites: Sites) -> Iterator[_Held]:
 
 
 def _among(context: Context, kind: str, sites: Sites) -> list[tuple[int, Frozen]]:
-    """The labels, or memories, that have a site, with their numbers, in the order of their declaration."""
+    """The labels, or memories, among the sites, with their numbers, in the order of their declaration."""
     entries = (context.named(name, kind) for name in dict.fromkeys(name for name, _ in sites))
     return sorted((int(entry.path[1]), entry.entry) for entry in entries if entry is not None)  # numbers differ
 
 
 def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
-    """What follows from the memories among `sites` about those sites, wherever they lie in a sequence."""
+    """The consequences of the memories among `sites` for these sites, anywhere in a sequence."""
     for n, memory in _among(context, "memory", sites):
         assert isinstance(memory, Memory)
         kept = context.kept.setdefault(_memories, {})
@@ -212,7 +212,7 @@ def _memories(context: Context, sites: Sites) -> Iterator[_Held]:
 
 
 def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], Mapping[str, Sequence[str]]]:
-    """The tables of a memory, none if it cannot be judged, and the states of what it reads."""
+    """The tables of a memory, none if it cannot be judged, and the states of the variables it reads."""
     read = memory_sites(context.spec, memory)
     names = {memory.name, *(name for name, _ in read)}
     known = {name: states for name in names if (states := context.states(name))}
@@ -222,26 +222,26 @@ def _tables_of(context: Context, memory: Memory) -> tuple[Sequence[HardTable], M
     try:
         return memory_tables(context.spec, memory, known), known
     except (DcrfError, KeyError):
-        return (), known  # said elsewhere; a view's states are not known here
+        return (), known  # reported elsewhere; the states of a view are unknown here
 
 
 def _decided(
     tables: Sequence[HardTable], at: int, sites: Sites, known: Mapping[str, Sequence[str]]
 ) -> tuple[Sites, Mask]:
-    """The sites of `sites` that a memory at offset `at` has to do with, and what it leaves of their states."""
+    """The sites of `sites` related to a memory at offset `at`, and the joint states that it allows."""
     rest = tables[-1]
     inside = tuple((name, o + at) for name, o in rest.sites if (name, o + at) in sites)
-    found = np.zeros([len(known[name]) for name, _ in inside], np.bool_)
+    allowed = np.zeros([len(known[name]) for name, _ in inside], np.bool_)
     for table in tables:
-        # at anchor k of the memory, everything in `sites` must lie in the sequence
+        # at anchor k of the memory, all of `sites` must lie in the sequence
         if table.position is not None and any(table.position + offset - at < 0 for _, offset in sites):
             continue
-        own = tuple((name, o + at) for name, o in table.sites)
+        table_sites = tuple((name, o + at) for name, o in table.sites)
         shown: Mask = np.asarray(
-            table.allowed.any(axis=(0, *(n + 1 for n, site in enumerate(own) if site not in inside)))
+            table.allowed.any(axis=(0, *(n + 1 for n, site in enumerate(table_sites) if site not in inside)))
         )
-        found |= spread(shown, tuple(site for site in own if site in inside), inside)
-    return inside, found
+        allowed |= spread(shown, tuple(site for site in table_sites if site in inside), inside)
+    return inside, allowed
 
 
 RULES: tuple[Rule, ...] = (without_label, satisfiable)

@@ -1,7 +1,7 @@
-"""What every rule of the checker sees: the specification, where its parts were written, and how to complain.
+"""The input of every rule of the checker: the specification, the places of its parts, and how to report a problem.
 
-A rule is a function from a `Context` to diagnostics. It looks and reports, and changes nothing; `Context` only keeps
-what several rules need (the states of a label, what kind of thing a name is). Not here: any rule.
+A rule is a function from a `Context` to diagnostics. It reads and reports, and changes nothing; `Context` only keeps
+values for several rules (the states of a label, the kind of a name). Not here: any rule.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Rule: TypeAlias = "Callable[[Context], Iterable[Diagnostic]]"
 
-# The parts of a specification whose entries have names, with the word that messages use for them.
+# The parts of a specification with named entries, and the word for them in messages.
 KINDS: Mapping[str, str] = {
     "labels": "label",
     "latents": "latent variable",
@@ -61,9 +61,9 @@ KINDS: Mapping[str, str] = {
 COLUMN = "column"
 OBSERVED_KINDS = (COLUMN, "feature group")
 LABEL_KINDS = ("label", "latent variable", "memory", "view")
-MAX_BYTES = 64 * 2**20  # as much of a lexicon as training reads
+MAX_BYTES = 64 * 2**20  # the part of a lexicon that training reads
 
-# What other tools and corpora call the things that templates usually name; only used if the right side is declared.
+# Terms of other tools and corpora for things that templates usually name; used only if the right side is declared.
 SYNONYMS: Mapping[str, str] = {
     "token": "word", "form": "word", "text": "word", "surface": "word", "word": "form", "tag": "pos", "postag": "pos",
     "upos": "pos", "xpos": "pos", "pos": "upos", "np": "chunk", "iob": "chunk", "bio": "chunk", "entity": "ner",
@@ -72,7 +72,7 @@ SYNONYMS: Mapping[str, str] = {
 
 
 class Data(Protocol):
-    """What the rules with data read of a data set."""
+    """The part of a data set that rules read."""
 
     @property
     def file(self) -> str: ...
@@ -81,12 +81,12 @@ class Data(Protocol):
     def columns(self) -> Mapping[str, Any]: ...
 
     def lengths(self) -> Ints:
-        """Tokens a sentence."""
+        """Tokens per sentence."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a name was declared as: the word for it, the path of the entry, and the entry."""
+    """The declaration of a name: the word for its kind, the path of the entry, and the entry."""
 
     kind: str
     path: Path
@@ -97,7 +97,7 @@ class Declared:
 class Context:
     """`registered` are the names of the user's feature functions; `lost` the statements that could not be read.
 
-    `functions_known` is False where the user's functions are told later: a function may then be one of them.
+    `functions_known` is False if the user's functions become known later: a function may then be one of them.
     """
 
     spec: ModelSpec
@@ -112,7 +112,7 @@ class Context:
     _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
     _known: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     guesses: Guesses = field(default_factory=Guesses)
-    kept: dict[Any, Any] = field(default_factory=dict)  # what a rule found out and others ask for again
+    kept: dict[Any, Any] = field(default_factory=dict)  # results of one rule that others need
 
     # complaints -----------------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Context:
 
     @cached_property
     def main_file(self) -> str | None:
-        """The main file, as far as anything in it was noted: used files are read before it."""
+        """The main file, if a place in it is known: it is read after the files that it uses."""
         spans = list(self.spans.values())
         return spans[-1].source.name if spans else None
 
@@ -143,18 +143,18 @@ class Context:
 
     @cached_property
     def declared(self) -> Mapping[str, tuple[Declared, ...]]:
-        """Everything that has each name. A column and a label share one."""
-        found: dict[str, list[Declared]] = {}
+        """All declarations of each name. A column and a label can share one."""
+        by_name: dict[str, list[Declared]] = {}
         for n, column in enumerate(self.spec.data.columns if self.spec.data else ()):
-            found.setdefault(column.name, []).append(Declared(COLUMN, ("data", "columns", n), column))
+            by_name.setdefault(column.name, []).append(Declared(COLUMN, ("data", "columns", n), column))
         for part, kind in KINDS.items():
             for n, item in enumerate(getattr(self.spec, part)):
                 if item.name is not None:
-                    found.setdefault(item.name, []).append(Declared(kind, (part, n, "name"), item))
-        return {name: tuple(entries) for name, entries in found.items()}
+                    by_name.setdefault(item.name, []).append(Declared(kind, (part, n, "name"), item))
+        return {name: tuple(entries) for name, entries in by_name.items()}
 
     def named(self, name: str, *kinds: str) -> Declared | None:
-        """What `name` was declared as, if it is of one of `kinds` (any, if none is given), the first kind first."""
+        """The declaration of `name`, if it is of one of `kinds` (any, if there are none), the first kind first."""
         entries = self.declared.get(name, ())
         if not kinds:
             return entries[-1] if entries else None  # a label rather than its column
@@ -197,20 +197,20 @@ class Context:
 
     @property
     def unlabelled(self) -> bool:
-        """Whether there is no `label` at all; other complaints about what is predicted then follow from that one."""
+        """Whether there is no `label` at all; other problems of predicted variables then follow from that."""
         return not self.spec.labels and not self.lost_statement("label")
 
     @cached_property
     def meant_as_labels(self) -> Mapping[str, Path]:
-        """Columns that stand where a label must, with the first such place: their `label` statements are missing."""
-        found: dict[str, Path] = {}
+        """Columns in the place of a label, with the first such place: their `label` statements are missing."""
+        places: dict[str, Path] = {}
         for part, of in (("cliques", "sites"), ("pieces", "over")):
             for n, item in enumerate(getattr(self.spec, part)):
                 for s, site in enumerate(getattr(item, of)):
                     entry = self.named(site.variable)
                     if entry is not None and entry.kind == COLUMN and not self.may_be_lost(site.variable):
-                        found.setdefault(site.variable, (part, n, of, s, "variable"))
-        return found
+                        places.setdefault(site.variable, (part, n, of, s, "variable"))
+        return places
 
     @cached_property
     def _lost_declarations(self) -> frozenset[str]:
@@ -223,29 +223,29 @@ class Context:
     # states ---------------------------------------------------------------------------------------------------
 
     def states(self, name: str) -> tuple[str, ...] | None:
-        """The declared states of a variable; None where they are learned or cannot be read."""
+        """The declared states of a variable; None if they are learned or cannot be read."""
         passed: list[str] = []
         lender: str | None = name
         while lender is not None and lender not in self._states:
-            self._states[lender] = None  # `states(a)` of b and `states(b)` of a lead nowhere
+            self._states[lender] = None  # `states(a)` of b and `states(b)` of a have no result
             passed.append(lender)
             entry = self.named(lender, "label", "latent variable", "memory")
             domain = getattr(entry.entry, "domain", None) if entry else None
             lender = domain.variable if isinstance(domain, StatesOf) else None
-        for borrower in reversed(passed):  # whoever is asked has its lender's states by now
+        for borrower in reversed(passed):  # the states of its lender are known by now
             entry = self.named(borrower, "label", "latent variable", "memory")
             self._states[borrower] = self.declared_states(entry.entry) if entry else None
         return self._states[name]
 
     def declared_states(self, variable: Frozen) -> tuple[str, ...] | None:
-        """The states that a variable's own declaration gives it."""
+        """The states that a variable's declaration gives it."""
         if not isinstance(variable, LabelSpec | Latent | Memory):
             return None
         if variable.domain is None:
             return BOOLEAN
-        found = self._domain_states(variable.domain, variable.name)
+        states = self._domain_states(variable.domain, variable.name)
         others = variable.others if isinstance(variable, LabelSpec) else None
-        return (*found, others) if found is not None and others is not None and others not in found else found
+        return (*states, others) if states is not None and others is not None and others not in states else states
 
     def _domain_states(self, domain: Domain, name: str) -> tuple[str, ...] | None:
         match domain:
@@ -268,7 +268,7 @@ class Context:
         return tuple(dict.fromkeys(line.strip() for line in lines)) or None
 
     def lines(self, path: FilePath) -> tuple[str, ...] | str:
-        """The lines of a lexicon or a list of states that are not blank, or why they cannot be read."""
+        """The non-blank lines of a lexicon or a list of states, or why they cannot be read."""
         if path not in self._lines:
             self._lines[path] = _read_lines(path)
         return self._lines[path]
@@ -286,7 +286,7 @@ def a(words: str) -> str:
 
 
 def listed(names: Iterable[str], joint: str = "and") -> str:
-    """`a`, `b` and `c`; of very many the first, and how many more"""
+    """`a`, `b` and `c`; for very many names the first, and how many more"""
     quoted = shortened(list(names))
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}" if quoted else "none"
 
@@ -311,8 +311,12 @@ def _read_lines(path: FilePath) -> tuple[str, ...] | str:
 def _keyword(statement: str) -> str:
     """The keyword that an unreadable statement begins with, or was meant to begin with."""
     word = re.match(r"\w*", statement)
-    found = word[0].lower() if word is not None else ""
-    return found if found in KEYWORDS else WORDS_FOR.get(found) or did_you_mean(found, KEYWORDS) or found
+    first_word = word[0].lower() if word is not None else ""
+    return (
+        first_word
+        if first_word in KEYWORDS
+        else WORDS_FOR.get(first_word) or did_you_mean(first_word, KEYWORDS) or first_word
+    )
 
 
 def _declared_words(statement: str) -> set[str]:

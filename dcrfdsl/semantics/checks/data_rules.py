@@ -1,7 +1,7 @@
-"""Rules on the `data` statement, and on a data set that is given along with the template.
+"""Rules on the `data` statement, and on a data set checked together with the template.
 
-`FORMATS` says which columns and options each format knows; the room that reads them has a table of the same names.
-Not here: what the data teaches once it is read (features that never fire, gold that breaks a constraint).
+`FORMATS` lists the columns and options of each format; the room `data`, which reads them, has a table of the same
+names. Not here: facts that need the data read (features that never fire, gold that breaks a constraint).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Fits = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Format:
-    """`sources` are the columns that a format has by name (None: whatever the file has), `keyed` those with keys.
+    """`sources` are the columns that a format names (None: any column of the file), `keyed` those with keys.
 
-    `options` maps each option to a test of its value and the words for what is expected.
+    `options` maps each option to a test of its value and the words for the expected value.
     """
 
     summary: str
@@ -59,13 +59,13 @@ FORMATS: Table[Format] = Table(
 
 
 def no_data(context: Context) -> Iterator[Diagnostic]:
-    """A template that says nothing about its data or predicts nothing cannot be used by itself."""
+    """A template without data or without labels cannot be used by itself."""
     if context.spec == ModelSpec(doc=context.spec.doc) and not context.lost:
         message = "this template is empty: it says neither what is observed nor what is predicted"
         yield context.complaint("no-data", message, (), help="`dcrfdsl new` lists templates to start from")
         return
     if context.lost_statement("use"):
-        return  # what it would have brought is not known
+        return  # the declarations of an unreadable file are unknown
     if context.spec.data is None and not context.lost_statement("data"):
         message = "no `data` statement says which columns there are"
         yield context.complaint("no-data", message, (), help="for example `data conll(word, pos, chunk)`")
@@ -140,7 +140,7 @@ def _column(context: Context, name: str, entry: Format, column: Column, n: int) 
 
 
 def missing_columns(context: Context) -> Iterator[Diagnostic]:
-    """Columns that the template declares and the data set does not have; a label's absence is named as such."""
+    """Columns that the template declares and the data set lacks; a missing label is called one."""
     if context.data is None or context.spec.data is None:
         return
     labels = {label.name: n for n, label in enumerate(context.spec.labels)}
@@ -155,22 +155,26 @@ def missing_columns(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("missing-label", message, at, "no gold labels", help=remedy, others=there)
         else:
             message = f"`{context.data.file}` has no column `{column.name}`"
-            found = listed(context.data.columns)
+            present = listed(context.data.columns)
             at = there[0][0]
-            yield context.complaint("missing-column", message, at, "not in the data", help=f"it has {found}")
+            yield context.complaint("missing-column", message, at, "not in the data", help=f"it has {present}")
 
 
 def column_types(context: Context) -> Iterator[Diagnostic]:
-    """A column of the data set holds numbers where the template has texts, or the other way round."""
+    """A column of the data set holds numbers where the template has texts, or the reverse."""
     if context.data is None or context.spec.data is None:
         return
     for n, column in enumerate(context.spec.data.columns):
-        found = context.data.columns.get(column.name)
-        if found is None:
+        column_values = context.data.columns.get(column.name)
+        if column_values is None:
             continue
-        numbers = isinstance(found.values, np.ndarray)  # texts come as a list of the distinct ones
+        numbers = isinstance(column_values.values, np.ndarray)  # texts come as a list of the distinct ones
         wanted = column.type.name in NUMERIC
-        size = found.values.shape[1] if isinstance(found.values, np.ndarray) and found.values.ndim == 2 else None
+        size = (
+            column_values.values.shape[1]
+            if isinstance(column_values.values, np.ndarray) and column_values.values.ndim == 2
+            else None
+        )
         if numbers != wanted or (numbers and size != column.type.size):
             has = "texts" if not numbers else _numbers_words(size)
             needs = "texts" if not wanted else _numbers_words(column.type.size)

@@ -1,6 +1,6 @@
-"""Which conditions can be evaluated at all: only what these allow is judged; of others the terms are complained of.
+"""Conditions that can be evaluated: only these are judged; the terms of others have problems of their own.
 
-Not here: the complaints (`term_rules`, `position_rules`, `regex_rules`).
+Not here: reporting these problems (`term_rules`, `position_rules`, `regex_rules`).
 """
 
 from __future__ import annotations

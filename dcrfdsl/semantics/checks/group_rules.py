@@ -1,4 +1,4 @@
-"""Rules on feature groups that hold each other: circles, nesting without end, lists that grow too long.
+"""Rules on feature groups that contain each other: cycles, deep nesting, lists that grow too long.
 
 Not here: names inside a group (`name_rules`), places in brackets (`position_rules`).
 """
@@ -9,20 +9,20 @@ from collections.abc import Iterator, Sequence
 
 from ...errors import Diagnostic
 from ...registry import shortened
-from ..conditions import COUNTED, DEEPEST, MOST_FEATURES, GroupTree, held_names
+from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_names
 from .context import Context, Rule
 from .walk import every_feature
 
 __all__ = ["RULES"]
 
-SHOWN = 8  # groups of a chain that a message shows
+SHOWN = 8  # groups of a chain in a message
 
 
 def _tree(context: Context) -> GroupTree:
-    found = context.kept.get(GroupTree)
-    if not isinstance(found, GroupTree):
-        found = context.kept[GroupTree] = GroupTree.of(context.spec)
-    return found
+    tree = context.kept.get(GroupTree)
+    if not isinstance(tree, GroupTree):
+        tree = context.kept[GroupTree] = GroupTree.of(context.spec)
+    return tree
 
 
 def _chain(names: Sequence[str]) -> str:
@@ -34,7 +34,7 @@ def _chain(names: Sequence[str]) -> str:
 
 
 def group_cycle(context: Context) -> Iterator[Diagnostic]:
-    """A feature group inside itself, directly or around a corner; reported at the first group of each circle."""
+    """A feature group inside itself, directly or indirectly; reported at the first group of each cycle."""
     tree = _tree(context)
     number = {group.name: n for n, group in enumerate(context.spec.groups)}
     for component in tree.circles:
@@ -46,7 +46,7 @@ def group_cycle(context: Context) -> Iterator[Diagnostic]:
 
 
 def groups_too_deep(context: Context) -> Iterator[Diagnostic]:
-    """Groups inside groups inside groups …; reported where the limit is passed."""
+    """Groups inside groups inside groups …; reported where the limit is exceeded."""
     tree = _tree(context)
     for path, feature in every_feature(context.spec):
         if path[0] != "groups" or max((tree.depth.get(name, 0) for name in held_names(feature)), default=0) != DEEPEST:
@@ -59,21 +59,21 @@ def groups_too_deep(context: Context) -> Iterator[Diagnostic]:
 
 
 def too_many_features(context: Context) -> Iterator[Diagnostic]:
-    """Windows multiply in a cross, and groups in groups; what they come to is known before any data is read."""
+    """Windows multiply in a cross, and groups in groups; the result is known before any data is read."""
     tree = _tree(context)
-    found = [(path, feature, tree.size(feature)) for path, feature in every_feature(context.spec)]
+    sizes = [(path, feature, tree.size(feature)) for path, feature in every_feature(context.spec)]
     too_large: set[str] = {
         context.spec.groups[int(path[1])].name
-        for path, _, number in found
+        for path, _, number in sizes
         if path[0] == "groups" and number > MOST_FEATURES
     }
     told: set[tuple[str | int, ...]] = set()
-    for path, feature, number in found:
-        # what holds a list that is too long is not complained about again
+    for path, feature, number in sizes:
+        # a list that contains a list reported as too long is not reported again
         if number <= MOST_FEATURES or not too_large.isdisjoint(held_names(feature)) or path[:2] in told:
             continue
         told.add(path[:2])
-        shown = f"{number}" if number < COUNTED else f"more than {COUNTED:,}"
+        shown = f"{number}" if number < COUNT_LIMIT else f"more than {COUNT_LIMIT:,}"
         message = f"this stands for {shown} features at every position, at most {MOST_FEATURES} are allowed"
         remedy = "a cross of windows has every combination of their places; make them narrower"
         way = tree.way_down(feature, tree.sizes)

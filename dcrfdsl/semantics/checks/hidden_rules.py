@@ -1,7 +1,6 @@
-"""Rules on what is hidden: latent variables, memories, states of other variables, marks of values that are not known.
+"""Rules on hidden variables: latent variables, memories, borrowed states, marks of unknown values.
 
-Not here: names and terms inside a memory (`name_rules`), whether constraints on hidden variables make sense
-(`constraint_rules`).
+Not here: names and terms inside a memory (`name_rules`), constraints on hidden variables (`constraint_rules`).
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from .evaluable_conditions import memory_can_be_tried
 
 __all__ = ["RULES"]
 
-MOST_PLACES = 40  # of a circle that a message shows
-WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but nothing says them before the label's are mapped
+MOST_PLACES = 40  # of a cycle in a message
+WITH_STATES = LABEL_KINDS[:3]  # a view has states too, but they are unknown before the label's are mapped
 
 
 # states -----------------------------------------------------------------------------------------------------------
 
 
 def borrowed_states(context: Context) -> Iterator[Diagnostic]:
-    """`states(x)` names a variable, and does not come back to where it began."""
+    """`states(x)` names a variable, and does not lead back to its start."""
     lenders = {
         variable.name: (path, variable.domain.variable)
         for path, variable in context.variables()
         if isinstance(variable.domain, StatesOf)
     }
     told: set[str] = set()
-    still = {name for circle in _circles(context) for name in circle}  # of which `memory_cycle` says more
+    still = {name for circle in _circles(context) for name in circle}  # `memory_cycle` reports these in detail
     circles = _borrowing_circles(lenders)
     for name, (path, other) in lenders.items():
         entry = context.named(other)
@@ -71,8 +70,8 @@ def borrowed_states(context: Context) -> Iterator[Diagnostic]:
 
 
 def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
-    """The first variable of each circle, and those from it back to it, one taking its states from the next."""
-    found: dict[str, list[str]] = {}
+    """The first variable of each cycle, and the cycle from it, each taking its states from the next."""
+    cycles: dict[str, list[str]] = {}
     order = {name: n for n, name in enumerate(lenders)}
     seen: set[str] = set()
     for name in lenders:
@@ -84,8 +83,8 @@ def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, lis
         if name in passed:
             way = list(passed)[passed[name] :]
             at = way.index(min(way, key=order.__getitem__))
-            found[way[at]] = [*way[at:], *way[:at]]
-    return found
+            cycles[way[at]] = [*way[at:], *way[:at]]
+    return cycles
 
 
 def no_states(context: Context) -> Iterator[Diagnostic]:
@@ -103,7 +102,7 @@ KINDS: Mapping[str | int, str] = {"latents": "latent variable", "memories": "mem
 
 
 def marks(context: Context) -> Iterator[Diagnostic]:
-    """`missing` and `ambiguous` mark what is not known, so they are no part of what is."""
+    """`missing` and `ambiguous` mark unknown values, so they must not be part of known ones."""
     for n, label in enumerate(context.spec.labels):
         states = context.declared_states(label) or ((label.others,) if label.others is not None else ())
         for option in ("missing", "ambiguous"):
@@ -133,7 +132,7 @@ DISTINCT = "choose a mark that no state has"
 
 
 def _taken(option: str, mark: str, states: Sequence[str]) -> str | None:
-    """The state that a mark is (of a missing value), or is part of (between possible ones)."""
+    """The state that equals a mark (of a missing value), or contains it (between possible values)."""
     return next((state for state in states if state == mark or (option == "ambiguous" and mark in state)), None)
 
 
@@ -141,7 +140,7 @@ def _taken(option: str, mark: str, states: Sequence[str]) -> str | None:
 
 
 def memory_future(context: Context) -> Iterator[Diagnostic]:
-    """A memory is known before the labels at its own position are."""
+    """A memory must be known before the labels at its position."""
     names = frozenset(context.names(*LABEL_KINDS))
     told = {name for circle in _circles(context) for name in circle}
     for n, memory in enumerate(context.spec.memories):
@@ -159,7 +158,7 @@ def memory_future(context: Context) -> Iterator[Diagnostic]:
 
 
 def memory_cycle(context: Context) -> Iterator[Diagnostic]:
-    """Memories that read nothing but each other keep the state that they begin with."""
+    """Memories that read only each other keep their initial state."""
     memories = {memory.name: (n, memory) for n, memory in enumerate(context.spec.memories)}
     for circle in _circles(context):
         n, first = memories[circle[0]]
@@ -187,8 +186,8 @@ def memory_cycle(context: Context) -> Iterator[Diagnostic]:
 
 
 def _circles(context: Context) -> list[list[str]]:
-    """Memories that read nothing but each other, those that hang together in one list: first one that leads back to
-    itself, then the others in order of the text.
+    """Memories that read only each other, connected ones in one list: first one that leads back to itself, then the
+    others in order of the text.
     """
     read = {memory.name: _read(context, memory) for memory in context.spec.memories}
     readers: dict[str, list[str]] = {name: [] for name in read}
@@ -203,7 +202,7 @@ def _circles(context: Context) -> list[list[str]]:
         more.extend(fresh)
     places = {name: n for n, name in enumerate(read)}
     by_name = {memory.name: memory for memory in context.spec.memories}
-    found: list[list[str]] = []
+    cycles: list[list[str]] = []
     seen: set[str] = set(moved)
     for name in read:
         if name not in seen:
@@ -219,14 +218,14 @@ def _circles(context: Context) -> list[list[str]]:
                 passed.append(following)
             if _is_still([by_name[one] for one in group]):
                 order = sorted(group, key=places.__getitem__)
-                found.append([following, *(one for one in order if one != following)])
-    return found
+                cycles.append([following, *(one for one in order if one != following)])
+    return cycles
 
 
 def _is_still(memories: Sequence[Memory]) -> bool:
-    """Whether memories that read only each other stay as they begin: they copy, and all begin alike.
+    """Whether memories that read only each other never change: they copy, and all begin alike.
 
-    `memory odd = not odd[-1]` does not.
+    `memory odd = not odd[-1]` does change.
     """
     alike = len({memory.initially for memory in memories}) == 1
     read = (node for memory in memories for _, node in nodes(memory.value.value))
@@ -235,7 +234,7 @@ def _is_still(memories: Sequence[Memory]) -> bool:
 
 
 def _read(context: Context, memory: Memory) -> set[str]:
-    """What a memory reads; "" for what is not known."""
+    """The names that a memory reads; "" for an unknown one."""
     parts = (memory.value.value, memory.value.otherwise)
     names = set()
     for _, node in value_if_nodes(memory.value):
@@ -247,7 +246,7 @@ def _read(context: Context, memory: Memory) -> set[str]:
 
 
 def no_initially(context: Context) -> Iterator[Diagnostic]:
-    """Only `no` and `yes` have a state that goes without saying."""
+    """Only `no` and `yes` have an implicit initial state."""
     for n, memory in enumerate(context.spec.memories):
         states = context.states(memory.name)
         if memory.initially is not None or not _has_states(context, memory):
@@ -260,26 +259,26 @@ def no_initially(context: Context) -> Iterator[Diagnostic]:
 
 
 def _has_states(context: Context, memory: Memory) -> bool:
-    """Whether its states are known or data will teach them; if not, that is what the complaint is about."""
+    """Whether its states are known or learned from data; if not, another rule reports it."""
     known: dict[str, bool] = context.kept.setdefault(_has_states, {})
     passed: set[str] = set()
     name: str | None = memory.name
-    found = False
+    has_states = False
     while name is not None and name not in passed:
         entry = context.named(name, *WITH_STATES)
         if entry is None or name in known:
-            found = known.get(name, False)
+            has_states = known.get(name, False)
             break
         passed.add(name)
         domain = getattr(entry.entry, "domain", None)
-        found = not isinstance(domain, StatesOf) and (context.states(name) is not None or entry.kind == "label")
+        has_states = not isinstance(domain, StatesOf) and (context.states(name) is not None or entry.kind == "label")
         name = domain.variable if isinstance(domain, StatesOf) else None
-    known |= dict.fromkeys(passed, found)
-    return found
+    known |= dict.fromkeys(passed, has_states)
+    return has_states
 
 
 def copied_state(context: Context) -> Iterator[Diagnostic]:
-    """Whatever a memory copies is one of its states."""
+    """Every value that a memory copies must be one of its states."""
     spec = context.spec
     for n, memory in enumerate(spec.memories):
         path: Path = ("memories", n, "value")
@@ -293,7 +292,7 @@ def copied_state(context: Context) -> Iterator[Diagnostic]:
             continue
         node = getattr(memory.value, stray.part) if stray is not None else None
         if stray is None or (isinstance(node, Reference) and is_word(spec, node)):
-            continue  # words are looked at where names are
+            continue  # names are checked elsewhere
         there = [(("memories", n, "domain"), "its states are declared here")]
         message = f"memory `{memory.name}` may copy the state `{stray.state}`, which it does not have"
         remedy = f"add `{stray.state}` to its states, or exclude it by `if`"
@@ -305,25 +304,25 @@ def copied_state(context: Context) -> Iterator[Diagnostic]:
 
 
 def _known_states(context: Context, memory: Memory) -> dict[str, tuple[str, ...]] | None:
-    """The states of a memory and of all that it reads; None if one is learned, or a view, or none at all."""
+    """The states of a memory and of all variables that it reads; None if one is learned, a view, or unknown."""
     names = {memory.name, *(name for name, _ in memory_sites(context.spec, memory))}
     read = set(reference_names(value_if_nodes(memory.value)))
-    found = {name: states for name in names if (states := context.states(name))}
+    states_of = {name: states for name in names if (states := context.states(name))}
     views = {view.name for view in context.spec.views}
-    return found if len(found) == len(names) and read.isdisjoint(views) else None
+    return states_of if len(states_of) == len(names) and read.isdisjoint(views) else None
 
 
 # what nothing makes use of ----------------------------------------------------------------------------------------
 
 
 def idle_latent(context: Context) -> Iterator[Diagnostic]:
-    """A latent variable that nothing ties to a label is summed out to a constant."""
+    """A latent variable without a tie to a label is summed out to a constant."""
     members = [
         *_cliques(context),
         *_constraints(context),
         *({name, *read} for name, read in _memories(context).items()),
     ]
-    # each name leads to the number of every member that holds it, and back
+    # each name leads to the number of every clique that contains it, and back
     leads_to: dict[str, list[str]] = {str(n): sorted(names) for n, names in enumerate(members)}
     for n, names in enumerate(members):
         for name in names:
@@ -338,7 +337,7 @@ def idle_latent(context: Context) -> Iterator[Diagnostic]:
 
 
 def idle_memory(context: Context) -> Iterator[Diagnostic]:
-    """A memory that no clique and no constraint reads, itself or by way of others, changes nothing."""
+    """A memory that no clique and no constraint reads, directly or through others, changes nothing."""
     used = reached(set().union(*_cliques(context), *_constraints(context)), _memories(context))
     for n, memory in enumerate(context.spec.memories):
         if memory.name not in used and not context.mentioned_in_lost(memory.name):
@@ -350,18 +349,18 @@ def idle_memory(context: Context) -> Iterator[Diagnostic]:
 
 
 def _cliques(context: Context) -> list[set[str]]:
-    """The variables of each clique, a view's label for the view."""
+    """The variables of each clique, with a view's label for the view."""
     label_of = {view.name: view_label(context.spec, view) or view.name for view in context.spec.views}
     return [{label_of.get(site.variable, site.variable) for site in clique.sites} for clique in context.spec.cliques]
 
 
 def _constraints(context: Context) -> list[set[str]]:
-    found = (constraint_sites(context.spec, constraint) for constraint in context.spec.constraints)
-    return [{name for name, _ in sites} for sites in found]
+    sites_of_constraints = (constraint_sites(context.spec, constraint) for constraint in context.spec.constraints)
+    return [{name for name, _ in sites} for sites in sites_of_constraints]
 
 
 def _memories(context: Context) -> dict[str, set[str]]:
-    """What each memory reads."""
+    """The names that each memory reads."""
     spec = context.spec
     return {memory.name: {name for name, _ in memory_sites(spec, memory)} for memory in spec.memories}
 

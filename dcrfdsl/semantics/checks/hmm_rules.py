@@ -1,6 +1,6 @@
 """Rules on `train hmm`: the template must be a hidden Markov model.
 
-Not here: what one is (`semantics.conditions.markov_structure`), what only the data tells (`criteria.hidden_markov`).
+Not here: its definition (`semantics.conditions.markov_structure`), facts that need data (`criteria.hidden_markov`).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ __all__ = ["RULES"]
 
 
 def countable(context: Context) -> Iterator[Diagnostic]:
-    """Every clique as `hmm` can count it."""
+    """Every clique must be one that `hmm` can count."""
     sites = [site.variable for clique in context.spec.cliques for site in clique.sites]
     if any((entry := context.named(name)) is None or entry.kind not in LABEL_KINDS for name in sites):
-        return  # which `names` reports
+        return  # `name_rules` reports it
     for stage in stage_views(context):
-        own = stage.settings.criterion
-        if isinstance(own, HmmSettings):
-            for found in obstacles(context.spec, own.order):
+        criterion = stage.settings.criterion
+        if isinstance(criterion, HmmSettings):
+            for obstacle in obstacles(context.spec, criterion.order):
                 others = [((*stage.path, "name"), "the criterion")]
                 yield context.complaint(
-                    "cannot-count", found.message, found.path, found.words, help=found.remedy, others=others
+                    "cannot-count", obstacle.message, obstacle.path, obstacle.words, help=obstacle.remedy, others=others
                 )
 
 

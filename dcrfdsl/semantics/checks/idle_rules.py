@@ -1,7 +1,7 @@
-"""Rules on what changes nothing: groups and constants that nothing uses, a clique that stands twice.
+"""Rules on parts without effect: groups and constants that nothing uses, repeated cliques.
 
-What a used file declares and nothing uses is no mistake: a file of groups is a library. Not here: settings without
-effect, which belong to their statements; latent variables and memories (`hidden_rules`); states (`occurrence_rules`).
+An unused declaration of a used file is not a mistake: a file of groups is a library. Not here: settings without effect,
+which belong to their statements; latent variables and memories (`hidden_rules`); states (`occurrence_rules`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _IDLE = {
 
 
 def unused(context: Context) -> Iterator[Diagnostic]:
-    """Groups and constants that nothing uses. What only they use follows from them, and is not complained of."""
+    """Groups and constants that nothing uses. Those that only they use are not reported."""
     spec = context.spec
     if not spec.cliques:
-        return  # a part of a template; of a whole one, `label_without_clique` says so
+        return  # a part of a template; `label_without_clique` reports a whole one
     used = _used(spec)
     idle = [item for part in _KINDS for item in getattr(spec, part) if item.name not in used]
     used |= {text for item in idle for text in _texts(item, but="name")}
@@ -43,20 +43,20 @@ def unused(context: Context) -> Iterator[Diagnostic]:
 
 
 def _used(spec: ModelSpec) -> set[str]:
-    """Every text that stands somewhere in the specification, and in what that uses of groups and constants."""
+    """Every text in the specification, and in the groups and constants that it uses."""
     inner = {item.name: item for part in _KINDS for item in getattr(spec, part)}
     fields = (getattr(spec, name) for name in type(spec).model_fields if name not in (*_KINDS, "doc"))
     reached = {text for field in fields for text in _texts(field)}
     open_ = [name for name in inner if name in reached]
     while open_:
-        found = set(_texts(inner[open_.pop()], but="name")) - reached
-        reached |= found
-        open_ += [name for name in found if name in inner]
+        names = set(_texts(inner[open_.pop()], but="name")) - reached
+        reached |= names
+        open_ += [name for name in names if name in inner]
     return reached
 
 
 def _texts(part: Any, *, but: str = "") -> Iterator[str]:
-    """Every text inside a part of a specification but its comments, from a list of its own: parts may be deep."""
+    """Every text inside a part of a specification except comments. Iterative, because parts may be deep."""
     left = [getattr(part, name) for name in type(part).model_fields if name != but] if but else [part]
     while left:
         node = left.pop()
@@ -69,13 +69,13 @@ def _texts(part: Any, *, but: str = "") -> Iterator[str]:
 
 
 def _is_own(context: Context, at: Path) -> bool:
-    """Whether the main file says it, which is read after those that it uses."""
+    """Whether the main file declares it, which is read after the files that it uses."""
     span = context.spans.nearest(*at)
     return span is None or span.source.name == context.main_file
 
 
 def same_cliques(context: Context) -> Iterator[Diagnostic]:
-    """Two cliques that are one, or that have one name because neither has a name of its own."""
+    """Two cliques that are equal, or that share a name because neither has an explicit one."""
     by_content: dict[object, int] = {}
     by_label: dict[str, int] = {}
     for n, clique in enumerate(context.spec.cliques):
@@ -96,7 +96,7 @@ def same_cliques(context: Context) -> Iterator[Diagnostic]:
 
 
 def _content(clique: CliqueSpec) -> object:
-    """What makes a clique what it is: all but its name and comment, in whatever order its sites and features stand."""
+    """The identity of a clique: all but its name and comment, in any order of its sites and features."""
     fixed = clique.model_copy(update={"name": None, "doc": (), "sites": (), "features": ()})
     sites: object = clique.sites if clique.relational else frozenset(clique.sites)
     return fixed, sites, frozenset(clique.features)

@@ -1,7 +1,7 @@
-"""What constraints leave, put on top of each other: one table for all that lie over the same sites.
+"""The joint effect of constraints: one table for all constraints over the same sites.
 
-So a constraint is compared with as many tables as there are shapes of sites within its own, and not with every
-constraint before it. Not here: what is complained about (`constraint_rules`).
+So a constraint is compared with one table for each shape of sites within its own, and not with every earlier
+constraint. Not here: the problems that are reported (`constraint_rules`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..schema import Path
 __all__ = ["Before", "placements", "spread"]
 
 
-MOST_PATHS = 8  # of the constraints over one shape of sites that are remembered
+MOST_PATHS = 8  # constraints remembered for one shape of sites
 
 
 @dataclass
 class _Shape:
-    """`allowed` over `sites` by all constraints on them; the first ones of these, with their turn."""
+    """`allowed` over `sites` by all constraints on them; the first of these constraints, with their order."""
 
     sites: Sites
     allowed: Mask
@@ -33,7 +33,7 @@ class _Shape:
 
 @dataclass
 class Before:
-    """The constraints so far, by the shape of their sites: where they lie from the first position of them on."""
+    """The constraints so far, by the shape of their sites: offsets from the first position."""
 
     count: int = 0
     _shapes: dict[Sites, _Shape] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Before:
             shape.paths.append((turn, path))
 
     def within(self, sites: Sites) -> Iterator[tuple[Sites, Mask, list[tuple[int, Path]]]]:
-        """What holds on `sites` or some of them, wherever it lies there."""
+        """The constraints on `sites` or some of them, at every placement."""
         near = [shape for name in dict.fromkeys(name for name, _ in sites) for shape in self._by_name.get(name, ())]
         if 2 ** len(sites) <= len(near):
             in_order = sorted(sites)

@@ -1,7 +1,7 @@
 """Rules on the files that a template names: lexicons and lists of states.
 
-Files are looked at only as far as a template can be wrong about them: whether they are there, whether a lexicon is a
-set or a map, whether its entries can match. Not here: loading them for training (`features`, `data`).
+Files are read only as far as a template can be wrong about them: whether they exist, whether a lexicon is a set or a
+map, whether its entries can match. Not here: loading them for training (`features`, `data`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _have(entries: list[str]) -> str:
 
 
 def _spans(context: Context) -> Iterator[tuple[str, Path]]:
-    """Lexicons whose entries of several words are made use of by `span`."""
+    """Lexicons whose entries of several words are used by `span`."""
     for path, node in every_node(context.spec):
         if isinstance(node, Apply) and node.function == "span":
             for argument in node.arguments[1:]:
@@ -114,7 +114,7 @@ def _tokens_have_no_spaces(context: Context) -> bool:
 
 
 def _lines(context: Context, lexicon: Lexicon) -> tuple[str, ...] | str:
-    """The lines of a lexicon that are not blank, or why they cannot be read."""
+    """The non-blank lines of a lexicon, or why they cannot be read."""
     if lexicon.name not in context.directories:
         return "its directory is not known"
     return context.lines(context.directories[lexicon.name] / lexicon.path)

@@ -1,6 +1,6 @@
-"""Rules on `train mce`: what a loss measures, and which of its settings go together.
+"""Rules on `train mce`: the labels of a loss, and the combinations of its settings.
 
-Not here: whether settings are known (`setting_rules`), optimizers (`optimizer_rules`), what only data or graph tells
+Not here: unknown settings (`setting_rules`), optimizers (`optimizer_rules`), facts that need data or graph
 (`criteria.mce`).
 """
 
@@ -28,10 +28,10 @@ def _mce(context: Context) -> Iterator[tuple[StageView, MceSettings]]:
 
 def loss_labels(context: Context) -> Iterator[Diagnostic]:
     """A loss names labels; one that counts segments names labels with segments."""
-    for stage, own in _mce(context):
+    for stage, settings in _mce(context):
         at = stage.place("loss")
-        if isinstance(own.loss, LabelLoss | MeasureLoss) and not own.loss.labels:
-            method = own.loss.method
+        if isinstance(settings.loss, LabelLoss | MeasureLoss) and not settings.loss.labels:
+            method = settings.loss.method
             known = context.names("label")
             message = f"`{method}` does not say what it measures"
             remedy = f"write `{method}({next(iter(known))})`" if known else None
@@ -41,7 +41,7 @@ def loss_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def _named(context: Context, stage: StageView, path: Path) -> Iterator[Diagnostic]:
-    """Each name that the written loss has."""
+    """Each name in the written loss."""
     for setting in stage.stage.criterion.settings:
         if setting.key != ("loss",):
             continue
@@ -60,28 +60,28 @@ def _named(context: Context, stage: StageView, path: Path) -> Iterator[Diagnosti
 
 def together(context: Context) -> Iterator[Diagnostic]:
     """Settings that exclude each other."""
-    for stage, own in _mce(context):
-        loss = own.loss.method
-        if math.isfinite(own.psi) and not isinstance(own.loss, SequenceLoss):
-            message = f"`loss = {loss}` compares best labellings, so `psi` is `inf` and not `{own.psi:g}`"
+    for stage, settings in _mce(context):
+        loss = settings.loss.method
+        if math.isfinite(settings.psi) and not isinstance(settings.loss, SequenceLoss):
+            message = f"`loss = {loss}` compares best labellings, so `psi` is `inf` and not `{settings.psi:g}`"
             remedy = "write `psi = inf`, or `loss = sequence`"
             yield context.complaint("loss-settings", message, stage.place("psi"), "not with this loss", help=remedy)
-        if isinstance(own.loss, MeasureLoss) and own.smoothing.method != "sigmoid":
-            message = f"`{loss}` counts from 0 to 1, and `{own.smoothing.method}` has no upper end"
+        if isinstance(settings.loss, MeasureLoss) and settings.smoothing.method != "sigmoid":
+            message = f"`{loss}` counts from 0 to 1, and `{settings.smoothing.method}` has no upper end"
             at = stage.place("smoothing")
             yield context.complaint("loss-settings", message, at, "not with this loss", help="write `sigmoid`")
-        if own.measure == "difference" and not isinstance(own.loss, SequenceLoss):
+        if settings.measure == "difference" and not isinstance(settings.loss, SequenceLoss):
             message = f"`measure = difference` is of probabilities of whole sentences, and `{loss}` is not"
             remedy = "write `measure = softmax`, or `loss = sequence`"
             yield context.complaint("loss-settings", message, stage.place("measure"), "not with this loss", help=remedy)
-        if math.isfinite(own.psi):
-            yield from takes_exact(context, stage, f"`psi = {own.psi:g}`", "`psi = inf`")
-        elif own.measure == "difference":
+        if math.isfinite(settings.psi):
+            yield from takes_exact(context, stage, f"`psi = {settings.psi:g}`", "`psi = inf`")
+        elif settings.measure == "difference":
             yield from takes_exact(context, stage, "`measure = difference`", "`measure = softmax`")
 
 
 def single_sentences(context: Context) -> Iterator[Diagnostic]:
-    """Steps after single sentences are made on plain chains only: elsewhere each would decode anew, many times over."""
+    """Steps after single sentences need plain chains: elsewhere each step would decode anew, many times."""
     for stage, _ in _mce(context):
         if stage.optimizer in ("sgd", "gpd") and not _is_plain_chain(context.spec):
             message = f"`{stage.optimizer}` cannot train `mce` on this graph, only on chains without features on moves"
@@ -93,7 +93,7 @@ def single_sentences(context: Context) -> Iterator[Diagnostic]:
 
 
 def _is_plain_chain(spec: ModelSpec) -> bool:
-    """One label, cliques of it alone or with its neighbour, and no features but a bias on the latter."""
+    """Whether there is one label, with cliques of it alone or with its neighbour, and only a bias on the latter."""
     if len(spec.labels) != 1 or spec.latents or spec.memories or spec.views or spec.constraints:
         return False
     for clique in spec.cliques:

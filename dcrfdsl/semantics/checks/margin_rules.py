@@ -1,7 +1,6 @@
-"""Rules on `train hmsvm`: what its loss looks at, which settings go together, which clique can have a kernel.
+"""Rules on `train hmsvm`: the labels of its loss, combinations of settings, cliques that can have a kernel.
 
-Not here: whether settings are known (`setting_rules`), what only data or graph tells (`criteria.margin`,
-`training.support_vectors`).
+Not here: unknown settings (`setting_rules`), facts that need data or graph (`criteria.margin`, `training`).
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ def loss_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def slacks(context: Context) -> Iterator[Diagnostic]:
-    """A slack a labelling lists labellings, which takes exact inference; what is listed is idle otherwise."""
-    for stage, own in _margins(context):
-        if own.slack == "sequence":
+    """A slack per labelling lists labellings by exact inference; otherwise the settings of the list are idle."""
+    for stage, settings in _margins(context):
+        if settings.slack == "sequence":
             for key in ("most", "weight"):
                 if stage.written(key) is not None:
                     message = f"`{key}` changes nothing without `slack = labelling`"
@@ -80,12 +79,15 @@ def kernels(context: Context) -> Iterator[Diagnostic]:
 
 
 def _obstacle(context: Context, clique: CliqueSpec) -> str | None:
-    """Why positions cannot be compared by a clique's features."""
+    """Why positions cannot be compared by the features of a clique."""
     if clique.relational or len(clique.sites) != 1:
         return "it is not of one label at one position"
     if context.named(clique.sites[0].variable, "view") is not None:
         return "it is declared by a view"
-    if all(isinstance(own, Reference) and own.name == "bias" and own.place == Here() for own in clique.features):
+    if all(
+        isinstance(feature, Reference) and feature.name == "bias" and feature.place == Here()
+        for feature in clique.features
+    ):
         return "it has no features"
     return None
 

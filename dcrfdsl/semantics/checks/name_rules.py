@@ -1,7 +1,7 @@
-"""Rules on names: what is not declared, or declared as something else than is needed where it stands.
+"""Rules on names: undeclared names, and names declared as something other than their place needs.
 
-An unknown name is one complaint however often it stands in the file, and none if the statement that may have declared
-it could not be read. Not here: names that are declared twice (found while resolving), names of methods
+An unknown name is one problem however often it occurs in the file, and none if the statement that may have declared it
+could not be read. Not here: names that are declared twice (found while resolving), names of methods
 (`setting_rules`).
 """
 
@@ -19,7 +19,7 @@ from .walk import every_feature
 
 __all__ = ["RULES"]
 
-MORE_PLACES = 3  # of an unknown name that a message shows beside the first
+MORE_PLACES = 3  # further places of an unknown name in a message
 
 
 def terms(context: Context) -> Iterator[Diagnostic]:
@@ -50,7 +50,7 @@ def terms(context: Context) -> Iterator[Diagnostic]:
 
 
 def _variables(context: Context) -> Iterator[UnknownName]:
-    """Sites of cliques and pieces that name nothing."""
+    """Sites of cliques and pieces with unknown names."""
     for part, field, items in (("cliques", "sites", context.spec.cliques), ("pieces", "over", context.spec.pieces)):
         for n, item in enumerate(items):
             for s, site in enumerate(getattr(item, field)):
@@ -64,10 +64,10 @@ def _states_of(context: Context) -> Iterator[UnknownName]:
             yield UnknownName(variable.domain.variable, (*path, "domain"), LABEL_KINDS[:3])
 
 
-def unknown_names(context: Context, found: Sequence[UnknownName]) -> Iterator[Diagnostic]:
-    """One complaint a name, at its first place, with a few of the others."""
+def unknown_names(context: Context, names: Sequence[UnknownName]) -> Iterator[Diagnostic]:
+    """One problem per name, at its first place, with a few of the others."""
     by_name: dict[str, list[UnknownName]] = {}
-    for one in found:
+    for one in names:
         by_name.setdefault(one.name, []).append(one)
     for name, uses in by_name.items():
         if context.may_be_lost(name) or (COLUMN in uses[0].kinds and _columns_are_lost(context)):
@@ -75,7 +75,7 @@ def unknown_names(context: Context, found: Sequence[UnknownName]) -> Iterator[Di
         uses.sort(key=lambda use: _start(context, use.path))
         first = uses[0]
         guess, there = context.near(name, first.kinds, first.more)
-        if first.more:  # where features stand
+        if first.more:  # in a feature list
             guess = guess or FUNCTIONS.suggest(name)
         also = [(use.path, "and here") for use in uses[1 : 1 + MORE_PLACES]]
         yield context.complaint(
@@ -90,7 +90,7 @@ def unknown_names(context: Context, found: Sequence[UnknownName]) -> Iterator[Di
 
 def _one_of(kinds: Sequence[str]) -> str:
     """`a column, feature group, label or view`"""
-    # latent variables and memories are labels to most people, and a list of six kinds helps nobody
+    # latent variables and memories are labels to most people, and a list of six kinds is too long
     shown = [kind for kind in kinds if len(kinds) <= 4 or kind not in ("latent variable", "memory")]
     return a(shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}")
 
@@ -110,7 +110,7 @@ def _start(context: Context, path: Path) -> tuple[str, int]:
 
 
 def sites(context: Context) -> Iterator[Diagnostic]:
-    """A site of a clique or piece that names something which is no variable: one complaint a name."""
+    """A site of a clique or piece whose name is not a variable: one problem per name."""
     uses: dict[str, list[tuple[str, Path]]] = {}
     for part, field, items in (("cliques", "sites", context.spec.cliques), ("pieces", "over", context.spec.pieces)):
         for n, item in enumerate(items):
@@ -121,7 +121,7 @@ def sites(context: Context) -> Iterator[Diagnostic]:
         if entry is None or entry.kind in LABEL_KINDS or context.may_be_lost(name):
             continue
         if entry.kind == COLUMN and context.unlabelled:
-            continue  # the one mistake there is: no `label` at all
+            continue  # there is no `label` at all, which is reported instead
         remedy = None
         if entry.kind == COLUMN:
             remedy = f"predict it with `label {name}`, or read it as a feature after the `:`"
@@ -139,7 +139,7 @@ def sites(context: Context) -> Iterator[Diagnostic]:
 
 
 def label_columns(context: Context) -> Iterator[Diagnostic]:
-    """Labels are read from the column of their name."""
+    """Labels are read from the column with their name."""
     if context.spec.data is None:
         return
     columns, known = context.names(COLUMN), context.spec.column
@@ -160,7 +160,7 @@ def label_columns(context: Context) -> Iterator[Diagnostic]:
 
 
 def _label_of_numbers(context: Context, name: str, path: Path) -> Iterator[Diagnostic]:
-    """States are texts, also those that are written with digits."""
+    """States are texts, even if they are written with digits."""
     entry = context.named(name, COLUMN)
     if entry is not None and isinstance(entry.entry, Column) and entry.entry.type.name in NUMERIC:
         kind = entry.entry.type.name
@@ -171,7 +171,7 @@ def _label_of_numbers(context: Context, name: str, path: Path) -> Iterator[Diagn
 
 
 def members(context: Context) -> Iterator[Diagnostic]:
-    """Cliques that a piece holds."""
+    """The cliques of a piece."""
     for n, piece in enumerate(context.spec.pieces):
         for m, member in enumerate(piece.members):
             if context.named(member.clique, "clique") is None and not context.may_be_lost(member.clique):

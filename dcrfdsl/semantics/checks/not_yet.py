@@ -1,7 +1,7 @@
-"""What the language has and this version does not run: one honest error a statement.
+"""Constructs of the language that this version does not run: one honest error per statement.
 
-`NOT_YET` is the one place that lists it; a version that runs more shortens the list. A row gives the parts of a
-template that need what is missing; rows that meet in one statement become one message. Not here: mistakes.
+`NOT_YET` is the only list of them; a version that runs more shortens it. A row yields the parts of a template that need
+a missing construct; rows for the same statement become one message. Not here: mistakes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["NOT_YET", "RULES", "Missing"]
 
 
 class Missing(NamedTuple):
-    """A statement needs what is missing: its path and its words, where it needs it, what that is."""
+    """A statement that needs a missing construct: its path and words, the place of the need, and the construct."""
 
     statement: Path
     shown: str
@@ -33,15 +33,17 @@ def data_formats(context: Context) -> Iterator[Missing]:
 
 
 def own_functions(context: Context) -> Iterator[Missing]:
-    """Functions of the user in conditions on labels, which are read outside the feature lists."""
+    """The user's functions in conditions on labels, outside the feature lists."""
     built_in = {*FUNCTIONS, *context.names("lexicon")}
     for part, shown in _CONDITIONS.items():
         for n, item in enumerate(getattr(context.spec, part)):
             for field in ("condition", "when", "value"):
                 node = getattr(item, field, None)
                 path: Path = (part, n, field)
-                found = value_if_nodes(node, path) if isinstance(node, ValueIf) else nodes(node, path) if node else ()
-                for at, inner in found:
+                inner_nodes = (
+                    value_if_nodes(node, path) if isinstance(node, ValueIf) else nodes(node, path) if node else ()
+                )
+                for at, inner in inner_nodes:
                     if isinstance(inner, Apply) and inner.function in {*context.registered} - built_in:
                         statement = f"{shown} {item.name}" if item.name else getattr(item, "action", shown)
                         what = "your own functions in conditions on labels"
@@ -58,17 +60,17 @@ NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
 
 
 def not_yet(context: Context) -> Iterator[Diagnostic]:
-    """One error a statement, at the first part of it that needs what is missing."""
+    """One error per statement, at the first part that needs a missing construct."""
     by_statement: dict[Path, list[Missing]] = {}
     for find in NOT_YET:
         for missing in find(context):
             by_statement.setdefault(missing.statement, []).append(missing)
-    for found in by_statement.values():
-        whats = list(dict.fromkeys(missing.what for missing in found))
+    for missing_parts in by_statement.values():
+        whats = list(dict.fromkeys(missing.what for missing in missing_parts))
         joined = whats[0] if len(whats) == 1 else f"{', '.join(whats[:-1])} and {whats[-1]}"
-        message = f"`{found[0].shown}` needs what this version does not run yet: {joined}"
-        others = [(missing.place, "and this") for missing in found[1:]]
-        yield context.complaint("not-yet", message, found[0].place, "not run yet", others=others)
+        message = f"`{missing_parts[0].shown}` needs what this version does not run yet: {joined}"
+        others = [(missing.place, "and this") for missing in missing_parts[1:]]
+        yield context.complaint("not-yet", message, missing_parts[0].place, "not run yet", others=others)
 
 
 RULES: tuple[Rule, ...] = (not_yet,)

@@ -1,7 +1,7 @@
-"""Rules on states and the data that teaches them: what is declared and never occurs, and labels with one state.
+"""Rules on states and the data that teaches them: declared states that never occur, labels with one state.
 
-A value that does not occur has no example: the model never predicts it, and nothing else says so. Not here: values that
-are no states, which training refuses (`data.labels`).
+A value that does not occur has no example: the model never predicts it, and nothing else reports it. Not here: values
+that are not states, which training refuses (`data.labels`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHOWN = 5  # states that a message lists before it counts the others
 
 
 def unseen_states(context: Context) -> Iterator[Diagnostic]:
-    """States, and types of segments, that a label declares and the training data never has."""
+    """States, and types of segments, that a label declares and the training data lacks."""
     for n, label in enumerate(context.spec.labels):
         states, occurring = context.states(label.name), _occurring(context, label)
         if states is None or occurring is None or isinstance(label.domain, StatesOf):
@@ -37,7 +37,7 @@ def unseen_states(context: Context) -> Iterator[Diagnostic]:
 
 
 def _states_of(label: Label, one: str) -> Collection[str]:
-    """The states of a type of segments; of a state, itself."""
+    """The states of a type of segments; of a state, the state itself."""
     if not isinstance(label.domain, Scheme):
         return (one,)
     return [state for state in scheme_states(label.domain.name, (one,)) if state != "O"]
@@ -68,7 +68,7 @@ def _unseen(
 
 
 def one_state(context: Context) -> Iterator[Diagnostic]:
-    """A label that can only be one thing: everything is right, and nothing is learned."""
+    """A label with a single state: everything is right, and nothing is learned."""
     for n, label in enumerate(context.spec.labels):
         states, occurring = context.states(label.name), _occurring(context, label)
         source = "declares"
@@ -85,7 +85,7 @@ def one_state(context: Context) -> Iterator[Diagnostic]:
 
 
 def unseen_in_constraints(context: Context) -> Iterator[Diagnostic]:
-    """States that a constraint names and that data does not teach their label; declared ones are looked at by name."""
+    """States in a constraint that the data does not teach their label; declared states are checked by name."""
     learned: dict[str, tuple[str, ...]] = {}
     for label in context.spec.labels:
         occurring = _occurring(context, label)
@@ -112,17 +112,17 @@ def _not_learned(context: Context, label: str, state: str, known: Sequence[str],
 
 
 def _learned(label: Label, occurring: Sequence[str]) -> tuple[str, ...] | None:
-    """The states that the data teaches a label whose domain leaves them to it."""
-    found: Sequence[str] = ()
+    """The states that the data teaches a label without declared states."""
+    states: Sequence[str] = ()
     if isinstance(label.domain, Scheme):
-        found = scheme_states(label.domain.name, learn_types(label.domain.name, occurring)[0])
+        states = scheme_states(label.domain.name, learn_types(label.domain.name, occurring)[0])
     elif isinstance(label.domain, Learned):
-        found = occurring
-    return tuple(dict.fromkeys((*found, *([] if label.others is None else [label.others])))) or None
+        states = occurring
+    return tuple(dict.fromkeys((*states, *([] if label.others is None else [label.others])))) or None
 
 
 def _occurring(context: Context, label: Label) -> Sequence[str] | None:
-    """The texts that the data has for a label, members of sets too; None without data or a column of texts."""
+    """The texts of a label in the data, members of sets included; None without data or a text column."""
     column = None if context.data is None else context.data.columns.get(label.name)
     if column is None or isinstance(column.values, np.ndarray):
         return None

@@ -1,6 +1,6 @@
-"""Rules on pieces: what they are over, that their cliques touch it, and what training in pieces cannot do.
+"""Rules on pieces: their variables, the ties of their cliques to them, and the limits of training in pieces.
 
-Not here: whether their names are known (`name_rules`, `training_rules`), sizes, which follow from the data
+Not here: unknown names (`name_rules`, `training_rules`), sizes, which follow from the data
 (`criteria.pieces.piece_likelihood`).
 """
 
@@ -27,7 +27,7 @@ LATENT = "piece-conditions-on-latent"
 
 
 def sites(context: Context) -> Iterator[Diagnostic]:
-    """A piece is over labels and latent variables, each once, at single positions or at every one."""
+    """A piece is over labels and latent variables, each once, at single positions or at all."""
     for n, piece in enumerate(context.spec.pieces):
         if not piece.over or not piece.members:
             lacks = "holds no clique" if piece.over else "is over no variable"
@@ -69,7 +69,7 @@ def _is_everywhere(site: Site) -> bool:
 
 
 def _sound(context: Context) -> Iterator[tuple[int, Piece]]:
-    """The pieces whose variables are known, so that more can be said of them."""
+    """The pieces whose variables are known, so that more can be checked."""
     for n, piece in enumerate(context.spec.pieces):
         known = (context.named(site.variable, "label", "latent variable") for site in piece.over)
         offsets = [place_offset(site.place) for site in piece.over]
@@ -79,7 +79,7 @@ def _sound(context: Context) -> Iterator[tuple[int, Piece]]:
 
 
 def members_apart(context: Context) -> Iterator[Diagnostic]:
-    """Each clique of a piece touches a variable that the piece is over, and is held once; joined ones cannot move."""
+    """Each clique of a piece touches a variable of the piece and occurs once; a joined clique cannot be shifted."""
     cliques = {clique.label: clique for clique in context.spec.cliques}
     for n, piece in _sound(context):
         seen: dict[tuple[str, int], int] = {}
@@ -112,20 +112,20 @@ def members_apart(context: Context) -> Iterator[Diagnostic]:
 
 
 def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
-    """The label and the offset of each site; a view is about the label that it shows."""
-    found = []
+    """The label and the offset of each site; for a view, the label that it maps."""
+    labels = []
     for site in clique.sites:
         view = context.spec.views_by_name.get(site.variable)
         label = site.variable if view is None else view_label(context.spec, view) or site.variable
-        found.append((label, place_offset(site.place) or 0))
-    return found
+        labels.append((label, place_offset(site.place) or 0))
+    return labels
 
 
 _Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, "all" for wherever it is, "any" for somewhere
 
 
 def _spots(site: Site) -> tuple[_Spot, _Spot]:
-    """Where a clique that touches a site of a piece lies, and where one does that the data joins."""
+    """The place of a clique that touches a site of a piece, and that of one that data joins."""
     return (site.variable, ALL if _is_everywhere(site) else place_offset(site.place) or 0), (site.variable, ANY)
 
 
@@ -134,27 +134,27 @@ def _places(piece: Piece) -> set[_Spot]:
 
 
 def _touched(context: Context, clique: CliqueSpec, shift: int) -> set[_Spot]:
-    """What a clique, moved so far, touches; one that the data joins may lie anywhere."""
+    """The places that a clique touches after a shift; a clique that data joins may be anywhere."""
     labelled = _labelled(context, clique)
     spots: set[_Spot] = {(name, ALL) for name, _ in labelled}
     return spots | {(name, ANY if clique.positions else offset + shift) for name, offset in labelled}
 
 
 def _nearer(context: Context, piece: Piece, label: str, clique: CliqueSpec) -> str:
-    """What to do about a clique that touches nothing of a piece: how far to move it, if that helps at all."""
-    own = _labelled(context, clique)
+    """The remedy for a clique that touches nothing of a piece: the shift that would help, if there is one."""
+    labels = _labelled(context, clique)
     over = listed(_shown(site) for site in piece.over)
     shifts = {
         (place_offset(site.place) or 0) - offset
         for site in piece.over
-        for name, offset in own
+        for name, offset in labels
         if name == site.variable and not clique.positions
     }
     if shifts:
         nearest = sorted(shifts, key=lambda shift: (abs(shift), -shift))[:2]
         return f"write {listed((_at(label, shift) for shift in nearest), 'or')}, or remove it; the piece is over {over}"
-    names = listed(dict.fromkeys(name for name, _ in own))
-    more = listed(dict.fromkeys(name for name, _ in own), "or")
+    names = listed(dict.fromkeys(name for name, _ in labels))
+    more = listed(dict.fromkeys(name for name, _ in labels), "or")
     return (
         f"it touches {names} alone, and the piece is over {over}, so no index helps: remove it, or make the piece over "
         f"{more} as well"
@@ -187,7 +187,7 @@ def idle(context: Context) -> Iterator[Diagnostic]:
 
 
 def too_long(context: Context) -> Iterator[Diagnostic]:
-    """With data: a piece lies in some sentence."""
+    """With data: a piece must fit into some sentence."""
     longest = max(context.data.lengths().tolist(), default=0) if context.data is not None else 0
     for n, piece in _sound(context):
         offsets = [place_offset(site.place) or 0 for site in piece.over]
@@ -201,7 +201,7 @@ def too_long(context: Context) -> Iterator[Diagnostic]:
 
 
 def named_twice(context: Context) -> Iterator[Diagnostic]:
-    """A stage names each piece once; `nota` takes pieces whose joint states can be gone through."""
+    """A stage names each piece once; `nota` needs pieces whose joint states can be enumerated."""
     everywhere = {piece.name for piece in context.spec.pieces if any(map(_is_everywhere, piece.over))}
     for n in running_stages(context):
         for stage in context.spec.stages[n : n + 1]:
@@ -242,7 +242,7 @@ def _shown(site: Site) -> str:
 
 
 def latents_apart(context: Context) -> Iterator[Diagnostic]:
-    """What is never known cannot be conditioned on: a piece is over every latent variable that it touches."""
+    """Unknown variables cannot be conditioned on: a piece is over every latent variable that it touches."""
     latents = {latent.name for latent in context.spec.latents}
     cliques: dict[str, list[CliqueSpec]] = {}
     for clique in context.spec.cliques:
@@ -268,7 +268,7 @@ def _at(name: str, offset: int) -> str:
 
 
 def shorthands(context: Context) -> Iterator[Diagnostic]:
-    """What `memm` and its like cannot be made of."""
+    """Models that `memm` and similar criteria cannot be applied to."""
     latents = {latent.name for latent in context.spec.latents}
     for n in running_stages(context):
         for stage in context.spec.stages[n : n + 1]:
@@ -293,7 +293,7 @@ def shorthands(context: Context) -> Iterator[Diagnostic]:
 
 
 def local_decoding(context: Context) -> Iterator[Diagnostic]:
-    """`decode local` goes by the pieces of a stage that runs."""
+    """`decode local` uses the pieces of a stage that runs."""
     running = [context.spec.stages[n] for n in running_stages(context) if n < len(context.spec.stages)]
     if any(stage.criterion.name in PIECEWISE for stage in running):
         return

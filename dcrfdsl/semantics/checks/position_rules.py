@@ -1,4 +1,4 @@
-"""Rules on places in brackets: windows the wrong way round, positions that nothing joins.
+"""Rules on places in brackets: reversed windows, positions that nothing joins.
 
 Not here: places of a clique's sites (`clique_rules`), lists that grow too long (`group_rules`).
 """
@@ -15,7 +15,7 @@ from .walk import every_node
 
 __all__ = ["RULES", "WIDEST"]
 
-WIDEST = 1000  # a window beyond this is a slip of the pen
+WIDEST = 1000  # a larger window is a slip of the pen
 
 
 def bad_window(context: Context) -> Iterator[Diagnostic]:
@@ -56,8 +56,8 @@ def window_in_condition(context: Context) -> Iterator[Diagnostic]:
         yield from _windows(context, value_if_nodes(memory.value, ("memories", n, "value")))
 
 
-def _windows(context: Context, found: Iterable[tuple[Path, Node]]) -> Iterator[Diagnostic]:
-    for at, node in found:
+def _windows(context: Context, nodes_with_paths: Iterable[tuple[Path, Node]]) -> Iterator[Diagnostic]:
+    for at, node in nodes_with_paths:
         if isinstance(node, Reference | Apply) and isinstance(node.place, Window | Several):
             message = f"`{place_text(node.place)}` is several positions, and a condition on labels reads one at a time"
             remedy = "join the positions by `and` or `or`"
@@ -65,7 +65,7 @@ def _windows(context: Context, found: Iterable[tuple[Path, Node]]) -> Iterator[D
 
 
 def unknown_position(context: Context) -> Iterator[Diagnostic]:
-    """`word[i]` has a meaning only in a clique whose sites are `y[i], …`."""
+    """`word[i]` has a meaning only in a clique with sites `y[i], …`."""
     for path, node in every_node(context.spec):
         place = node.place if isinstance(node, Reference | Apply) else None
         if not isinstance(place, Named):
@@ -84,7 +84,7 @@ def unknown_position(context: Context) -> Iterator[Diagnostic]:
 
 
 def _positions(context: Context, path: Path) -> list[str]:
-    """Names of positions that are known where `path` is."""
+    """Names of positions that are known at `path`."""
     part, number = path[:2]
     if part != "cliques" or not isinstance(number, int):
         return []

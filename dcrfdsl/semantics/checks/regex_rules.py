@@ -1,6 +1,6 @@
-r"""Rules on regular expressions: what RE2 cannot read, with the caret inside, and classes that know only ASCII.
+r"""Rules on regular expressions: patterns that RE2 cannot read, with the caret inside, and ASCII-only classes.
 
-RE2 says what is wrong but not where; the fragment that it quotes is looked up in the pattern. Not here: matching.
+RE2 says what is wrong but not where; the fragment that it quotes is located in the pattern. Not here: matching.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def bad_regex(context: Context) -> Iterator[Diagnostic]:
 
 
 def ascii_class(context: Context) -> Iterator[Diagnostic]:
-    r"""`[A-Z]` and `\w` are ASCII: worth a word only where the pattern or the data has other letters."""
+    r"""`[A-Z]` and `\w` are ASCII: worth a message only if the pattern or the data has other letters."""
     for path, node in every_node(context.spec):
         if not isinstance(node, Matches | Has) or compile_error(node.regex) is not None:
             continue
-        found = _ASCII_CLASS.search(node.regex.pattern)
-        if found is None:
+        match = _ASCII_CLASS.search(node.regex.pattern)
+        if match is None:
             continue
         letter = next((c for c in node.regex.pattern if c.isalpha() and not c.isascii()), None)
         value = None if letter else _foreign_value(context, node.term)
         if letter is None and value is None:
             continue
-        name, better = found.group(), _BETTER[found.group()]
+        name, better = match.group(), _BETTER[match.group()]
         seen = f"and the pattern has `{letter}`" if letter else f"and the data has `{value}`"
-        where = _inside(context, (*path, "regex"), found.start(), found.end())
+        where = _inside(context, (*path, "regex"), match.start(), match.end())
         yield context.complaint(
             "ascii-class",
             f"`{name}` stands for ASCII letters only, {seen}",
@@ -57,7 +57,7 @@ def ascii_class(context: Context) -> Iterator[Diagnostic]:
 
 
 def _foreign_value(context: Context, term: Reference | Apply) -> str | None:
-    """A value of the term's columns in the data with a letter that is not ASCII."""
+    """A value of the term's columns in the data that has a non-ASCII letter."""
     columns = context.data.columns if context.data else {}
     for _, node in nodes(term):
         values: Any = getattr(columns.get(node.name), "values", ()) if isinstance(node, Reference) else ()
@@ -74,11 +74,11 @@ _BETTER: Mapping[str, str] = {
 _ASCII_CLASS = re.compile("|".join(re.escape(name) for name in _BETTER))
 
 
-# where RE2 stumbled ---------------------------------------------------------------------------------------------
+# the place of an error ------------------------------------------------------------------------------------------
 
 
 def compile_error(regex: Regex) -> str | None:
-    """RE2's words for what is wrong; None if the pattern is fine."""
+    """RE2's error message; None if the pattern is valid."""
     import re2
 
     try:
@@ -92,7 +92,7 @@ def compile_error(regex: Regex) -> str | None:
 
 
 def _inside(context: Context, path: Path, start: int, end: int) -> Span | None:
-    """Characters of a pattern as a span; the pattern begins behind the `/`."""
+    """Characters of a pattern as a span; the pattern begins after the `/`."""
     span = context.spans.nearest(*path)
     if span is None or not span.text.startswith("/"):
         return None
@@ -185,7 +185,7 @@ _FAULTS: Mapping[str, Callable[[str, str], Fault]] = {
 
 
 def _parentheses(pattern: str) -> tuple[list[int], int | None]:
-    """Where parentheses are open at the end, and the first one that closes nothing."""
+    """The parentheses still open at the end, and the first one that closes nothing."""
     opened: list[int] = []
     stray = None
     in_class = False

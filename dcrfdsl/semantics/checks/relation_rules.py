@@ -1,6 +1,6 @@
-"""Rules on relational cliques: two named positions, joined by what is observed there.
+"""Rules on relational cliques: two named positions, joined by observations there.
 
-Not here: positions that no site has (`position_rules`), named sites without `where` (`clique_rules`).
+Not here: positions without a site (`position_rules`), named sites without `where` (`clique_rules`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _relational(context: Context) -> Iterator[tuple[Path, CliqueSpec]]:
 
 
 def two_positions(context: Context) -> Iterator[Diagnostic]:
-    """`where` joins two positions, and every site stands at one of them."""
+    """`where` joins two positions, and every site is at one of them."""
     for path, clique in _relational(context):
         count = len(clique.positions)
         if count != 2:
@@ -56,7 +56,7 @@ def two_positions(context: Context) -> Iterator[Diagnostic]:
 
 
 def place_of_each_term(context: Context) -> Iterator[Diagnostic]:
-    """There is no anchor: whatever a relational clique reads is read at one of its two positions."""
+    """There is no anchor: a relational clique reads everything at one of its two positions."""
     for path, clique in _relational(context):
         if len(clique.positions) != 2:
             continue
@@ -88,7 +88,7 @@ def _unplaced(context: Context, clique: CliqueSpec, path: Path, part: Node) -> I
 
 
 def _is_read(context: Context, name: str) -> bool:
-    """Whether a name stands for something that has a value at each position."""
+    """Whether a name has a value at each position."""
     signature = FUNCTIONS.get(name)
     position = signature is not None and not signature.parameters and name != "bias"
     return context.named(name, COLUMN, KINDS["groups"]) is not None or position
@@ -106,7 +106,7 @@ def gaps_and_edges(context: Context) -> Iterator[Diagnostic]:
 
 
 def no_equality(context: Context) -> Iterator[Diagnostic]:
-    """Positions are joined on equal values; without an equality every pair of a sentence has to be tried."""
+    """Positions are joined on equal values; without an equality every pair of a sentence must be tried."""
     for path, clique in _relational(context):
         if clique.where is None or len(clique.positions) != 2 or clique.max_gap is not None:
             continue

@@ -12,12 +12,12 @@ from .optimizer_rules import StageView, stage_views
 
 __all__ = ["RULES", "takes_exact"]
 
-EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` depends on the graph
+EXACT = ("exact", "auto")  # inference methods; whether `auto` chooses `exact` depends on the graph
 
 
 def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
-    """Sums over all wrong labellings are exact or nothing: log Z by messages may be below the gold score. So training
-    takes `exact`, whatever is written.
+    """Sums over all wrong labellings must be exact: log Z by messages may lie below the gold score. So training always
+    uses `exact`.
     """
     for stage in stage_views(context):
         if isinstance(stage.settings.criterion, AdaboostSettings | ExponentialSettings):
@@ -25,7 +25,7 @@ def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
 
 
 def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = "") -> Iterator[Diagnostic]:
-    """`what` sums over all wrong labellings; `otherwise`: the setting by which a stage goes by the method written."""
+    """`what` sums over all wrong labellings; `otherwise`: the setting by which a stage uses the written method."""
     written = stage.value("infer")
     call = as_call(context.spec.settled(written)) if written is not None else None
     method = call.name if call is not None else context.spec.infer.name

@@ -1,7 +1,7 @@
-"""Rules on what is set: methods and their settings, domains of variables, ranges of constants.
+"""Rules on settings: methods and their settings, domains of variables, ranges of constants.
 
-Names, types and limits of settings are known to `values`; here they are asked for, each statement by itself, so that
-one mistake hides no other. Not here: whether a method can run (`not_yet`), regexes, lexicons.
+`settings_reading` knows the names, types and limits; the rules ask it about each statement separately, so that no
+mistake hides another. Not here: whether a method can run (`not_yet`), regexes, lexicons.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def inference(context: Context) -> Iterator[Diagnostic]:
 
 
 def stages(context: Context) -> Iterator[Diagnostic]:
-    """The stages that run; a broken chain (`training`) must not hide what they say."""
+    """The stages that run; a broken chain (`training_rules`) must not hide their problems."""
     loose = unchained(context)
     for n in running_stages(context):
         label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
-        found = _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
+        problems = _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]
         # a constant whose statement could not be read
-        yield from (d for d in found if d.primary is None or not context.may_be_lost(d.primary.span.text))
+        yield from (d for d in problems if d.primary is None or not context.may_be_lost(d.primary.span.text))
 
 
 def _problems(read: Callable[[], Any]) -> Iterator[Diagnostic]:
@@ -55,7 +55,7 @@ def domains(context: Context) -> Iterator[Diagnostic]:
             case Cardinality(count=count) if not 1 <= count <= 10_000:
                 message = f"`{variable.name}` cannot have {count} states: expected 1 to 10000"
                 yield context.complaint("bad-setting", message, at, "expected 1 to 10000")
-            case Scheme(name=scheme) if scheme not in SCHEMES:  # in a text the resolver has said so
+            case Scheme(name=scheme) if scheme not in SCHEMES:  # in a text, the resolver has reported it
                 guess = SCHEMES.suggest(scheme)
                 remedy = f"did you mean `{guess}`?" if guess else f"the schemes are {listed(SCHEMES)}"
                 message = f"`{scheme}` is not {a(SCHEMES.kind)}"
@@ -70,7 +70,7 @@ def domains(context: Context) -> Iterator[Diagnostic]:
 
 
 def others_state(context: Context) -> Iterator[Diagnostic]:
-    """`others` may bring a state of its own; one that differs from a declared state by a letter is a slip."""
+    """`others` may add a state; one that differs from a declared state by a letter is a slip."""
     for n, label in enumerate(context.spec.labels):
         if label.others is None or isinstance(label.domain, Learned):
             continue
@@ -86,7 +86,7 @@ def others_state(context: Context) -> Iterator[Diagnostic]:
 
 
 def tuning(context: Context) -> Iterator[Diagnostic]:
-    """`tune log(0.1, 1000)`: a known kind of range, and what it is made of."""
+    """`tune log(0.1, 1000)`: a known kind of range with valid arguments."""
     for n, let in enumerate(context.spec.lets):
         if let.tune is None:
             continue
@@ -98,8 +98,8 @@ def tuning(context: Context) -> Iterator[Diagnostic]:
             message = f"`{name}` is not {a(RANGES.kind)}"
             yield context.complaint("unknown-method", message, ("lets", n, "tune", "name"), "unknown", help=remedy)
         elif read_range(let.tune) is None:
-            given = ", ".join(shown(argument.value) for argument in let.tune.arguments)
-            message = f"`{name}({given})` is no range: expected {RANGES[name].expected}"
+            values = ", ".join(shown(argument.value) for argument in let.tune.arguments)
+            message = f"`{name}({values})` is no range: expected {RANGES[name].expected}"
             remedy = f"for example `{RANGES[name].example}`"
             yield context.complaint("bad-argument", message, ("lets", n, "tune"), help=remedy)
 

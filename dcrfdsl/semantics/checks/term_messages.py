@@ -1,4 +1,4 @@
-"""The longer complaints about a term: states, functions and labels that cannot stand where they do.
+"""The longer messages about a term: states, functions and labels in the wrong place.
 
 Not here: finding them (`term_rules`).
 """
@@ -29,7 +29,7 @@ def unknown_state(
 
 
 def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
-    """Nothing, if a statement that could not be read, or the user, may have declared it."""
+    """Nothing, if an unreadable statement or the user may have declared it."""
     entry = context.named(name)
     if entry is not None:
         message = f"`{name}` is {a(entry.kind)}, not a function"

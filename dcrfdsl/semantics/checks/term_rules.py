@@ -1,8 +1,8 @@
-"""What a term or condition gives (a text, a number, a test …) and everything that is wrong on the way to it.
+"""The type of a term or condition (a text, a number, a test …), and all problems inside it.
 
-One reader for all places where terms stand: in feature lists only what is observed may be read, in `forbid`, `memory`
-and `view` labels too, and in a `view` functions of them. Not here: which places of a template to read (`name_rules`),
-regexes, places in brackets (`position_rules`).
+One reader for all terms: in feature lists only observations may be read; `forbid`, `memory` and `view` may also read
+labels, and a `view` functions of them. Not here: which places of a template to read (`name_rules`), regexes, places in
+brackets (`position_rules`).
 """
 
 from __future__ import annotations
@@ -47,21 +47,27 @@ from .context import COLUMN, LABEL_KINDS, OBSERVED_KINDS, Context, Declared, a
 from .lexicon_rules import is_map
 from .term_messages import label_as_argument, unknown_function, unknown_state
 
-__all__ = ["Given", "TermReader", "UnknownName"]
+__all__ = ["TermReader", "TermType", "UnknownName"]
 
-# `texts`: several values a position. `anything`: not known, or wrong and reported: no further complaint.
-Given: TypeAlias = Literal["text", "texts", "number", "vector", "test", "label", "group", "anything"]
+# `texts`: several values per position. `anything`: unknown, or wrong and reported: no further message.
+TermType: TypeAlias = Literal["text", "texts", "number", "vector", "test", "label", "group", "anything"]
 
-_OF_COLUMN: dict[str, Given] = {"str": "text", "bag": "texts", "float": "number", "int": "number", "vector": "vector"}
+_OF_COLUMN: dict[str, TermType] = {
+    "str": "text",
+    "bag": "texts",
+    "float": "number",
+    "int": "number",
+    "vector": "vector",
+}
 _BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
 
 
-MAX_PRODUCTS = 4096  # features of a cross of vectors; more are neither learned from any data nor held in memory
+MAX_PRODUCTS = 4096  # features of a cross of vectors; more can neither be learned nor held in memory
 
 
 @dataclass(frozen=True)
 class UnknownName:
-    """A name that nothing declares: `kinds` are those that would do, `more` other words that would do."""
+    """An undeclared name: `kinds` are those that would fit, `more` other words that would."""
 
     name: str
     path: Path
@@ -75,7 +81,7 @@ class TermReader:
 
     `labels`: whether they may read labels. `mapped`: whether functions may take labels, as in a view.
 
-    Unknown names are kept apart, so that a name that is misspelt five times is one complaint.
+    Unknown names are collected separately, so that a name misspelt five times is one problem.
     """
 
     context: Context
@@ -105,13 +111,13 @@ class TermReader:
             self.complain("too-many-products", message, path, "at each position", remedy)
 
     def factor(self, condition: Condition, path: Path) -> None:
-        """A member of a cross: only here may a feature group stand, or `bias`."""
+        """A member of a cross: only here a feature group, or `bias`, is allowed."""
         if isinstance(condition, Reference):
             self.reference(condition, path, in_list=True)
         else:
             self.condition(condition, path)
 
-    def condition(self, condition: Condition, path: Path) -> Given:
+    def condition(self, condition: Condition, path: Path) -> TermType:
         match condition:
             case Reference() | Apply():
                 return self.term(condition, path)
@@ -138,15 +144,15 @@ class TermReader:
         return "test"
 
     def test(self, condition: Condition, path: Path, word: str) -> None:
-        """A condition that must be true or false: a part of `and`, `or`, `not`, or the whole of a `forbid`."""
-        given = self.condition(condition, path)
-        if isinstance(condition, Reference) and given == "label":
+        """A condition that must be true or false: a part of `and`, `or`, `not`, or all of a `forbid`."""
+        term_type = self.condition(condition, path)
+        if isinstance(condition, Reference) and term_type == "label":
             states = self.context.states(condition.name)
             if states is not None and TRUE_STATE not in states:
                 message = f"`{condition.name}` is no test: it has no state `{TRUE_STATE}`"
                 self.complain("not-a-test", message, path, "needs a test", "compare it, as in `is STATE`")
-        elif given in ("text", "texts", "number", "vector"):
-            what = {"texts": "text"}.get(given, given)
+        elif term_type in ("text", "texts", "number", "vector"):
+            what = {"texts": "text"}.get(term_type, term_type)
             message = f"`{word}` takes tests, and this is a {what}"
             remedy = "test the value (`is`, `matches`, `has`, `in`, `=`); features are crossed with `&`"
             self.complain("not-a-test", message, path, "needs a test", remedy)
@@ -154,7 +160,7 @@ class TermReader:
     def value_if(self, value: ValueIf, path: Path, states: Sequence[str] | None, *, test_of: str | None = None) -> None:
         """The value of a memory or view, whose states are `states` if they are declared.
 
-        `test_of`: the memory that has no declared states, so that its value is a test.
+        `test_of`: the memory without declared states, whose value must be a test.
         """
         for part, node in (("value", value.value), ("otherwise", value.otherwise)):
             if isinstance(node, Reference) and self._is_word(node):
@@ -172,7 +178,7 @@ class TermReader:
             self.test(value.condition, (*path, "condition"), "if")
 
     def boolean(self, node: Condition, path: Path, memory: str) -> None:
-        """What a memory without declared states copies must be a test."""
+        """A memory without declared states must copy a test."""
         name = node.name if isinstance(node, Reference) else ""
         states = self.context.states(name)
         if states is None or TRUE_STATE in states:
@@ -188,25 +194,25 @@ class TermReader:
         if len(words) == 2:
             self.missing(condition.left.name, (*path, "left", "name"))  # type: ignore[union-attr]
             return
-        given: list[Given] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
-        numbers = given.count("number")
-        if "vector" in given:
+        types: list[TermType] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
+        numbers = types.count("number")
+        if "vector" in types:
             message = "`=` compares two texts or two numbers, and here is a vector"
             self.complain("not-a-text", message, path, "a vector")
-        elif numbers and (words or numbers < len(given)):
+        elif numbers and (words or numbers < len(types)):
             message = "`=` compares two texts or two numbers, and here is one of each"
             self.complain("not-a-text", message, path, "a text and a number")
-        elif "texts" in given:
+        elif "texts" in types:
             message = "`=` compares single values, and one side may have several"
             self.complain("several-values", message, path, "several values")
         for n, (term, where) in enumerate(sides):
             other = sides[1 - n][0]
-            if self._is_word(term) and given == ["label"] and isinstance(term, Reference):
+            if self._is_word(term) and types == ["label"] and isinstance(term, Reference):
                 settled = plain(self.context.spec.settled(term))
                 self.state(other, str(settled) if settled is not None else term.name, where)
 
     def _is_word(self, term: Reference | Apply) -> bool:
-        """Whether one side of `=` is a state or a constant: a bare word that names nothing that has values."""
+        """Whether one side of `=` is a state or a constant: a bare word that names nothing with values."""
         if not isinstance(term, Reference) or term.place != Here() or term.name in _BARE:
             return False
         kinds = {entry.kind for entry in self.context.declared.get(term.name, ())}
@@ -214,19 +220,19 @@ class TermReader:
 
     # terms --------------------------------------------------------------------------------------------------------
 
-    def text(self, term: Reference | Apply, path: Path, taker: str) -> Given:
-        """A term that must give a text."""
-        given = self.term(term, path)
-        if given in ("number", "vector", "test"):
-            message = f"{taker} takes a text, and this is a {given}"
-            self.complain("not-a-text", message, path, f"a {given}")
+    def text(self, term: Reference | Apply, path: Path, taker: str) -> TermType:
+        """A term whose value must be a text."""
+        term_type = self.term(term, path)
+        if term_type in ("number", "vector", "test"):
+            message = f"{taker} takes a text, and this is a {term_type}"
+            self.complain("not-a-text", message, path, f"a {term_type}")
             return "anything"
-        return given
+        return term_type
 
-    def term(self, term: Reference | Apply, path: Path) -> Given:
+    def term(self, term: Reference | Apply, path: Path) -> TermType:
         return self.reference(term, path) if isinstance(term, Reference) else self.apply(term, path)
 
-    def reference(self, reference: Reference, path: Path, *, in_list: bool = False) -> Given:
+    def reference(self, reference: Reference, path: Path, *, in_list: bool = False) -> TermType:
         name, at = reference.name, (*path, "name")
         entry = self.context.named(name)
         if entry is not None and entry.kind in LABEL_KINDS:
@@ -245,7 +251,7 @@ class TermReader:
             self.missing(name, at)
         return "anything"
 
-    def _label_as_feature(self, entry: Declared, name: str, at: Path) -> Given:
+    def _label_as_feature(self, entry: Declared, name: str, at: Path) -> TermType:
         remedy = f"make it a site of a clique, as in `clique {name}[-1], {name}`; features read what is observed"
         message = f"`{name}` is a {entry.kind}, and features cannot read it: it is what the model predicts"
         if entry.kind != "label":
@@ -256,7 +262,7 @@ class TermReader:
         self.complain("label-as-feature", message, at, f"{a(entry.kind)} as a feature", remedy, declared)
         return "anything"
 
-    def _other_kind(self, entry: Declared, name: str, at: Path, in_list: bool) -> Given:
+    def _other_kind(self, entry: Declared, name: str, at: Path, in_list: bool) -> TermType:
         if entry.kind == "feature group" and in_list:
             return "group"
         remedies = {
@@ -268,7 +274,7 @@ class TermReader:
         self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedies.get(entry.kind), declared)
         return "anything"
 
-    def _bare_function(self, name: str, at: Path, in_list: bool) -> Given:
+    def _bare_function(self, name: str, at: Path, in_list: bool) -> TermType:
         signature = FUNCTIONS[name]
         if signature.parameters:
             needed = next(p.name for p in signature.parameters)
@@ -282,7 +288,7 @@ class TermReader:
             return "anything"
         return "test" if signature.returns == "test" else "text"
 
-    def apply(self, term: Apply, path: Path) -> Given:
+    def apply(self, term: Apply, path: Path) -> TermType:
         name = term.function
         if name in FUNCTIONS:
             return self._built_in(term, path)
@@ -293,7 +299,7 @@ class TermReader:
         self.problems.extend(unknown_function(self.context, name, (*path, "function")))
         return "anything"
 
-    def _built_in(self, term: Apply, path: Path) -> Given:
+    def _built_in(self, term: Apply, path: Path) -> TermType:
         signature = FUNCTIONS[term.function]
         bound, problems = bind(signature, term.arguments, self.context.spec.settled)
         for problem in problems:
@@ -301,22 +307,22 @@ class TermReader:
             self.complain("bad-argument", problem.message, at, help=problem.help)
         if term.function == "bias" and not problems:
             return self._bare_function("bias", (*path, "function"), in_list=False)
-        given: Given = "test" if signature.returns == "test" else "text"
+        term_type: TermType = "test" if signature.returns == "test" else "text"
         for n, argument in enumerate(term.arguments):
             at = (*path, "arguments", n, "value")
             if argument.value is bound.get("term") and isinstance(argument.value, Reference | Apply):
                 inner = self.text(argument.value, at, f"`{term.function}`")
-                given = inner if inner in ("texts", "anything") else given
+                term_type = inner if inner in ("texts", "anything") else term_type
                 if inner == "label" and not self.mapped:
                     self.problems.append(label_as_argument(self.context, argument.value, at, term))
-                    given = "anything"
+                    term_type = "anything"
             elif argument.value is bound.get("lexicon") and isinstance(argument.value, Reference):
                 self.lexicon(argument.value.name, at)
         lengths = bound.get("lengths")
         several = signature.returns == "values" and (term.function == "chars" or isinstance(lengths, Range))
-        return "texts" if several and given == "text" else given
+        return "texts" if several and term_type == "text" else term_type
 
-    def _looked_up(self, term: Apply, path: Path) -> Given:
+    def _looked_up(self, term: Apply, path: Path) -> TermType:
         name = term.function
         entry = self.context.named(name, "lexicon")
         assert entry is not None and isinstance(entry.entry, Lexicon)
@@ -330,13 +336,13 @@ class TermReader:
             declared = [(entry.path, "this file has one entry a line")]
             self.complain("set-as-map", message, (*path, "function"), "used as a map", remedy, declared)
         subject, at = term.arguments[0].value, (*path, "arguments", 0, "value")
-        given = self.text(subject, at, f"`{name}`")
-        if given == "label":
+        term_type = self.text(subject, at, f"`{name}`")
+        if term_type == "label":
             self.problems.append(label_as_argument(self.context, subject, at))
             return "anything"
-        return given
+        return term_type
 
-    def _registered(self, term: Apply, path: Path) -> Given:
+    def _registered(self, term: Apply, path: Path) -> TermType:
         subject: Value | None = term.arguments[0].value if term.arguments else None
         if not isinstance(subject, Reference | Apply):
             message = f"`{term.function}` takes a column, or a function of one, first"
@@ -370,7 +376,7 @@ class TermReader:
         self.complain("wrong-kind", message, at, f"{a(entry.kind)}", remedy, declared)
 
     def state(self, term: Reference | Apply, state: str, at: Path) -> None:
-        """`state` must be one of the term's, if they are known."""
+        """`state` must be one of the term's states, if they are known."""
         states = self.context.states(term.name) if isinstance(term, Reference) else None
         if states is not None and state not in states and isinstance(term, Reference):
             self.problems.append(unknown_state(self.context, state, at, states, term.name))

@@ -1,7 +1,7 @@
-"""Rules on training and evaluation: the chain of stages, pieces, metrics and what they measure.
+"""Rules on training and evaluation: the chain of stages, pieces, metrics and their arguments.
 
-`METRICS` says what each metric takes; the room that computes them has a table of the same names. Not here: settings of
-stages (`setting_rules`), what this version cannot run (`not_yet`).
+`METRICS` lists the arguments of each metric; the room that computes them has a table of the same names. Not here:
+settings of stages (`setting_rules`), methods that this version cannot run (`not_yet`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _WITH_SCORES = ("log_likelihood", "rank_risk")
 
 
 def stage_names(context: Context) -> Iterator[Diagnostic]:
-    """The stage that runs, and those that it comes after, exist and do not go round in a circle."""
+    """The stage that runs, and those before it, exist and do not form a cycle."""
     try:
         stage_chain(context.spec, context.stage, spans=context.spans)
     except DcrfError as error:
@@ -62,7 +62,7 @@ def _lost(context: Context, diagnostic: Diagnostic) -> bool:
 
 
 def pieces(context: Context) -> Iterator[Diagnostic]:
-    """Pieces that a running `piecewise` names."""
+    """The pieces named by a running `piecewise`."""
     for n in running_stages(context):
         for stage in context.spec.stages[n : n + 1]:
             if stage.criterion.name == "piecewise":
@@ -97,9 +97,9 @@ def _induction(context: Context, call: CallSpec, path: Path) -> Iterator[Diagnos
             message = f"`induce` judges features by the likelihood, not by `{shown(value)}`"
             at = (*path, "arguments", i)
             yield context.complaint("bad-argument", message, at, "not by this", help="write `induce(likelihood)`")
-    given = [((*path, "arguments", i, "value"), a.value) for i, a in enumerate(call.arguments) if a.name == "group"]
-    given += [((*path, "settings", i, "value"), s.value) for i, s in enumerate(call.settings) if s.key == ("group",)]
-    for at, value in given:
+    groups = [((*path, "arguments", i, "value"), a.value) for i, a in enumerate(call.arguments) if a.name == "group"]
+    groups += [((*path, "settings", i, "value"), s.value) for i, s in enumerate(call.settings) if s.key == ("group",)]
+    for at, value in groups:
         name = shown(context.spec.settled(value))
         is_group = context.named(name, "feature group") is not None
         if context.may_be_lost(name) or (is_group and any(_lists(clique, name) for clique in context.spec.cliques)):
@@ -119,14 +119,14 @@ def log_z(context: Context) -> Iterator[Diagnostic]:
     """Training and some metrics need log Z, which sampling does not give."""
     spec = context.spec
     for n in running_stages(context):
-        found: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
+        method: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
         for stage in spec.stages[n : n + 1]:
             for s, setting in enumerate(stage.criterion.settings):
                 own = as_call(spec.settled(setting.value)) if setting.key == ("infer",) else None
                 if own is not None:
-                    found = own.name, ("stages", n, "criterion", "settings", s, "value")
+                    method = own.name, ("stages", n, "criterion", "settings", s, "value")
         yield from _without_log_z(
-            context, *found, "so nothing can be trained by it", "write `infer = trp` in the stage"
+            context, *method, "so nothing can be trained by it", "write `infer = trp` in the stage"
         )
     for n, call in enumerate(spec.evaluate):
         if call.name in _WITH_SCORES:
@@ -209,7 +209,7 @@ def not_measurable(context: Context, metric: str, name: str, kind: str, at: Path
 
 
 def needs_segments(context: Context, name: str, at: Path, metric: str) -> Iterator[Diagnostic]:
-    """Legal when every state is O or B-, I-, E-, S- and a type, declared or learned."""
+    """Legal if every state is O, or B-, I-, E-, S- and a type, declared or learned."""
     entry = context.named(name, "label")
     assert entry is not None and isinstance(entry.entry, Label)
     states, source = context.states(name), "state"

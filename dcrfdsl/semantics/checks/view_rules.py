@@ -1,4 +1,4 @@
-"""Rules on views: a view maps the states of one label, and is not a variable of its own.
+"""Rules on views: a view maps the states of one label, and is not a separate variable.
 
 Not here: names and terms inside a view (`name_rules`).
 """
@@ -25,14 +25,14 @@ def _read(context: Context, number: int, view: View) -> list[tuple[Path, Referen
 
 
 def one_label(context: Context) -> Iterator[Diagnostic]:
-    """`view coarse = prefix(pos, 1)`: one label, at the position itself."""
+    """`view coarse = prefix(pos, 1)`: one label, at the current position."""
     labels = {label.name for label in context.spec.labels}
     for n, view in enumerate(context.spec.views):
         read = _read(context, n, view)
         names = list(dict.fromkeys(node.name for _, node in read))
         names_of_all = set(reference_names(value_if_nodes(view.value)))
         if not read and (context.unlabelled or not names_of_all.isdisjoint(context.meant_as_labels)):
-            continue  # whose `label` is missing
+            continue  # its `label` statement is missing
         if not read:
             message = f"view `{view.name}` reads no label: it has nothing to map"
             yield context.complaint("bad-view", message, ("views", n, "name"), "of which label?")
@@ -49,7 +49,7 @@ def one_label(context: Context) -> Iterator[Diagnostic]:
 
 
 def one_variable_twice(context: Context) -> Iterator[Diagnostic]:
-    """A label and a view of it, or two views of it, at one position are one variable."""
+    """A label and a view of it, or two views of it, at one position are the same variable."""
     label_of = {}
     for n, view in enumerate(context.spec.views):
         names = {node.name for _, node in _read(context, n, view)}

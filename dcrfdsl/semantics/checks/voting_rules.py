@@ -1,6 +1,6 @@
-"""Rules on a voted perceptron: which settings go together with `vote`.
+"""Rules on a voted perceptron: the settings that can be combined with `vote`.
 
-Not here: whether settings are known (`setting_rules`), how votes are counted (`inference.decoding.voting`).
+Not here: unknown settings (`setting_rules`), counting votes (`inference.decoding.voting`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["RULES"]
 
 
 def voting(context: Context) -> Iterator[Diagnostic]:
-    """`vote` keeps all weights, and needs a labelling as a whole to vote on."""
+    """`vote` keeps all weights, and needs a whole labelling to vote on."""
     for stage in stage_views(context):
-        own = stage.settings.criterion
-        if isinstance(own, PerceptronSettings):
-            yield from _voted(stage) if own.vote else _not_voted(stage)
+        criterion = stage.settings.criterion
+        if isinstance(criterion, PerceptronSettings):
+            yield from _voted(stage) if criterion.vote else _not_voted(stage)
 
 
 def _not_voted(stage: StageView) -> Iterator[Diagnostic]:

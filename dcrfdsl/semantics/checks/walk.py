@@ -1,6 +1,6 @@
-"""Every feature, condition, term and value of a specification, each with its path and what it belongs to.
+"""Every feature, condition, term and value of a specification, each with its path and its owner.
 
-For rules that look at one kind of node wherever it stands (regexes, places). Not here: what the nodes mean.
+For rules on one kind of node wherever it occurs (regexes, places). Not here: the meaning of the nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def every_feature(spec: ModelSpec) -> Iterator[tuple[Path, Feature]]:
 
 
 def every_node(spec: ModelSpec) -> Iterator[tuple[Path, Node]]:
-    """Everything in features, conditions, memories and views, outermost first."""
+    """Every node in features, conditions, memories and views, outermost first."""
     for path, feature in every_feature(spec):
         yield from nodes(feature, path)
     for n, clique in enumerate(spec.cliques):

@@ -9,7 +9,7 @@ from .condition_tables import (
 )
 from .constraint_tables import constraint_sites as constraint_sites, constraint_table as constraint_table
 from .feature_groups import (
-    COUNTED as COUNTED,
+    COUNT_LIMIT as COUNT_LIMIT,
     DEEPEST as DEEPEST,
     MOST_FEATURES as MOST_FEATURES,
     GroupTree as GroupTree,

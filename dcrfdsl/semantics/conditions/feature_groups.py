@@ -22,11 +22,11 @@ from ..schema import (
     term_places,
 )
 
-__all__ = ["COUNTED", "DEEPEST", "MOST_FEATURES", "GroupTree", "held_names", "strong_components"]
+__all__ = ["COUNT_LIMIT", "DEEPEST", "MOST_FEATURES", "GroupTree", "held_names", "strong_components"]
 
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
 DEEPEST = 64  # groups inside each other: safe for every recursive walk over them
-COUNTED = 10**12  # numbers of features are counted up to here, and then no further
+COUNT_LIMIT = 10**12  # numbers of features are counted up to here, and then no further
 
 
 def held_names(feature: Feature) -> list[str]:
@@ -78,7 +78,7 @@ def strong_components(leads_to: Mapping[str, Sequence[str]]) -> Iterator[list[st
 class GroupTree:
     """`circles`: groups that contain each other.   depth: of each group, 1 for one without groups inside.
 
-    sizes: features that a group stands for, at most `COUNTED`. A group on a circle counts as one feature.
+    sizes: features that a group stands for, at most `COUNT_LIMIT`. A group on a circle counts as one feature.
     """
 
     groups: Mapping[str, FeatureGroup]
@@ -100,23 +100,23 @@ class GroupTree:
                 continue
             (name,) = component
             depth[name] = 1 + max((depth[other] for other in inside[name]), default=0)
-            sizes[name] = min(COUNTED, sum(tree.size(feature) for feature in groups[name].features))
+            sizes[name] = min(COUNT_LIMIT, sum(tree.size(feature) for feature in groups[name].features))
         return cls(groups, tuple(circles), depth, sizes)
 
     def size(self, feature: Feature) -> int:
-        """How many features an entry of a list stands for, at most `COUNTED`."""
-        found = 1
+        """How many features an entry of a list stands for, at most `COUNT_LIMIT`."""
+        product = 1
         for factor in feature.factors if isinstance(feature, Cross) else (feature,):
-            found = min(COUNTED, found * self._factor(factor))
-        return found
+            product = min(COUNT_LIMIT, product * self._factor(factor))
+        return product
 
     def _factor(self, factor: Condition) -> int:
         if isinstance(factor, Reference) and factor.name in self.sizes:
             return self.sizes[factor.name] * _width(factor.place)
-        found = 1
+        product = 1
         for place in term_places(factor):
-            found = min(COUNTED, found * _width(place))
-        return found
+            product = min(COUNT_LIMIT, product * _width(place))
+        return product
 
     def circle(self, component: Sequence[str]) -> list[str]:
         """A shortest way from the first declared group of a circle back to it."""

@@ -69,11 +69,11 @@ def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Seque
         other = memory.domain.variable
         if other in states_of:
             return tuple(states_of[other])
-        found = spec.memories_by_name.get(other)
-        if found is None or other in passed:
+        other_memory = spec.memories_by_name.get(other)
+        if other_memory is None or other in passed:
             break
         passed[other] = None
-        memory = found
+        memory = other_memory
     states = states_of.get(memory.name) or listed_states(memory.domain)
     if not states:
         message = f"nothing says the states of memory `{next(iter(passed))}`"
@@ -207,11 +207,11 @@ def _values(memory: Memory, states: Sequence[str], first: int, reader: Condition
             return Over((), np.array(first))
         return Over(copied.axes, numbers(copied.values.tolist(), part))
 
-    found = value("value", memory.value.value)
+    values = value("value", memory.value.value)
     if memory.value.condition is not None and memory.value.otherwise is not None:
         held = reader.truth(memory.value.condition)
-        found = combined(np.where, held, found, value("otherwise", memory.value.otherwise))
-    return _Values(found, strays)
+        values = combined(np.where, held, values, value("otherwise", memory.value.otherwise))
+    return _Values(values, strays)
 
 
 def _is_test(term: Reference | Apply) -> bool:

@@ -1,4 +1,4 @@
-"""Pages for what is said in vain: states that do not occur, idle parts, metrics of nothing. See `pages`."""
+"""Pages for parts without effect: states that do not occur, idle parts, metrics of nothing. See `pages`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A page for every slug: what the message means, and what to do. `dcrfdsl check --explain SLUG` prints it.
+"""A page for every slug: the meaning of the message, and the remedy. `dcrfdsl check --explain SLUG` prints it.
 
-`EXPLANATIONS` is the table; a test holds that every slug that the rooms `syntax` and `semantics` use is in it.
+`EXPLANATIONS` is the table; a test checks that it contains every slug of the rooms `syntax` and `semantics`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["EXPLANATIONS", "Explanation", "explain"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why this is a complaint, in one sentence, and the remedy."""
+    """The reason for the problem, in one sentence, and the remedy."""
 
     meaning: str
     remedy: str

@@ -1,7 +1,7 @@
 """From the tree of a text to the expressions of a specification: places, values, conditions, features, calls, domains.
 
-A one-to-one translation that drops layout and notes where everything was written. Names stay names. Not here:
-statements (`declarations`), what names mean (`checks.checker`).
+A one-to-one translation that drops layout and records where everything was written. Names stay names. Not here:
+statements (`declarations`), the meaning of names (`checks`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MAX_STATES = 10_000  # of one variable: a table over two of them has 10⁸ entri
 
 
 class Converter:
-    """Translates nodes; writes their spans into `spans` and complaints into `problems`.
+    """Translates nodes; records their spans in `spans` and problems in `problems`.
 
-    `relocate` maps the span of a node to the span to note, for texts that stand for a part of another text.
+    `relocate` maps the span of a node to the recorded one, for texts that stand for a part of another text.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class Converter:
         return node.text
 
     def arguments(self, nodes: Sequence[ast.Argument | ast.TypedArgument], at: Path) -> tuple[ex.Argument, ...]:
-        found: list[ex.Argument] = []
+        converted: list[ex.Argument] = []
         for node in nodes:
-            path = (*at, len(found))
+            path = (*at, len(converted))
             if isinstance(node, ast.TypedArgument):
                 self.complain("bad-argument", f"`{node.name.text}:` types a column, which only `data` has", node)
                 continue
@@ -101,8 +101,8 @@ class Converter:
             if node.name is not None:
                 self.note((*path, "name"), node.name)
             name = node.name.text if node.name is not None else None
-            found.append(ex.Argument(value=self.value(node.value, (*path, "value")), name=name))
-        return tuple(found)
+            converted.append(ex.Argument(value=self.value(node.value, (*path, "value")), name=name))
+        return tuple(converted)
 
     # conditions and features ----------------------------------------------------------------------------------
 
@@ -129,15 +129,15 @@ class Converter:
     # calls and settings -----------------------------------------------------------------------------------------
 
     def settings(self, nodes: Sequence[ast.Setting], at: Path) -> tuple[model.Setting, ...]:
-        found = []
+        converted = []
         for n, node in enumerate(nodes):
             self.note((*at, n), node)
             self.note((*at, n, "key"), node.key)
-            found.append(model.Setting(key=node.key.parts, value=self.value(node.value, (*at, n, "value"))))
-        return tuple(found)
+            converted.append(model.Setting(key=node.key.parts, value=self.value(node.value, (*at, n, "value"))))
+        return tuple(converted)
 
     def call(self, node: ast.Call, at: Path, settings: Sequence[ast.Setting] = ()) -> model.CallSpec:
-        """A plugin with its arguments, and the settings of its block."""
+        """A method with its arguments, and the settings of its block."""
         self.note(at, node)
         self.note((*at, "name"), node.name)
         arguments = self.arguments(node.arguments, (*at, "arguments"))
@@ -175,7 +175,7 @@ class Converter:
                 return self._scheme(node.call, at)
 
     def _scheme(self, call: ast.Call, at: Path) -> model.Domain:
-        """`bio(NP)`, `states(role)`; after a complaint the states count as learned, so that checking can go on."""
+        """`bio(NP)`, `states(role)`; after a problem the states count as learned, so that checking can continue."""
         name = call.name.text
         words: list[str] = []
         for n, argument in enumerate(call.arguments):

@@ -1,6 +1,6 @@
-"""What each statement of a template declares: from a node of the tree to an entry of the draft.
+"""The declaration of each statement of a template: from a node of the tree to an entry of the draft.
 
-One function a statement, chosen by the table `DECLARE`. `use` is not here (`resolution`), nor is what names mean.
+One function per statement, chosen by the table `DECLARE`. Not here: `use` (`resolution`), the meaning of names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "vector")
 
 
 class Declarer:
-    """The statements of one file: `directory` is where its lexicons and state files lie."""
+    """The statements of one file; paths of lexicons and state files are relative to `directory`."""
 
     def __init__(self, draft: Draft, directory: FilePath):
         self.draft = draft
@@ -47,7 +47,7 @@ class Declarer:
     # helpers ------------------------------------------------------------------------------------------------
 
     def start(self, kind: type[Frozen], statement: ast.Statement, name: ast.Name | None) -> Path:
-        """The path of the new declaration, with the spans of the statement and its name noted."""
+        """The path of the new declaration; records the spans of the statement and its name."""
         at = self.draft.path_of_next(kind)
         self.convert.note(at, statement)
         self.draft.spans[(*at, "keyword")] = statement.keyword
@@ -58,19 +58,19 @@ class Declarer:
     def options(
         self, nodes: Sequence[ast.Setting], table: Mapping[str, OptionReader], word: str, at: Path
     ) -> dict[str, Any]:
-        """Typed `with` options; the span of option NAME is noted as field NAME of the declaration."""
+        """Typed `with` options; the span of option NAME is recorded as field NAME of the declaration."""
         path = (*at, "with")
         settings = self.convert.settings(nodes, path)
         if not settings:
             return {}
         noted = ((*path, n, part) for n in range(len(settings)) for part in ("key", "value"))
         spans = SpanTable({place: self.draft.spans[place] for place in noted})
-        found, problems = read_options(settings, table, word, path, spans)
+        options_read, problems = read_options(settings, table, word, path, spans)
         self.draft.problems.extend(problems)
         for n, setting in enumerate(settings):
-            if setting.key[0] in found:
+            if setting.key[0] in options_read:
                 self.draft.spans[(*at, setting.key[0])] = self.draft.spans[(*path, n, "value")]
-        return found
+        return options_read
 
     def remember_directory(self, name: str, domain: ast.Domain | None) -> None:
         if isinstance(domain, ast.StateFile):

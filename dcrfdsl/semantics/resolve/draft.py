@@ -1,7 +1,7 @@
-"""A `ModelSpec` while it is being put together, by the resolver from files or by the Python builder.
+"""A `ModelSpec` under construction, by the resolver from files or by the Python builder.
 
-Holds the declarations in order, finds names that are declared twice, and lets an includer replace what a used file
-said. Not here: what a statement says (`declarations`), where files come from (`resolution`).
+Collects the declarations in order, finds names that are declared twice, and lets an includer replace declarations of a
+used file. Not here: the content of a statement (`declarations`), the origin of files (`resolution`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..schema import Noted, Path, expressions as ex, model_spec as model
 
 __all__ = ["Draft", "Entry"]
 
-# Where a kind of declaration is kept, and the word that messages use for it.
+# The field of each kind of declaration, and the word for it in messages.
 _PARTS: Mapping[type[ex.Frozen], tuple[str, str]] = {
     model.Label: ("labels", "label"),
     model.Latent: ("latents", "latent variable"),
@@ -30,7 +30,7 @@ _PARTS: Mapping[type[ex.Frozen], tuple[str, str]] = {
     model.Constraint: ("constraints", "constraint"),
     model.Stage: ("stages", "stage"),
 }
-# These share the names of columns without harm: a label is a column, the others are never read like one.
+# These may share a name with a column: a label is a column, the others are never read like one.
 _BESIDE_COLUMNS = (model.Label, model.CliqueSpec, model.Piece, model.Constraint)
 _SINGLE = ("data", "infer", "decode", "evaluate")
 
@@ -39,7 +39,7 @@ Entry = model.Declaration | model.Stage
 
 @dataclass(frozen=True)
 class _Owner:
-    """Who declared a name: the word for what it is, where, in which file, at which path."""
+    """The declaration that owns a name: the word for it, its place, its file, its path."""
 
     word: str
     span: Span | None
@@ -49,10 +49,10 @@ class _Owner:
 
 @dataclass
 class Draft:
-    """Collects declarations; `finish` gives the specification.
+    """Collects declarations; `finish` returns the specification.
 
-    `file` tells which file is being read: `(1, 0)` is the first that the second used file uses, `()` the main one.
-    A file includes those whose numbers begin with its own.
+    `file` is the current file: `(1, 0)` is the first file that the second used file uses, `()` the main one. A file
+    includes those whose numbers begin with its own.
     """
 
     problems: list[Diagnostic] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Draft:
     _clashes: dict[str, Diagnostic] = field(default_factory=dict)  # two used files differ: the includer may settle it
 
     def path_of_next(self, kind: type[ex.Frozen]) -> Path:
-        """The path that the next declaration of `kind` will have."""
+        """The path of the next declaration of `kind`."""
         part, _ = _PARTS[kind]
         return part, len(self._parts[part])
 
@@ -76,9 +76,9 @@ class Draft:
         return bool(self._parts["stages"])
 
     def add(self, item: Entry, name_span: Span | None = None) -> None:
-        """Append a declaration whose spans are noted under `path_of_next(type(item))`; complain if its name is taken.
+        """Appends a declaration whose spans are recorded under `path_of_next(type(item))`; reports a taken name.
 
-        A constant of a used file gives way to the includer's; two used files that differ leave it to the includer.
+        A constant of a used file gives way to that of the includer, who also decides if two used files differ.
         """
         part, word = _PARTS[type(item)]
         path = self.path_of_next(type(item))
@@ -103,13 +103,13 @@ class Draft:
         self._parts[part].append(item)
 
     def set(self, field_name: str, value: object, span: Span | None = None) -> None:
-        """`data`, `infer`, `decode` or `evaluate`. Call `clear` before noting spans under the name."""
+        """Sets `data`, `infer`, `decode` or `evaluate`. Call `clear` before recording spans under the name."""
         assert field_name in _SINGLE
         self._single[field_name] = value
         self._single_owners[field_name] = _Owner(field_name, span, self.file, (field_name,))
 
     def clear(self, field_name: str, span: Span | None = None) -> bool:
-        """Make room for a new `data`, `infer` …; False (and a complaint) if the same file has already said it."""
+        """Makes room for a new `data`, `infer` …; False (and a problem) if the same file has declared it before."""
         earlier = self._single_owners.get(field_name)
         if earlier is not None and earlier.file == self.file:
             message = f"`{field_name}` stands twice in this file"
@@ -122,7 +122,7 @@ class Draft:
         return True
 
     def include(self, spec: model.ModelSpec) -> None:
-        """Add everything that a finished specification says; what it left to the defaults stays unsaid."""
+        """Adds all declarations of a finished specification, without its defaults."""
         for part, _ in _PARTS.values():
             for item in getattr(spec, part):
                 self.add(item)
@@ -132,7 +132,7 @@ class Draft:
                 self.set(field_name, value)
 
     def replace(self, item: Entry, path: Path) -> None:
-        """Put `item` where `path` is; its spans are the caller's business."""
+        """Replaces the entry at `path` by `item`; the caller records its spans."""
         part, index = path
         assert isinstance(part, str) and isinstance(index, int)
         self._parts[part][index] = item
@@ -144,7 +144,7 @@ class Draft:
         return self._single.get(field_name)
 
     def finish(self) -> model.ModelSpec:
-        """The specification as it stands, after a last look for names that only the whole can show to clash."""
+        """The specification, after a last search for clashes of names that only the whole shows."""
         spec = model.ModelSpec.model_validate({**self._parts, **self._single, "doc": self.doc})
         self.problems.extend(self._clashes.values())
         self._check_columns(spec)
@@ -164,16 +164,16 @@ class Draft:
                 self._twice(name, _PARTS[type(item)][1], self._owners[name].span, owners[name])
 
     def _check_constants(self, spec: model.ModelSpec) -> None:
-        """A constant must not be defined by itself, directly or around a corner."""
-        ends: dict[str, bool] = {}  # whether the way from a constant comes to an end
+        """A constant must not be defined by itself, directly or indirectly."""
+        ends: dict[str, bool] = {}  # whether the chain from a constant ends
         for n, let in enumerate(spec.lets):
             seen = {let.name: None}
             value = let.value
-            while isinstance(value, ex.Reference) and (found := spec.constant(value.name)) is not None:
+            while isinstance(value, ex.Reference) and (constant := spec.constant(value.name)) is not None:
                 if value.name in seen or value.name in ends:
                     break
                 seen[value.name] = None
-                value = found
+                value = constant
             closes = isinstance(value, ex.Reference) and value.name in seen
             ends |= dict.fromkeys(seen, not closes and ends.get(getattr(value, "name", ""), True))
             if not ends[let.name]:
@@ -182,7 +182,7 @@ class Draft:
                 self.problems.append(Diagnostic("let-cycle", message, here))
 
     def _settle(self, what: str, span: Span | None, earlier: _Owner, remedy: str) -> None:
-        """The includer decides between the files that it uses; until it does, two of them that differ are a clash."""
+        """The includer decides between the files that it uses; until then, two that differ are a clash."""
         self._clashes.pop(what, None)
         if earlier.file[: len(self.file)] != self.file:
             here, there = _label(span, "and here"), _labels(earlier.span, "said here")
@@ -208,7 +208,7 @@ class Draft:
 
 
 def _way(spec: model.ModelSpec, name: str) -> str:
-    """From a constant to the first one that it comes back to, as far as a message shows it: `a → b → a`"""
+    """The path from a constant to the first repeated one, as far as a message shows it: `a → b → a`"""
     seen = [name]
     while len(seen) <= MOST_SHOWN and isinstance(value := spec.constant(seen[-1]), ex.Reference):
         seen.append(value.name)

@@ -1,9 +1,9 @@
 """`--set PATH=VALUE`: changes to a draft from the command line.
 
 PATH is the name of a constant, `infer` or `decode`, `infer.KEY`, `train.KEY` (the stage that runs) or `STAGE.KEY`,
-where a stage that neither runs nor comes before the one that does draws a warning.
-VALUE is read by the grammar of the language, so `train.optimizer=lbfgs(max_iterations=15)` says what it says in a file.
-Complaints point into the argument as it was typed.
+with a warning if that stage neither runs nor comes before the one that does.
+VALUE is read by the grammar of the language, so `train.optimizer=lbfgs(max_iterations=15)` has its meaning in a file.
+Problems point into the argument as it was typed.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Override:
         return Span(self.source, 0, self.split)
 
     def relocate(self, span: Span) -> Span:
-        """From the text that was parsed to the argument."""
+        """From the parsed text to the argument."""
         shift = self.split + 1 - len(_PREFIX)
         return Span(self.source, max(0, span.start + shift), min(len(self.source.text), max(0, span.end + shift)))
 
 
 def read_override(text: str) -> Override | Diagnostic:
-    """Split and parse one `PATH=VALUE`; the complaint if it is not of that form."""
+    """Splits and parses one `PATH=VALUE`; a diagnostic if it does not have that form."""
     source = Source("--set", text)
     path, equals, value = text.partition("=")
     whole = Label(Span(source, 0, len(text)))
@@ -62,7 +62,7 @@ def read_override(text: str) -> Override | Diagnostic:
 
 
 def apply_override(draft: Draft, override: Override, stage: str | None) -> None:
-    """Change the draft; complain where the path leads nowhere. `stage` is the stage that runs, None: the last one."""
+    """Changes the draft; reports a path that leads nowhere. `stage` is the stage that runs, None: the last one."""
     match override.path:
         case ("infer" | "decode" as field,) | ("infer" as field, "method"):
             _set_method(draft, override, field)
@@ -95,7 +95,7 @@ def _set_constant(draft: Draft, override: Override, name: str) -> None:
     for n, let in enumerate(draft.entries("lets")):
         if let.name == name:
             value = _converter(draft, override, draft.spans).value(override.value, ("lets", n, "value"))
-            # A value given by hand is not searched for.
+            # A value from the command line is not tuned.
             draft.replace(model.Let(name=name, value=value, doc=let.doc), ("lets", n))
             return
     _unknown(draft, override, name)
@@ -113,12 +113,12 @@ def _set_stage(draft: Draft, override: Override, name: str, key: tuple[str, ...]
             draft.replace(stage.model_copy(update={"criterion": criterion}), ("stages", n))
             _warn_if_idle(draft, override, stage.label, stages, running or stages[-1].label)
             return
-    if name != "train":  # an unknown stage that should run is reported where the stage is chosen
+    if name != "train":  # an unknown stage to run is reported where the stage is chosen
         _unknown(draft, override, name)
 
 
 def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[model.Stage], running: str) -> None:
-    """A stage that neither runs nor comes before the one that does can be set, to no effect."""
+    """Warns of a setting without effect: its stage neither runs nor comes before the one that does."""
     before = {stage.label: stage.after for stage in stages}
     chain: list[str] = []
     at: str | None = running
@@ -137,7 +137,7 @@ def _warn_if_idle(draft: Draft, override: Override, name: str, stages: Sequence[
 def _with_setting(
     draft: Draft, call: model.CallSpec, key: tuple[str, ...], override: Override, at: Path
 ) -> model.CallSpec:
-    """`call` with one argument or setting replaced where it stands, else added to the settings of its block."""
+    """`call` with one argument or setting replaced, or added to the settings of its block."""
     convert = _converter(draft, override, draft.spans)
     arguments, settings = list(call.arguments), list(call.settings)
     for n, argument in enumerate(arguments):

@@ -2,7 +2,7 @@
 
     load_template("chunker.dcrf", overrides=["train.prior=none"]).require()
 
-Every problem is collected and resolving goes on after each. Not here: whether the model makes sense (`checks.checker`).
+All problems are collected, and resolving continues after each. Not here: whether the model is meaningful (`checks`).
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from .overrides import apply_override, read_override
 
 __all__ = ["Resolved", "load_template", "load_text", "resolve"]
 
-DEEPEST_USE = 64  # files that use each other in turn; each is read inside the one before it
+DEEPEST_USE = 64  # files that use each other in a chain; each is read inside the previous one
 
 
 @dataclass(frozen=True)
 class Resolved(LocatedSpec):
-    """A specification as its files, or whoever built it, gave it. `require` asks the checker."""
+    """A specification with its places in the files it came from. `require` runs the checker."""
 
     def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
-        """The specification; `DcrfError` with every problem that the checker finds if there is an error.
+        """The specification; raises `DcrfError` with every problem of the checker if one is an error.
 
-        `stage`: the training stage that is to run, as in `check`. A function that is not built in may be the user's:
-        whoever is told of those asks again. `unchecked`: only what could not be read or resolved is an error.
+        `stage`: the training stage that runs, as in `check`. An unknown function may be the user's: a caller that
+        learns of these functions checks again. `unchecked`: only problems of reading and resolving are errors.
         """
-        found = self.diagnostics if unchecked else check(self, stage=stage, registered=None)
-        if any(diagnostic.severity == "error" for diagnostic in found):
-            raise DcrfError(found)
+        diagnostics = self.diagnostics if unchecked else check(self, stage=stage, registered=None)
+        if any(diagnostic.severity == "error" for diagnostic in diagnostics):
+            raise DcrfError(diagnostics)
         return self.spec
 
 
 def load_template(path: str | Path, overrides: Sequence[str] = (), stage: str | None = None) -> Resolved:
-    """Read and resolve a template file. `DcrfError` only if the file itself cannot be read."""
+    """Reads and resolves a template file. `DcrfError` only if the file itself cannot be read."""
     require_kind(path, PATHS, "path", "the path of a template file")
     text = read_template(path)
     return load_text(text, str(path), overrides, stage, directory=Path(path).parent, path=Path(path))
@@ -57,17 +57,17 @@ def load_text(
     directory: Path = Path("."),
     path: Path | None = None,
 ) -> Resolved:
-    """Resolve a template given as text; `name` stands in messages, `directory` is where its paths start.
+    """Resolves a template given as text; `name` appears in messages, its paths are relative to `directory`.
 
-    `path` is the file that it was read from, if any: a file that uses itself is then found out.
+    `path` is the file that it was read from, if any, so that a file that uses itself is detected.
     """
     require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)
     resolved = resolve(template, directory=directory, overrides=overrides, stage=stage, path=path)
     if not problems:
         return resolved
-    found = tuple(_in_order([*problems, *resolved.diagnostics]))
-    return Resolved(resolved.spec, resolved.spans, found, resolved.directories, complete=False)
+    diagnostics = tuple(_in_order([*problems, *resolved.diagnostics]))
+    return Resolved(resolved.spec, resolved.spans, diagnostics, resolved.directories, complete=False)
 
 
 def resolve(
@@ -78,7 +78,7 @@ def resolve(
     stage: str | None = None,
     path: Path | None = None,
 ) -> Resolved:
-    """Resolve a parsed template; `stage` is the stage that `train.KEY` in `overrides` means (None: the last)."""
+    """Resolves a parsed template; `train.KEY` in `overrides` refers to `stage` (None: the last)."""
     require_list(overrides, "overrides", "texts such as `train.seed=7`")
     draft = Draft(doc=template.doc)
     reader = _Reader(draft)
@@ -98,7 +98,7 @@ def resolve(
 
 
 class _Reader:
-    """Puts a file and the files that it uses into the draft, the used ones first."""
+    """Reads a file and the files that it uses into the draft, the used ones first."""
 
     def __init__(self, draft: Draft):
         self.draft = draft
@@ -106,7 +106,7 @@ class _Reader:
         self._done: set[Path] = set()
 
     def read(self, template: ast.Template, directory: Path, opened: tuple[Path, ...]) -> None:
-        """`opened` are the files that are being read, outermost first; those already read are not read again."""
+        """`opened` are the files being read, outermost first; a file is read only once."""
         here = self.draft.file
         uses = [statement for statement in template.statements if isinstance(statement, ast.Use)]
         for n, use in enumerate(uses):
@@ -122,7 +122,7 @@ class _Reader:
         path = directory / str(statement.path.value)
         try:
             real = path.resolve()
-        except (OSError, RuntimeError, ValueError):  # a link to itself, an impossible name: opening it tells which
+        except (OSError, RuntimeError, ValueError):  # a link to itself or an impossible name: opening it fails later
             real = path
         if real in opened:
             chain = " → ".join(f"`{file.name}`" for file in (*opened[opened.index(real) :], real))
@@ -154,7 +154,7 @@ class _Reader:
 
 
 def _in_order(problems: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """By file, in the order in which files first appear, and by place in the file; what has no place comes last."""
+    """By file, in the order of first appearance, and by place in the file; problems without a place come last."""
     files: dict[str, int] = {}
     for problem in problems:
         if problem.primary is not None:

@@ -1,7 +1,7 @@
-"""Constants that are tuned: their ranges, and the model with other values of them.
+"""Constants to tune: their ranges, and the model with other values of them.
 
-A range gives whole numbers where what uses the constant takes no others, as `min_count` does; whether it does is asked
-of the checker. Not here: reading a range (`schema.search_ranges`), which values a search tries.
+A range holds whole numbers if the users of the constant accept no others, as `min_count` does; the checker decides.
+Not here: reading a range (`search_ranges`), the values that a search tries.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .resolution import Resolved
 
 __all__ = ["tuned_ranges", "with_constants"]
 
-INSIDE = (0.3819, 0.2764)  # of an interval: places that are no whole numbers both
+INSIDE = (0.3819, 0.2764)  # parts of an interval: places that are not both whole numbers
 
 
 def with_constants(resolved: Resolved, values: Mapping[str, Value]) -> Resolved:
-    """The same model with other values of its constants, and what `check_constants` says of them."""
+    """The same model with other values of its constants, and the diagnostics of `check_constants`."""
     lets = tuple(
         let.model_copy(update={"value": values[let.name]}) if let.name in values else let for let in resolved.spec.lets
     )
@@ -33,10 +33,10 @@ def with_constants(resolved: Resolved, values: Mapping[str, Value]) -> Resolved:
 def tuned_ranges(
     resolved: Resolved, *, stage: str | None = None, registered: Collection[str] = ()
 ) -> dict[str, SearchRange]:
-    """The range of every constant that is to be tuned, in the order of the template.
+    """The range of every constant to tune, in the order of the template.
 
-    Errors: DcrfError `nothing-to-tune` without one, `bad-argument` for a range that is none, and what the checker says
-    of an end or a value that what uses the constant does not take.
+    Raises DcrfError `nothing-to-tune` if there is none, `bad-argument` for an invalid range, and the checker's problems
+    with an end or a value that the users of the constant do not accept.
     """
     lets = [let for let in resolved.require(unchecked=True).lets if let.tune is not None]
     if not lets:
@@ -54,23 +54,23 @@ class _Trying:
         self.known = {d.message for d in self._errors(resolved)}
 
     def usable(self, let: Let) -> SearchRange:
-        """The range of a constant, of whole numbers if need be."""
+        """The range of a constant, of whole numbers if necessary."""
         assert let.tune is not None
-        found = read_range(let.tune)
-        if found is None:
+        search_range = read_range(let.tune)
+        if search_range is None:
             message = f"the search range of `{let.name}` is none"
             raise DcrfError(Diagnostic("bad-argument", message, help="for example `log(0.1, 1000)`"))
-        if isinstance(found, Candidates):
-            self._require(let, found.values)
-            return found
-        within = (found.low + part * (found.high - found.low) for part in INSIDE)
+        if isinstance(search_range, Candidates):
+            self._require(let, search_range.values)
+            return search_range
+        within = (search_range.low + part * (search_range.high - search_range.low) for part in INSIDE)
         between = next(number for number in within if number != round(number))
-        least, most = math.ceil(found.low), math.floor(found.high)
+        least, most = math.ceil(search_range.low), math.floor(search_range.high)
         is_whole = bool(self._complaints(let, Number(value=between))) and least <= most
         if is_whole and not any(self._complaints(let, Number(value=end)) for end in (least, most)):
-            return Interval(least, most, found.log, whole=True)
-        self._require(let, (Number(value=found.low), Number(value=found.high), Number(value=between)))
-        return found
+            return Interval(least, most, search_range.log, whole=True)
+        self._require(let, (Number(value=search_range.low), Number(value=search_range.high), Number(value=between)))
+        return search_range
 
     def _require(self, let: Let, values: Iterable[Value]) -> None:
         for value in values:
@@ -79,10 +79,10 @@ class _Trying:
                 raise DcrfError(complaints)
 
     def _complaints(self, let: Let, value: Value) -> list[Diagnostic]:
-        """The errors that a value of the constant brings."""
+        """The errors that a value of the constant causes."""
         tried = self._errors(with_constants(self.resolved, {let.name: value}))
         return [d for d in tried if d.message not in self.known]
 
     def _errors(self, resolved: Resolved) -> list[Diagnostic]:
-        found = check(resolved, stage=self.stage, registered=self.registered)
-        return [d for d in found if d.severity == "error"]
+        diagnostics = check(resolved, stage=self.stage, registered=self.registered)
+        return [d for d in diagnostics if d.severity == "error"]

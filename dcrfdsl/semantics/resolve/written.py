@@ -1,8 +1,8 @@
-"""A specification that no template file gave, with places in the text that it would have as a template.
+"""A specification without a template file, with places in the text that it would have as a template.
 
 A specification may be built by the methods of `builder.Model`, by hand, by `model_copy`, or come from a model file. It
-is written down and read again, so that complaints about it point at lines as those about a file do. Not here: whether
-it makes sense (`checks.checker`), writing (`unparse`).
+is written as text and read again, so that its problems point at lines like those of a file. Not here: whether it is
+meaningful (`checks`), writing (`unparse`).
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ def written(
     directory: Path = Path("."),
     directories: Mapping[str, Path] | None = None,
 ) -> Resolved:
-    """The specification with its places in its own text, and what reading that text complains of.
+    """The specification with its places in its own text, and the problems of reading that text.
 
-    `name` stands in messages. `directory` is where its paths start; `directories`, if given, says it of each.
+    `name` appears in messages. Its paths are relative to `directory`, or to the entries of `directories`.
 
-    Raises TypeError for what is no specification, DcrfError for one with fields that cannot be.
+    Raises TypeError for an object of another type, DcrfError for invalid fields.
     """
     spec = require_spec(spec)
     try:
         text = to_text(spec)
-    except ValueError as error:  # what the language cannot say
+    except ValueError as error:  # the language cannot express it
         raise DcrfError(Diagnostic("bad-specification", f"model `{name}`: {error}")) from None
     read = load_text(text, f"<{name}>", directory=directory)
-    found = read.diagnostics
-    if not found and read.spec != spec:
+    diagnostics = read.diagnostics
+    if not diagnostics and read.spec != spec:
         message = f"model `{name}` cannot be written as a template: a name or state holds a mark of the language"
-        found = (Diagnostic("bad-name", message),)
-    own = read.directories if directories is None else directories
-    return replace(read, spec=spec, diagnostics=found, directories=own)
+        diagnostics = (Diagnostic("bad-name", message),)
+    base_directories = read.directories if directories is None else directories
+    return replace(read, spec=spec, diagnostics=diagnostics, directories=base_directories)
 
 
 def require_spec(spec: ModelSpec) -> ModelSpec:
-    """The specification with every field of its type, which `model_copy` and the like do not see to.
+    """The specification, with the type of every field checked, which `model_copy` and the like do not do.
 
-    Raises TypeError for what is no specification, DcrfError for one with fields that cannot be.
+    Raises TypeError for an object of another type, DcrfError for invalid fields.
     """
     if not isinstance(spec, ModelSpec):
         raise TypeError(f"expected a ModelSpec, found {type(spec).__name__}")
@@ -67,9 +67,9 @@ def require_spec(spec: ModelSpec) -> ModelSpec:
 
 
 def approve_stored(spec: ModelSpec, stage: str, file: str) -> None:
-    """DcrfError where the checker refuses the template of a model file. What it names of files need not be there."""
-    found = check(Resolved(spec), stage=stage or None, registered=None)
-    errors = [replace(problem, location=file) for problem in found if problem.severity == "error"]
+    """DcrfError if the checker refuses the template of a model file. Files that it names need not exist."""
+    diagnostics = check(Resolved(spec), stage=stage or None, registered=None)
+    errors = [replace(problem, location=file) for problem in diagnostics if problem.severity == "error"]
     if errors:
         raise DcrfError(errors)
 
@@ -77,7 +77,7 @@ def approve_stored(spec: ModelSpec, stage: str, file: str) -> None:
 def _misfit(problem: Mapping[str, Any]) -> Diagnostic:
     """`labels.0.name` is 5: input should be a valid string"""
     place = ".".join(str(part) for part in problem["loc"])
-    found = repr(problem["input"])
-    shown = found if len(found) <= 60 else f"{found[:57]}…"
+    value = repr(problem["input"])
+    shown = value if len(value) <= 60 else f"{value[:57]}…"
     message = f"`{place}` of the specification is {shown}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
     return Diagnostic("bad-specification", message)

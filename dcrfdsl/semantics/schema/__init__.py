@@ -1,4 +1,4 @@
-"""What a specification consists of: labels, cliques, features, terms and conditions."""
+"""The parts of a specification: labels, cliques, features, terms and conditions."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
 """References, terms, conditions and features of a `ModelSpec`.
 
-The same shapes as in a template's tree, without places in a text: names are still names (a column, a label, a
-feature group …; `ModelSpec.declaration` tells which). Windows and ranges stay as written and are expanded by
-`features`.
+They have the shapes of a template's tree, without places in a text: names are still names (of a column, a label, a
+feature group …; `ModelSpec.declaration` finds the declaration). Windows and ranges stay as written; `features` expands
+them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = [
 
 
 class Frozen(BaseModel):
-    """Base of everything in a specification: immutable, and no key that is not declared.
+    """Base class of all parts of a specification: immutable, without undeclared keys.
 
-    Its validator is built when a class is first used: a command needs a few of these classes, seldom all.
+    The validator of a class is built on first use: a command needs only a few of these classes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -193,7 +193,7 @@ Condition: TypeAlias = Annotated[
 
 
 class Cross(Frozen):
-    """`a & b`: one feature a combination of its factors' values"""
+    """`a & b`: one feature for each combination of its factors' values"""
 
     kind: Literal["cross"] = "cross"
     factors: tuple[Condition, ...]

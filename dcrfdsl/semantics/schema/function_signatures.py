@@ -1,7 +1,7 @@
-"""Signatures of the built-in feature functions: what each takes, what it gives, what it is for.
+"""Signatures of the built-in feature functions: their parameters, results and purposes.
 
-`FUNCTIONS` is the table that the checker and the room `features` share, so it loads nothing heavy. Not here: what
-the functions compute (`features.values.value_functions`), and functions that a user registers.
+The checker and the room `features` share the table `FUNCTIONS`, so it loads nothing heavy. Not here: the functions
+themselves (`features.values.value_functions`), functions registered by a user.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .expressions import Apply, Argument, Number, Range, Reference, Value
 
 __all__ = ["FUNCTIONS", "ArgumentProblem", "FunctionSignature", "Parameter", "bind"]
 
-LONGEST = 1000  # a length beyond this is a slip of the pen, and a range up to it would fill the memory
+LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it would fill the memory
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """`returns`: one `value` a position, several `values`, or a `test`. Without parameters it is a bare word."""
+    """`returns`: one `value` per position, several `values`, or a `test`. Without parameters it is a bare word."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -39,13 +39,13 @@ class FunctionSignature:
 
     @property
     def usage(self) -> str:
-        """`prefix(term, lengths)`, as messages show it"""
+        """`prefix(term, lengths)`, for messages"""
         return f"{self.name}({', '.join(p.name for p in self.parameters)})" if self.parameters else self.name
 
 
 @dataclass(frozen=True)
 class ArgumentProblem:
-    """What is wrong with the argument number `index` (None: with the call as a whole)."""
+    """A problem of the argument number `index` (None: of the call as a whole)."""
 
     index: int | None
     message: str
@@ -91,10 +91,10 @@ FUNCTIONS: Table[FunctionSignature] = Table(
 def bind(
     signature: FunctionSignature, arguments: Sequence[Argument], settled: Callable[[Value], Value]
 ) -> tuple[dict[str, Value], tuple[ArgumentProblem, ...]]:
-    """The value of each parameter, constants settled and defaults filled in, and everything that does not fit.
+    """The value of each parameter, with constants settled and defaults filled in, and every problem.
 
-    `settled` replaces the name of a constant by its value (`ModelSpec.settled`). Whether a term or lexicon exists
-    is left to the caller.
+    `settled` replaces the name of a constant by its value (`ModelSpec.settled`). The caller checks whether a term or
+    lexicon exists.
     """
     bound: dict[str, Value] = {}
     problems: list[ArgumentProblem] = []
@@ -126,7 +126,7 @@ def bind(
 def _parameter(signature: FunctionSignature, index: int, argument: Argument) -> Parameter | None:
     if argument.name is not None:
         return next((p for p in signature.parameters if p.name == argument.name), None)
-    # options with a default are given by name, so that `shape(word, yes)` does not pass unread
+    # options with a default need a name, so that `shape(word, yes)` is not misread
     positional = [p for p in signature.parameters if p.default is None]
     return positional[index] if index < len(positional) else None
 

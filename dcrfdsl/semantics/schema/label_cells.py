@@ -1,4 +1,4 @@
-"""What a cell of a label column says: one value, one of several (`ambiguous`), or nothing at all (`missing`).
+"""The reading of a cell of a label column: one value, one of several (`ambiguous`), or none (`missing`).
 
 The mark of a missing value always means "unknown", alone or as a member of a set. A value that is itself a state is
 never split. Not here: whole columns (`data.partial`).
@@ -13,11 +13,11 @@ from .model_spec import Label
 
 __all__ = ["Reading", "read_cell"]
 
-Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if it says nothing
+Reading: TypeAlias = tuple[str, ...]  # the texts that a cell allows, each once and as written; () if unknown
 
 
 def read_cell(label: Label, value: str, states: Collection[str], marks: Collection[str | None]) -> Reading:
-    """What one value says; `marks` are those of a missing value."""
+    """The reading of one value; `marks` are those of a missing value."""
     if value in marks:
         return ()
     if value in states or not label.ambiguous or label.ambiguous not in value:

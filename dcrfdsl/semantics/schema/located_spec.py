@@ -1,4 +1,4 @@
-"""A specification with the places that its parts were written at. Not here: reading it, or asking the checker."""
+"""A specification with the places of its parts. Not here: reading it, or checking it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["LocatedSpec"]
 
 @dataclass(frozen=True)
 class LocatedSpec:
-    """A specification with what is known about where it came from.
+    """A specification with information about its origin.
 
-    `spans` tells where each part was written; `directories` maps the name of a lexicon, or of a variable whose states
-    lie in a file, to the directory that its path is relative to. `diagnostics` are the problems found so far.
-    `complete` is False if a statement could not be read at all: names that it declares may then seem unknown.
+    `spans` has the place of each part; `directories` maps the name of a lexicon, or of a variable with a state file, to
+    the directory to which its path is relative. `diagnostics` are the problems found so far. `complete` is False if a
+    statement could not be read: names that it declares may then seem unknown.
     """
 
     spec: ModelSpec
@@ -29,5 +29,5 @@ class LocatedSpec:
     complete: bool = True
 
     def path_of(self, name: str, path: str) -> Path:
-        """Where the file of lexicon or variable `name`, written as `path`, lies."""
+        """The place of the file of lexicon or variable `name`, written as `path`."""
         return self.directories.get(name, Path(".")) / path

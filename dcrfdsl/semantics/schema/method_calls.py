@@ -1,4 +1,4 @@
-"""Values that name a method with its settings, as `lbfgs(memory = 7)` does. Not here: what settings there are."""
+"""Values that name a method with its settings, such as `lbfgs(memory = 7)`. Not here: the settings that exist."""
 
 from __future__ import annotations
 

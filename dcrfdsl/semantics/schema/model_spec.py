@@ -1,9 +1,9 @@
-"""`ModelSpec`: what a `.dcrf` template, the Python builder and a model file all say, in one validated form.
+"""`ModelSpec`: the common, validated form of a `.dcrf` template, the Python builder and a model file.
 
-Statements keep the order in which they were declared; `use` is already inlined and `--set` applied. Constants
-declared by `let` stay visible: a setting refers to them by name (`Reference`), and `ModelSpec.constant` gives the
-value. Paths of lexicons and state files are kept as written; `directory` of the declaring file is kept beside
-them and is not part of the comparison of two specs. Not here: whether the model makes sense (`checks.checker`).
+Statements keep the order of their declaration; `use` is already inlined and `--set` applied. Constants declared by
+`let` stay visible: a setting refers to them by name (`Reference`), and `ModelSpec.constant` returns the value. Paths of
+lexicons and state files are kept as written; the `directory` of the declaring file is kept beside them and does not
+count when two specs are compared. Not here: whether the model is meaningful (`checks`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Setting(Frozen):
 
 
 class CallSpec(Frozen):
-    """A plugin by name with its arguments (`trp(tolerance = 1e-3)`) and the settings of its block, as written."""
+    """A method by name with its arguments (`trp(tolerance = 1e-3)`) and the settings of its block, as written."""
 
     name: str
     arguments: tuple[Argument, ...] = ()
@@ -42,13 +42,13 @@ class CallSpec(Frozen):
 
 
 class ColumnType(Frozen):
-    """`str` (a state a token), `float`, `int`, `bag` (several values, split on spaces), `vector` with its `size`."""
+    """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `vector` with its `size`."""
 
     name: Literal["str", "float", "int", "bag", "vector"] = "str"
     size: int | None = None
 
 
-NUMERIC = ("float", "int", "vector")  # types of numbers, whatever how many a token
+NUMERIC = ("float", "int", "vector")  # types of numbers, one or several per token
 
 
 class Column(Frozen):
@@ -76,7 +76,7 @@ class DataSpec(Frozen):
 
 
 class Learned(Frozen):
-    """No domain declared: the states are those of the training data, in order of first appearance."""
+    """No declared domain: the states are those of the training data, in order of first appearance."""
 
     kind: Literal["learned"] = "learned"
 
@@ -122,7 +122,7 @@ Domain: TypeAlias = Annotated[
 
 
 class Label(Frozen):
-    """An output variable, one instance a position, read from the column of its name."""
+    """An output variable, one instance per position, read from the column with its name."""
 
     kind: Literal["label"] = "label"
     name: str
@@ -193,9 +193,9 @@ class Site(Frozen):
 
 
 class CliqueSpec(Frozen):
-    """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` gives a readable name.
+    """A clique index {(Δt, variable)} with its features. `name` None: unnamed; `label` is a readable name.
 
-    `states` None means the default: `seen`, but `all` where the only feature is `bias`.
+    `states` None means the default: `seen`, or `all` if the only feature is `bias`.
     """
 
     kind: Literal["clique"] = "clique"
@@ -213,7 +213,7 @@ class CliqueSpec(Frozen):
 
     @property
     def relational(self) -> bool:
-        """Whether its sites are named positions that `where` joins."""
+        """Whether its sites are named positions joined by `where`."""
         return self.where is not None or any(site.place.kind == "named" for site in self.sites)
 
     @property
@@ -223,7 +223,7 @@ class CliqueSpec(Frozen):
 
     @property
     def label(self) -> str:
-        """Its name, or the clique index as it is written: `chunk[-1], chunk`."""
+        """Its name, or the clique index as written: `chunk[-1], chunk`."""
         return self.name or ", ".join(_site_text(site) for site in self.sites)
 
 
@@ -270,7 +270,7 @@ Declaration: TypeAlias = Label | Latent | Memory | View | Lexicon | Let | Featur
 
 
 class ModelSpec(Frozen):
-    """A whole model. Equality is equality of meaning: layout, comments and file names do not count."""
+    """A whole model. Equality means equal meaning: layout, comments and file names do not count."""
 
     data: DataSpec | None = None
     labels: tuple[Label, ...] = ()
@@ -284,13 +284,13 @@ class ModelSpec(Frozen):
     pieces: tuple[Piece, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     infer: CallSpec = CallSpec(name="auto")
-    decode: CallSpec | None = None  # None: what the criterion trains for
+    decode: CallSpec | None = None  # None: the rule that fits the criterion
     stages: tuple[Stage, ...] = ()
     evaluate: tuple[CallSpec, ...] = ()
     doc: tuple[str, ...] = ()
 
     def named(self) -> Iterator[tuple[str, Declaration]]:
-        """Every declaration that has a name, with it; columns are not declarations."""
+        """Every named declaration with its name; columns are not declarations."""
         for part in (
             self.labels, self.latents, self.memories, self.views, self.lexicons, self.lets, self.groups, self.cliques,
             self.pieces, self.constraints,
@@ -300,7 +300,7 @@ class ModelSpec(Frozen):
                     yield item.name, item
 
     def declaration(self, name: str) -> Declaration | None:
-        """What `name` was declared as, or None (a column is found by `column`)."""
+        """The declaration of `name`, or None (`column` finds columns)."""
         return self._declarations.get(name)
 
     def column(self, name: str) -> Column | None:
@@ -311,23 +311,23 @@ class ModelSpec(Frozen):
         return self._constants.get(name)
 
     def settled(self, value: Value) -> Value:
-        """`value`, or what it stands for if it names a constant (itself where constants go round in a circle)."""
+        """`value`, or the value of the constant that it names (itself if constants form a cycle)."""
         passed: dict[str, None] = {}
         while isinstance(value, Reference) and value.place.kind == "here" and value.name not in passed:
-            found = self._settled.get(value.name, self._constants.get(value.name))
-            if found is None:
+            next_value = self._settled.get(value.name, self._constants.get(value.name))
+            if next_value is None:
                 break
             passed[value.name] = None
-            value = found
-        # kept, so that a long chain is gone through once; what lies on a circle stands for itself
+            value = next_value
+        # kept, so that a long chain is followed once; a constant on a cycle stands for itself
         names = list(passed)
         circle = names.index(value.name) if isinstance(value, Reference) and value.name in passed else len(names)
         self._settled.update(dict.fromkeys(names[:circle], value))
         self._settled.update((name, Reference(name=name)) for name in names[circle:])
         return value
 
-    # Kept once they were asked for, so that a look-up does not go through the whole model. No part of it: a copy with
-    # other declarations finds its own.
+    # Kept after the first use, so that a look-up does not visit the whole model. They are not part of the model: a copy
+    # with other declarations computes its own.
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         copied = super().model_copy(update=update, deep=deep)
@@ -337,7 +337,7 @@ class ModelSpec(Frozen):
 
     @cached_property
     def _declarations(self) -> Mapping[str, Declaration]:
-        return dict(reversed(list(self.named())))  # of two with one name the first
+        return dict(reversed(list(self.named())))  # the first of two with the same name
 
     @cached_property
     def _columns(self) -> Mapping[str, Column]:
@@ -349,12 +349,12 @@ class ModelSpec(Frozen):
 
     @cached_property
     def _settled(self) -> dict[str, Value]:
-        """What constants stand for in the end, as far as it was asked."""
+        """The final values of constants that were asked for."""
         return {}
 
     @cached_property
     def hidden_names(self) -> frozenset[str]:
-        """Labels, latent variables and memories: what has a state at each position."""
+        """Labels, latent variables and memories: the variables with a state at each position."""
         return frozenset(item.name for part in (self.labels, self.latents, self.memories) for item in part)
 
     @cached_property
@@ -371,7 +371,7 @@ class ModelSpec(Frozen):
 
     @cached_property
     def clique_names(self) -> tuple[Mapping[str, None], tuple[str, ...]]:
-        """The names of cliques that have one: to look up, and in their order."""
+        """The names of named cliques: for look-up, and in their order."""
         names = tuple(clique.name for clique in self.cliques if clique.name)
         return dict.fromkeys(names), names
 
@@ -381,7 +381,7 @@ class ModelSpec(Frozen):
 
     @cached_property
     def label_of_view(self) -> dict[str, str | None]:
-        """The label of each view that was asked for (`conditions.condition_tables.view_label`)."""
+        """The label of each view that was asked for (`condition_tables.view_label`)."""
         return {}
 
 

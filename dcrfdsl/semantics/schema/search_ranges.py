@@ -1,7 +1,7 @@
 """Search ranges of constants: `let NAME = V tune log(a, b)`, `linear(a, b)` or `among(V, V, …)`.
 
-`RANGES` is the table of their kinds; each reads the arguments of a call. Not here: whether what uses the constant takes
-such values (`resolve.tuned_constants`), which of them a search tries.
+`RANGES` is the table of their kinds; each reads the arguments of a call. Not here: whether the users of the constant
+accept such values (`tuned_constants`), the values that a search tries.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SearchRange = Interval | Candidates
 
 @dataclass(frozen=True)
 class Kind:
-    """expected: what its arguments are, in words.   read: the range that they make, None if they make none."""
+    """expected: its arguments, in words.   read: the range of these arguments, None if they are invalid."""
 
     expected: str
     example: str
@@ -71,7 +71,7 @@ RANGES: Table[Kind] = Table(
 
 
 def read_range(call: CallSpec) -> SearchRange | None:
-    """The range that `log(a, b)`, `linear(a, b)` or `among(V, …)` stands for; None if it is none."""
+    """The range of `log(a, b)`, `linear(a, b)` or `among(V, …)`; None if the call is none of these."""
     if call.name not in RANGES or call.settings or any(argument.name is not None for argument in call.arguments):
         return None
     return RANGES[call.name].read(tuple(argument.value for argument in call.arguments))

@@ -1,7 +1,7 @@
-"""Segment schemes: which states they have and which of them may follow each other.
+"""Segment schemes: their states, and the states that may follow each other.
 
 `bio` (IOB2): a segment of type X is B-X I-X …; `bioes` (IOBES): B-X I-X … E-X, or S-X alone; O is outside. An I-X that
-nothing began is illegal, at the first position too. Not here: reading segments out of labels (`metrics`, which follows
+no B-X began is illegal, also at the first position. Not here: reading segments from labels (`metrics`, which follows
 conlleval and accepts illegal output).
 """
 
@@ -31,9 +31,9 @@ OUTSIDE = "O"
 
 @dataclass(frozen=True)
 class SegmentScheme:
-    """The marks of a scheme, in the order of its states, and how they follow each other inside a segment.
+    """The marks of a scheme, in the order of its states, and their order inside a segment.
 
-    `inside` marks go on with a segment of the same type, `open` marks need to be gone on with.
+    `inside` marks continue a segment of the same type, `open` marks need a continuation.
     A mark that is not in `inside` begins a segment.
     """
 
@@ -63,7 +63,7 @@ def scheme_states(name: str, types: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_state(name: str, state: str) -> tuple[str, str] | None:
-    """Mark and type of a state of the scheme, `("O", "")` for `O`, None for a state that the scheme does not have."""
+    """Mark and type of a state of the scheme, `("O", "")` for `O`, None for a text that is not such a state."""
     if state == OUTSIDE:
         return OUTSIDE, ""
     mark, dash, kind = state.partition("-")
@@ -90,8 +90,8 @@ def learn_types(name: str, values: Iterable[str]) -> tuple[tuple[str, ...], tupl
 def legal_moves(name: str, states: Sequence[str]) -> Mask:
     """`allowed[a, b]`, [K+1, K+1]: whether state b may follow state a.
 
-    Row K is the start of a sequence (`allowed[K, b]`: b may come first) and column K its end. A state that is not of
-    the scheme (`others` may bring one) counts as `O`.
+    Row K is the start of a sequence (`allowed[K, b]`: b may come first) and column K its end. A state outside the
+    scheme (`others` may add one) counts as `O`.
     """
     scheme = SCHEMES[name]
     parts = [split_state(name, state) or (OUTSIDE, "") for state in states]
@@ -112,10 +112,10 @@ def violations(
     codes: Integers,
     sentence_off: Offsets,
 ) -> Ints:
-    """Tokens, [V], whose state may not stand where it stands.
+    """Tokens, [V], whose state is illegal at their position.
 
-    `codes` [N] are states 0 … K-1, negative where unknown (any state fits there); `sentence_off` [S+1] cuts them into
-    sentences. A token counts if the move into it is illegal, or the end of its sentence after it.
+    `codes` [N] are states 0 … K-1, negative if unknown (any state is legal there); `sentence_off` [S+1] are the bounds
+    of the sentences. A token counts if the move into it, or the end of its sentence after it, is illegal.
     """
     num_states = len(allowed) - 1
     codes = np.asarray(codes, dtype=np.int64)

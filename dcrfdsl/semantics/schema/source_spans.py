@@ -1,8 +1,8 @@
-"""Where each part of a `ModelSpec` was written: from a path in the specification to a span of a source text.
+"""The places of the parts of a `ModelSpec`: from a path in the specification to a span of a source text.
 
 A path follows the fields of the specification: `("cliques", 2, "features", 0)` is the first feature of the third
-clique. A part that was not written (a default) has no span of its own; `nearest` then gives that of the part that
-holds it. Not here: what is wrong at a place.
+clique. A part that was not written (a default) has no span; `nearest` then returns that of the enclosing part. Not
+here: the problems at a place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class Noted(dict[Path, Span]):
-    """Spans while they are noted. What lies under a path of one or two parts is found without going through all."""
+    """Spans during recording. Those under a path of one or two parts are found without visiting all."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Noted(dict[Path, Span]):
         super().__setitem__(path, span)
 
     def drop(self, path: Path) -> dict[Path, Span]:
-        """Take out everything under `path`, which has one or two parts."""
+        """Removes everything under `path`, which has one or two parts."""
         return {noted: self.pop(noted) for noted in self._under.pop(path, ()) if noted in self}
 
 
@@ -52,7 +52,7 @@ class SpanTable(Mapping[Path, Span]):
         return len(self._spans)
 
     def nearest(self, *path: str | int) -> Span | None:
-        """The span of `path`, or of the smallest written part around it; None where nothing around it was written."""
+        """The span of `path`, or of the smallest written part around it; None if no part around it was written."""
         return next((self._spans[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self._spans), None)
 
     def label(self, *path: str | int, text: str = "") -> Label | None:

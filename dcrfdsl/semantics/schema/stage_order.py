@@ -1,6 +1,6 @@
-"""What is wrong with the order of training stages: one that is named and is not there, a circle of `after`.
+"""Problems with the order of training stages: the name of a missing stage, a cycle of `after`.
 
-Not here: the chain of stages itself (`settings.settings_reading.stage_chain`).
+Not here: the chain of stages itself (`settings_reading.stage_chain`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["stage_cycle", "unknown_stage"]
 
 
 def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diagnostic:
-    """`place`: where it is named."""
+    """The error for an unknown stage. `place`: where it is named."""
     names = list(known)
     guess = did_you_mean(label, names)
     remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(shortened(names))}"
@@ -26,7 +26,7 @@ def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diag
 def stage_cycle(stages: Sequence[Stage], circle: Sequence[int], spans: SpanTable) -> Diagnostic:
     """`circle`: numbers of stages, each of which comes after the next, and the last after the first.
 
-    Points at the first `after` that names a stage further down, or its own: what is above runs before.
+    Points at the first `after` that names a later stage or its own: stages run in the order of the text.
     """
     number = {stages[n].label: n for n in circle}
     first = min(n for n in circle if number[stages[n].after or ""] >= n)

@@ -1,8 +1,8 @@
 """The `with` options of labels, feature groups and cliques: names, types, ranges.
 
-One table a statement: option → reader of its value. A reader gives the Python value, or `Expected` with the words
-for the message. Options that take a number also take the name of a constant (`let`), which stays a reference and is
-checked by `check_constants` once every constant is known. Not here: settings of methods (`settings.training_settings`).
+One table per statement: option → reader of its value. A reader returns the Python value, or `Expected` with the words
+for the message. An option that takes a number also accepts the name of a constant (`let`), which stays a reference;
+`check_constants` checks it once all constants are known. Not here: settings of methods (`settings.training_settings`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Expected:
-    """Why a value does not fit: what was expected, and a remedy if there is one."""
+    """Why a value does not fit: the expected value in words, and a remedy if there is one."""
 
     words: str
     help: str | None = None
@@ -102,25 +102,25 @@ _OWNERS: Mapping[str, Mapping[str, OptionReader]] = {
     "label": LABEL_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS,
 }  # fmt: skip
 
-# What other tools call these options.
+# The names of these options in other tools.
 _SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("cutoff", "minfreq", "min_freq", "minfrequency", "threshold", "min_df", "freq"), "min_count"),
     **dict.fromkeys(("default", "other", "otherwise", "unknown"), "others"),
     **dict.fromkeys(("na", "null", "unlabelled", "unlabeled"), "missing"),
 }
 
-# Which numbers of a specification may be constants: (part, field).
+# Numbers of a specification that may be constants: (part, field).
 _CONSTANT_COUNTS = (("groups", "min_count"), ("cliques", "min_gap"), ("cliques", "max_gap"))
 
 
 def read_options(
     settings: Iterable[Setting], table: Mapping[str, OptionReader], statement: str, at: Path, spans: SpanTable
 ) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The options of one statement by name, and what is wrong with them.
+    """The options of one statement by name, and their problems.
 
-    `at` is the path of setting number n without n: `spans` holds `(*at, n, "key")` and `(*at, n, "value")`.
+    `at` is the path of the settings: `spans` has `(*at, n, "key")` and `(*at, n, "value")` for setting number n.
     """
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     places: dict[str, Label | None] = {}
     problems: list[Diagnostic] = []
     for n, setting in enumerate(settings):
@@ -140,37 +140,36 @@ def read_options(
             message = f"`{shown(setting.value)}` is no value for `{name}`: expected {value.words}"
             problems.append(Diagnostic("bad-setting", message, label, help=value.help))
         else:
-            found[name] = value
-    return found, problems
+            options[name] = value
+    return options, problems
 
 
 def check_constants(spec: ModelSpec, spans: SpanTable) -> list[Diagnostic]:
-    """Complaints about options that name a constant which does not exist or is no whole number of at least 1."""
+    """Problems of options that name a constant which does not exist or is not a whole number of at least 1."""
     problems, guesses = [], Guesses()
     names = [let.name for let in spec.lets]
     for part, field in _CONSTANT_COUNTS:
         for n, item in enumerate(getattr(spec, part)):
-            given = getattr(item, field)
-            if not isinstance(given, Reference):
+            reference = getattr(item, field)
+            if not isinstance(reference, Reference):
                 continue
-            value = spec.settled(given)
+            value = spec.settled(reference)
             label = spans.label(part, n, field, text="expected a whole number, at least 1")
-            if spec.constant(given.name) is None:
-                guess = guesses.near(given.name, names)
-                message = f"`{given.name}` is not a constant, and `{field}` needs a whole number"
+            if spec.constant(reference.name) is None:
+                guess = guesses.near(reference.name, names)
+                message = f"`{reference.name}` is not a constant, and `{field}` needs a whole number"
                 problems.append(
                     Diagnostic("unknown-name", message, label, help=f"did you mean `{guess}`?" if guess else None)
                 )
             elif isinstance(_count(value), Expected | Reference):
-                message = (
-                    f"the constant `{given.name}` is `{shown(value)}`, and `{field}` needs a whole number, at least 1"
-                )
+                described = f"the constant `{reference.name}` is `{shown(value)}`"
+                message = f"{described}, and `{field}` needs a whole number, at least 1"
                 problems.append(Diagnostic("bad-setting", message, label))
     return problems
 
 
 def shown(value: Value) -> str:
-    """A value in few words, for messages."""
+    """A value in a few words, for messages."""
     match value:
         case Number() | Text():
             return str(value.value)

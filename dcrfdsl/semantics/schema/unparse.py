@@ -1,7 +1,7 @@
-"""From a `ModelSpec` back to a template: the third side of the triangle text, specification, Python.
+"""From a `ModelSpec` back to a template: the third side of the triangle of text, specification and Python.
 
-Reading the text again gives the same specification. What the specification does not hold (comments, layout, `use`)
-is laid out afresh: one blank line between kinds of statements, long lists as blocks. Not here: printing (`format`).
+Reading the text again gives the same specification. What the specification does not hold (comments, layout, `use`) is
+laid out anew: one blank line between kinds of statements, long lists as blocks. Not here: printing (`syntax.format`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["SYNTAX", "is_plain_name", "statement_text", "to_template", "to_text"
 
 _NOWHERE = Span(Source("<spec>", ""), 0, 0)
 _NAME = re.compile(r"[^\W\d]\w*")
-_INLINE = 3  # features or members that still stand on the statement's line
+_INLINE = 3  # features or members that still fit on the statement's line
 
 
 def to_text(spec: model.ModelSpec) -> str:
@@ -56,19 +56,19 @@ def to_template(spec: model.ModelSpec) -> ast.Template:
 
 
 def value_text(value: ex.Value) -> str:
-    """`10`, `gaussian(variance = 1)`: a value as it is written in a template."""
+    """`10`, `gaussian(variance = 1)`: a value in the notation of a template."""
     return format_value(_value(value))
 
 
 def statement_text(item: model.Label | model.Constraint) -> str:
-    """A declaration as it is written in a template, without its doc comment."""
+    """A declaration in the notation of a template, without its doc comment."""
     bare = item.model_copy(update={"doc": ()})
     statement = _label(bare) if isinstance(bare, model.Label) else _constraint(bare)
     return format_statement(statement)
 
 
 def is_plain_name(text: str) -> bool:
-    """Whether a text can stand as a bare word: a name that has a letter and is no word of the language."""
+    """Whether a text can be written as a bare word: a name with a letter that is not a word of the language."""
     return _NAME.fullmatch(text) is not None and text not in RESERVED and text.strip("_") != ""
 
 
@@ -195,8 +195,8 @@ def _setting(key: str, value: ast.Value) -> ast.Setting:
 def _options(item: ex.Frozen, names: Sequence[str]) -> tuple[ast.Setting, ...]:
     """`with` options that differ from their defaults."""
     defaults: Mapping[str, Any] = {name: type(item).model_fields[name].default for name in names}
-    given = [(name, getattr(item, name)) for name in names if getattr(item, name) != defaults[name]]
-    return tuple(_setting(name, _option_value(value)) for name, value in given)
+    changed = [(name, getattr(item, name)) for name in names if getattr(item, name) != defaults[name]]
+    return tuple(_setting(name, _option_value(value)) for name, value in changed)
 
 
 def _option_value(value: bool | int | str | ex.Reference) -> ast.Value:

@@ -27,8 +27,8 @@ JOINT, LOCAL = "joint", "local"
 
 
 class DecodeRule(NamedTuple):
-    """`name` of the rule; `trained`: it is what this criterion trains for, and neither the stage nor the statement
-    says one.
+    """`name` of the rule; `trained`: it follows from the criterion, because neither the stage nor the statement names
+    one.
     """
 
     name: str
@@ -36,12 +36,12 @@ class DecodeRule(NamedTuple):
 
 
 def decoding(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> str:
-    """How to decode after stage `label` (None: the last)."""
+    """The decoding rule after stage `label` (None: the last)."""
     return decode_rule(spec, label, spans=spans).name
 
 
 def decode_rule(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> DecodeRule:
-    """How to decode after stage `label` (None: the last), and why."""
+    """The decoding rule after stage `label` (None: the last), and its origin."""
     settings = stage_settings(spec, label, spans=spans)
     written = settings.decode or decode_statement(spec, spans=spans)
     if written is not None:
@@ -75,17 +75,17 @@ def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
     if over != sorted(item.name for part in (spec.labels, spec.latents) for item in part):
         return False
     piece_of = {site.variable: number for number, piece in enumerate(pieces) for site in piece.over}
-    given = [list(_given(spec, piece, piece_of)) for piece in pieces]
-    offsets = {offset for own in given for _, offset in own if offset is not None}
-    if None in [offset for own in given for _, offset in own] or not offsets:
+    parents = [list(_parents(spec, piece, piece_of)) for piece in pieces]
+    offsets = {offset for piece_parents in parents for _, offset in piece_parents if offset is not None}
+    if None in [offset for piece_parents in parents for _, offset in piece_parents] or not offsets:
         return False
-    return (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(given, piece_of)
+    return (max(offsets) <= 0 or min(offsets) >= 0) and _is_acyclic(parents, piece_of)
 
 
-def _given(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
-    """What a piece conditions on, with its offset; None where the data decides it.
+def _parents(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
+    """The variables that a piece conditions on, with their offsets; None if the data decides them.
 
-    A memory follows from what comes before it, so one at the piece's position or earlier is an earlier variable.
+    A memory follows from earlier variables, so a memory at the piece's position or earlier counts as earlier.
     """
     over = {site.variable for site in piece.over}
     by_label = {clique.label: clique for clique in spec.cliques}
@@ -108,11 +108,11 @@ def _offset(site: Site) -> int:
     return site.place.offset if isinstance(site.place, At) else 0
 
 
-def _is_acyclic(given: Sequence[Sequence[tuple[str, int | None]]], piece_of: dict[str, int]) -> bool:
+def _is_acyclic(parents: Sequence[Sequence[tuple[str, int | None]]], piece_of: dict[str, int]) -> bool:
     """Whether the pieces of one position can be put into an order in which each is given earlier ones."""
     before = {
-        number: {piece_of[name] for name, offset in own if offset == 0 and name in piece_of}
-        for number, own in enumerate(given)
+        number: {piece_of[name] for name, offset in piece_parents if offset == 0 and name in piece_of}
+        for number, piece_parents in enumerate(parents)
     }
     try:
         TopologicalSorter(before).prepare()

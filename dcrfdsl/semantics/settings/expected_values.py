@@ -1,4 +1,4 @@
-"""What a setting takes in the place of a wrong value, in words. Not here: reading settings (`settings_reading`)."""
+"""The value that a setting expects, in words. Not here: reading settings (`settings_reading`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPECTED: Mapping[str, str] = {
 
 
 def expected_words(detail: ErrorDetails) -> str:
-    """What pydantic wanted, in the words of the language."""
+    """What pydantic expected, in the words of the language."""
     context = detail.get("ctx", {})
     template = EXPECTED.get(detail["type"])
     return template.format(**context) if template else detail["msg"].lower()

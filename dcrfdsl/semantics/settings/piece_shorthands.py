@@ -1,8 +1,8 @@
-"""Pieces that a criterion stands for: the shorthands `memm`, `pseudolikelihood`, `pwpl`, `bidirectional`, `piecewise`.
+"""Pieces of a criterion's shorthand: `memm`, `pseudolikelihood`, `pwpl`, `bidirectional`, `piecewise`.
 
-Each is a rule that makes pieces of a specification's cliques (McCallum & Sutton 2004 §2), so that there is one engine
-for all, and `check --expand` can print what a shorthand means. Variables are ordered by position, and within one as
-they are declared. Not here: what pieces compute.
+Each is a rule that builds pieces from a specification's cliques (McCallum & Sutton 2004 §2), so that one engine serves
+all, and `check --expand` can print the expansion. Variables are ordered by position, and within a position by their
+declaration. Not here: the computations on pieces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _offset(site: Site) -> int:
-    """Of a site from its anchor, or from the named position that it stands at."""
+    """The offset of a site from its anchor, or from its named position."""
     place = site.place
     return place.offset if isinstance(place, At) else place.shift if isinstance(place, Named) else 0
 
@@ -40,13 +40,13 @@ def _hidden(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def _label_of(spec: ModelSpec, name: str) -> str:
-    """The label that a site of this name is about: itself, or what a view shows."""
+    """The label of a site with this name: itself, or the label that a view maps."""
     view = spec.views_by_name.get(name)
     return name if view is None else view_label(spec, view) or name
 
 
 def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
-    """`piecewise`: a piece a clique, over all its variables; where the data joins them, over every position."""
+    """`piecewise`: one piece per clique, over all its variables; if the data joins them, over every position."""
     return tuple(
         Piece(
             name=f"piece_{number}",
@@ -63,7 +63,7 @@ def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
 
 
 def by_site(spec: ModelSpec) -> tuple[Piece, ...]:
-    """`pwpl`: of each clique each variable, given the others."""
+    """`pwpl`: for each clique each variable, given the others."""
     return tuple(
         Piece(
             name=f"piece_{number}_{turn}",
@@ -76,14 +76,14 @@ def by_site(spec: ModelSpec) -> tuple[Piece, ...]:
 
 
 def by_variable(spec: ModelSpec) -> tuple[Piece, ...]:
-    """`pseudolikelihood`: a piece a variable, with every instance of a clique that touches it."""
+    """`pseudolikelihood`: one piece per variable, with every instance of a clique that touches it."""
     members: dict[str, list[tuple[str, int]]] = {name: [] for name in _hidden(spec)}
     for clique in spec.cliques:
         for site in clique.sites:
-            own = members.get(_label_of(spec, site.variable))
-            if own is not None:
-                own.append((clique.label, 0 if clique.positions else -_offset(site)))
-    return tuple(_over_one(f"only_{name}", name, own) for name, own in members.items() if own)
+            touching = members.get(_label_of(spec, site.variable))
+            if touching is not None:
+                touching.append((clique.label, 0 if clique.positions else -_offset(site)))
+    return tuple(_over_one(f"only_{name}", name, touching) for name, touching in members.items() if touching)
 
 
 def earlier_first(spec: ModelSpec, *, by_slice: bool = False) -> tuple[Piece, ...]:
@@ -104,10 +104,12 @@ def _directed(spec: ModelSpec, direction: int, by_slice: bool) -> tuple[Piece, .
         ending[variable].append((clique.label, -offset))
     word = "next" if direction > 0 else "before"
     if by_slice:
-        members = [member for own in ending.values() for member in own]
+        members = [member for piece_members in ending.values() for member in piece_members]
         over = tuple(Site(variable=name, place=Here()) for name in hidden)
         return (Piece(name=word, over=over, members=_members(members)),)
-    return tuple(_over_one(f"{word}_{name}", name, own) for name, own in ending.items() if own)
+    return tuple(
+        _over_one(f"{word}_{name}", name, piece_members) for name, piece_members in ending.items() if piece_members
+    )
 
 
 def _last(spec: ModelSpec, clique: CliqueSpec, hidden: Mapping[str, int], direction: int) -> tuple[str, int]:
@@ -153,7 +155,7 @@ PIECES: Mapping[str, Callable[[ModelSpec, PieceSettings], tuple[Piece, ...]]] = 
 
 
 def pieces_of(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
-    """The pieces that a criterion stands for."""
+    """The pieces of a criterion."""
     return PIECES[settings.method](spec, settings)
 
 
@@ -167,7 +169,7 @@ def last_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
 
 
 def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
-    """How many of the pieces each clique is trained in; in one of them it may be held several times."""
+    """For each clique, the number of pieces that train it; a single piece may contain it several times."""
     counts: Counter[str] = Counter()
     for piece in pieces:
         counts.update(member.clique for member in piece.members if not member.locked)
@@ -175,16 +177,16 @@ def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
 
 
 def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
-    """The same model with shorthands written out: their pieces declared, and `piecewise` in their place."""
+    """The same model with shorthands expanded: their pieces declared, and `piecewise` instead."""
     chain = {entry.label for entry in stage_chain(spec, stage)}
     pieces, stages = {piece.name: piece for piece in spec.pieces}, []
     for entry in spec.stages:
         criterion = stage_settings(spec, entry.label).criterion if entry.label in chain else None
         if isinstance(criterion, PieceSettings):
-            own = pieces_of(spec, criterion)
-            pieces |= {piece.name: piece for piece in own}
+            pieces_of_stage = pieces_of(spec, criterion)
+            pieces |= {piece.name: piece for piece in pieces_of_stage}
             kept = tuple(a for a in entry.criterion.arguments if a.name is not None and a.name not in _SHORT)
-            names = tuple(Argument(value=Reference(name=piece.name, place=Here())) for piece in own)
+            names = tuple(Argument(value=Reference(name=piece.name, place=Here())) for piece in pieces_of_stage)
             settings = tuple(s for s in entry.criterion.settings if s.key[0] not in _SHORT)
             call = CallSpec(name="piecewise", arguments=(*names, *kept), settings=settings)
             entry = entry.model_copy(update={"criterion": call, "name": entry.label})
@@ -192,4 +194,4 @@ def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
     return spec.model_copy(update={"pieces": tuple(pieces.values()), "stages": tuple(stages)})
 
 
-_SHORT = ("order", "by")  # settings that the pieces say
+_SHORT = ("order", "by")  # settings that the pieces express

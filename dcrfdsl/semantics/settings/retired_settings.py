@@ -1,4 +1,4 @@
-"""Settings that templates once took and take no more. Not here: settings that there are (`training_settings`)."""
+"""Settings that templates once had and have no more. Not here: current settings (`training_settings`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ..schema import ModelSpec
 
 __all__ = ["RETIRED", "without_retired"]
 
-# What became of each.
+# The replacement of each.
 RETIRED: Mapping[str, str] = {
     "checkpoint": "`checkpoint` never did anything: no checkpoints are written while a model is trained",
 }
 
 
 def without_retired(spec: ModelSpec) -> ModelSpec:
-    """A specification of a model file, which no one can edit, without settings that are no more."""
+    """A specification of a model file, which nobody can edit, without retired settings."""
     stages = []
     for stage in spec.stages:
         call = stage.criterion

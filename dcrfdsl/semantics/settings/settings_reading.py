@@ -72,10 +72,10 @@ def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str 
     if spec.decode is None:
         return None
     reader = _Reader(spec, spans or SpanTable())
-    found = reader.decoding(spec.decode, ("decode",))
+    rule = reader.decoding(spec.decode, ("decode",))
     if spec.decode.arguments or spec.decode.settings:
         reader.complain("unknown-setting", f"`decode {spec.decode.name}` takes no setting", ("decode",))
-    return reader.finish(found)
+    return reader.finish(rule)
 
 
 def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
@@ -123,7 +123,7 @@ def _single(
 
 
 @dataclass(frozen=True)
-class _Given:
+class _WrittenSetting:
     """A setting as written: its value, and the paths of the value and of the name."""
 
     value: ex.Value
@@ -131,7 +131,7 @@ class _Given:
     name_path: Path
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Settings = TypeVar("Settings", bound=Frozen)
 _Key: TypeAlias = tuple[str, ...]
 
@@ -145,11 +145,11 @@ class _Reader:
     problems: list[Diagnostic] = field(default_factory=list)
     guesses: Guesses = field(default_factory=Guesses)
 
-    def finish(self, found: Found | None) -> Found:
+    def finish(self, result: Result | None) -> Result:
         """What was read; `DcrfError` if anything was wrong, and nothing was found only then."""
-        if self.problems or found is None:
+        if self.problems or result is None:
             raise DcrfError(self.problems)
-        return found
+        return result
 
     def complain(self, slug: str, message: str, path: Path, words: str = "", help: str | None = None) -> None:
         self.problems.append(Diagnostic(slug, message, self.spans.label(*path, text=words), help=help))
@@ -162,25 +162,27 @@ class _Reader:
         if settings is None:
             return None
         names = {settings.names: self._names(call, path)} if settings.names else {}
-        given = self._given(call, path, settings)
-        return self._fill(settings, call.name, given, path, table, found=names)
+        items = self._written(call, path, settings)
+        return self._fill(settings, call.name, items, path, table, already_read=names)
 
     def stage(self, call: CallSpec, path: Path) -> TrainSettings | None:
         criterion = self._entry(CRITERIA, call, path)
-        given = self._given(call, path, criterion)
-        found: dict[str, Any] = {}
-        written = {key[0]: item.value for key, item in given.items() if len(key) == 1}
-        for key in [key for key in given if key[0] in _STAGE_READERS and len(key) == 1]:
-            item = given.pop(key)
-            found[key[0]] = _STAGE_READERS[key[0]](self, item)
-        found["clique_priors"] = self._by_clique("prior", PRIORS, given)
+        items = self._written(call, path, criterion)
+        settings_read: dict[str, Any] = {}
+        written = {key[0]: item.value for key, item in items.items() if len(key) == 1}
+        for key in [key for key in items if key[0] in _STAGE_READERS and len(key) == 1]:
+            item = items.pop(key)
+            settings_read[key[0]] = _STAGE_READERS[key[0]](self, item)
+        settings_read["clique_priors"] = self._by_clique("prior", PRIORS, items)
         if criterion is HmsvmSettings:
-            found["clique_kernels"] = self._by_clique("kernel", KERNELS, given)
-        plain: dict[_Key, _Given] = {(name,): given.pop((name,)) for name in _STAGE_FIELDS if (name,) in given}
+            settings_read["clique_kernels"] = self._by_clique("kernel", KERNELS, items)
+        plain: dict[_Key, _WrittenSetting] = {(name,): items.pop((name,)) for name in _STAGE_FIELDS if (name,) in items}
         if criterion is not None:
             names = {criterion.names: self._names(call, path)} if criterion.names else {}
-            found["criterion"] = self._fill(criterion, call.name, given, path, CRITERIA, written, found=names)
-        usable = {name: value for name, value in found.items() if value is not None}
+            settings_read["criterion"] = self._fill(
+                criterion, call.name, items, path, CRITERIA, written, already_read=names
+            )
+        usable = {name: value for name, value in settings_read.items() if value is not None}
         usable.setdefault("criterion", CriterionSettings())  # only after a complaint: then nothing is returned
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
 
@@ -194,12 +196,12 @@ class _Reader:
             if call
             else None
         )
-        found = f"`{call.name}`" if call else "this"
+        written = f"`{call.name}`" if call else "this"
         remedy = f"did you mean `{guess}`?" if guess else f"the ways to decode are {known}"
-        self.complain("unknown-method", f"{found} is not a way to decode", path, "unknown", remedy)
+        self.complain("unknown-method", f"{written} is not a way to decode", path, "unknown", remedy)
         return None
 
-    def value_method(self, table: Table[type[MethodSettings]], item: _Given) -> MethodSettings | None:
+    def value_method(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
         """A method that stands as the value of a setting, perhaps by way of a constant."""
         call = as_call(self.spec.settled(item.value))
         if call is None:
@@ -224,31 +226,33 @@ class _Reader:
         return None
 
     def _by_clique(
-        self, first: str, table: Table[type[MethodSettings]], given: dict[_Key, _Given]
+        self, first: str, table: Table[type[MethodSettings]], items: dict[_Key, _WrittenSetting]
     ) -> dict[str, MethodSettings]:
         """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
-        found: dict[str, MethodSettings] = {}
+        by_clique: dict[str, MethodSettings] = {}
         names, in_order = self.spec.clique_names
-        if (first,) in given:
+        if (first,) in items:
             remedy = f"name a clique with `as NAME`, and write `{first}.NAME = …`"
-            place = given.pop((first,)).name_path
+            place = items.pop((first,)).name_path
             self.complain("unknown-setting", f"a {first} belongs to a clique", place, "of which one?", remedy)
-        for key in [key for key in given if key[0] == first and len(key) == 2]:
-            item = given.pop(key)
+        for key in [key for key in items if key[0] == first and len(key) == 2]:
+            item = items.pop(key)
             if key[1] not in names:
                 guess = self.guesses.near(key[1], in_order)
                 remedy = f"did you mean `{first}.{guess}`?" if guess else "name a clique with `as NAME`"
                 message = f"there is no clique `{key[1]}`"
                 self.complain("unknown-name", message, item.name_path, "no such clique", remedy)
             elif (method := self.value_method(table, item)) is not None:
-                found[key[1]] = method
-        return found
+                by_clique[key[1]] = method
+        return by_clique
 
     # settings ---------------------------------------------------------------------------------------------------
 
-    def _given(self, call: CallSpec, path: Path, settings: type[MethodSettings] | None) -> dict[_Key, _Given]:
+    def _written(
+        self, call: CallSpec, path: Path, settings: type[MethodSettings] | None
+    ) -> dict[_Key, _WrittenSetting]:
         """Arguments and settings of a call by name; each may be given once. `settings`: None if they are not known."""
-        found: dict[_Key, _Given] = {}
+        items: dict[_Key, _WrittenSetting] = {}
         unnamed = [n for n, argument in enumerate(call.arguments) if argument.name is None]
         placed: list[int] = []
         if settings is not None:  # the first ones may go by their place
@@ -256,45 +260,45 @@ class _Reader:
         for n, argument in enumerate(call.arguments):
             at = (*path, "arguments", n)
             if argument.name is not None:
-                self._once(found, (argument.name,), _Given(argument.value, (*at, "value"), (*at, "name")))
+                self._once(items, (argument.name,), _WrittenSetting(argument.value, (*at, "value"), (*at, "name")))
             elif settings is not None and n in placed:
                 name = settings.positional[n]
-                self._once(found, (name,), _Given(argument.value, (*at, "value"), (*at, "value")))
+                self._once(items, (name,), _WrittenSetting(argument.value, (*at, "value"), (*at, "value")))
         for n, setting in enumerate(call.settings):
             at = (*path, "settings", n)
-            self._once(found, setting.key, _Given(setting.value, (*at, "value"), (*at, "key")))
+            self._once(items, setting.key, _WrittenSetting(setting.value, (*at, "value"), (*at, "key")))
         unnamed = [n for n in unnamed if n not in placed]
         if unnamed and settings is not None and not settings.names:
             remedy = unnamed_remedy(call, settings, lambda value: _python_value(self.spec.settled(value)))
             message = f"the settings of `{call.name}` are given by name"
             self.complain("bad-argument", message, (*path, "arguments", unnamed[0]), "no name", remedy)
-        return found
+        return items
 
-    def _once(self, found: dict[_Key, _Given], key: _Key, item: _Given) -> None:
-        if key in found:
+    def _once(self, items: dict[_Key, _WrittenSetting], key: _Key, item: _WrittenSetting) -> None:
+        if key in items:
             again = self.spans.label(*item.name_path, text="given again here")
-            first = self.spans.label(*found[key].name_path, text="first given here")
+            first = self.spans.label(*items[key].name_path, text="first given here")
             there = () if first is None else (first,)
             self.problems.append(Diagnostic("declared-twice", f"`{'.'.join(key)}` is given twice", again, there))
         else:
-            found[key] = item
+            items[key] = item
 
     def _fill(
         self,
         settings: type[MethodSettings],
         name: str,
-        given: Mapping[_Key, _Given],
+        items: Mapping[_Key, _WrittenSetting],
         path: Path,
         table: Table[type[MethodSettings]],
         written: Mapping[str, ex.Value] | None = None,
-        found: Mapping[str, Any] | None = None,
+        already_read: Mapping[str, Any] | None = None,
     ) -> MethodSettings | None:
-        """One method's settings from what was given; `written` is all that a stage says, `found` are settings that were
+        """One method's settings from `items`; `written` is everything in a stage, `already_read` are settings
         read elsewhere.
         """
-        fields = [key for key in settings.model_fields if key not in (found or {})]
-        known: dict[_Key, _Given] = {(key,): given[(key,)] for key in fields if (key,) in given}
-        strange = {parts: item for parts, item in given.items() if parts not in known}
+        fields = [key for key in settings.model_fields if key not in (already_read or {})]
+        known: dict[_Key, _WrittenSetting] = {(key,): items[(key,)] for key in fields if (key,) in items}
+        strange = {parts: item for parts, item in items.items() if parts not in known}
         if strange:
             all_known = fields if written is None else [*fields, *_STAGE_KEYS]
             self._unknown_settings(strange, Holder(name, all_known, table, self.spec, written))
@@ -302,64 +306,64 @@ class _Reader:
                   if (key,) in known}  # fmt: skip
         if len(self.problems) and None in nested.values():
             return None
-        return self._validate(settings, {**self._values(known), **nested, **(found or {})}, known, path)
+        return self._validate(settings, {**self._values(known), **nested, **(already_read or {})}, known, path)
 
-    def _nested(self, table: Table[type[MethodSettings]], item: _Given) -> MethodSettings | None:
+    def _nested(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
         """A setting whose value is a method; None where it is `off`, and after a complaint."""
         value = self.spec.settled(item.value)
         return None if isinstance(value, ex.Reference) and value.name == "off" else self.value_method(table, item)
 
     def _names(self, call: CallSpec, path: Path) -> tuple[str, ...]:
         """The unnamed arguments of a call, which are names of declarations."""
-        found = []
+        names = []
         for n, argument in enumerate(call.arguments):
             if argument.name is not None:
                 continue
             if isinstance(argument.value, ex.Reference) and isinstance(argument.value.place, ex.Here):
-                found.append(argument.value.name)
+                names.append(argument.value.name)
             else:
                 self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
-        return tuple(found)
+        return tuple(names)
 
-    def _unknown_settings(self, strange: Mapping[_Key, _Given], holder: Holder) -> None:
+    def _unknown_settings(self, strange: Mapping[_Key, _WrittenSetting], holder: Holder) -> None:
         """One complaint a remedy, at the first of the settings that it is about."""
         items = {".".join(parts): item for parts, item in strange.items()}
         for name in [name for name in items if name in RETIRED]:
             self.complain(
                 "unknown-setting", RETIRED[name], items.pop(name).name_path, "no setting any more", "remove it"
             )
-        for own in advice({name: item.value for name, item in items.items()}, holder):
-            first, *others = (items[name].name_path for name in own.names)
+        for remark in advice({name: item.value for name, item in items.items()}, holder):
+            first, *others = (items[name].name_path for name in remark.names)
             there = [self.spans.label(*path, text="and here") for path in others]
-            listed = ", ".join(f"`{name}`" for name in own.names)
-            what = "is not a setting" if len(own.names) == 1 else "are not settings"
+            listed = ", ".join(f"`{name}`" for name in remark.names)
+            what = "is not a setting" if len(remark.names) == 1 else "are not settings"
             message = f"{listed} {what} of `{holder.method}`"
             label = self.spans.label(*first, text="unknown setting")
             also = tuple(place for place in there if place is not None)
-            self.problems.append(Diagnostic("unknown-setting", message, label, also, own.remedy))
+            self.problems.append(Diagnostic("unknown-setting", message, label, also, remark.remedy))
 
-    def _values(self, given: Mapping[_Key, _Given]) -> dict[str, Any]:
-        return {key[0]: _python_value(self.spec.settled(item.value)) for key, item in given.items()}
+    def _values(self, items: Mapping[_Key, _WrittenSetting]) -> dict[str, Any]:
+        return {key[0]: _python_value(self.spec.settled(item.value)) for key, item in items.items()}
 
     def _validate(
-        self, settings: type[Settings], values: Mapping[str, Any], given: Mapping[_Key, _Given], path: Path
+        self, settings: type[Settings], values: Mapping[str, Any], items: Mapping[_Key, _WrittenSetting], path: Path
     ) -> Settings | None:
         try:
-            found = settings.model_validate(values)
+            validated = settings.model_validate(values)
         except ValidationError as error:
             details = error.errors()  # one for each kind of value that a setting may have
             for name in dict.fromkeys(str(detail["loc"][0]) for detail in details):
                 words = [expected_words(detail) for detail in details if str(detail["loc"][0]) == name]
-                self._bad_value(name, given.get((name,)), " or ".join(words), path)
+                self._bad_value(name, items.get((name,)), " or ".join(words), path)
             return None
         # pydantic reads "7" as a number and yes as 1; the language does not.
-        for key, item in given.items():
-            before, after = values[key[0]], getattr(found, key[0])
+        for key, item in items.items():
+            before, after = values[key[0]], getattr(validated, key[0])
             if isinstance(before, str | bool) and type(before) is not type(after) and after is not None:
                 self._bad_value(key[0], item, "a number", path)
-        return found
+        return validated
 
-    def _bad_value(self, key: str, item: _Given | None, expected: str, path: Path) -> None:
+    def _bad_value(self, key: str, item: _WrittenSetting | None, expected: str, path: Path) -> None:
         if item is None:
             self.complain("bad-setting", f"`{key}` is missing", path)
             return
@@ -369,12 +373,12 @@ class _Reader:
         self.complain("bad-setting", message, item.path, f"expected {expected}")
 
 
-def _read_decode(reader: _Reader, item: _Given) -> str | None:
+def _read_decode(reader: _Reader, item: _WrittenSetting) -> str | None:
     return reader.decoding(as_call(reader.spec.settled(item.value)), item.path)
 
 
 # Settings of every stage: methods, and plain values that `TrainSettings` checks.
-_STAGE_READERS: Mapping[str, Callable[[_Reader, _Given], Any]] = {
+_STAGE_READERS: Mapping[str, Callable[[_Reader, _WrittenSetting], Any]] = {
     "prior": lambda reader, item: reader.value_method(PRIORS, item),
     "optimizer": lambda reader, item: reader.value_method(OPTIMIZERS, item),
     "infer": lambda reader, item: reader.value_method(INFERENCE, item),
