@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Floats, Ints, Ints32, Mask
 from ..data import ENDS, STARTS, mark_table, segments_of
 from ..errors import DcrfError, Diagnostic
-from ..kernels.chain import SegmentMarks, Stretches
+from ..kernels.chain import SegmentMarks, Spans
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
@@ -29,10 +29,10 @@ class Judged:
 
     variable: int
     sentence: Ints
-    spans: Stretches
+    spans: Spans
 
 
-def judged_sequences(sentence_off: Ints) -> Stretches:
+def judged_sequences(sentence_off: Ints) -> Spans:
     """Every sequence that has a position, as a whole."""
     sentence = np.flatnonzero(np.diff(sentence_off) > 0)
     first, last = sentence_off[sentence], sentence_off[sentence + 1] - 1
@@ -46,9 +46,9 @@ def spans_of(
     checked: Mask,
     sentence_off: Ints,
     weight: Floats | None = None,
-) -> Stretches:
+) -> Spans:
     """Spans of sentences, in order; first, last: tokens of the data set.   weight: by default 1."""
-    return Stretches(
+    return Spans(
         np.searchsorted(sentence, np.arange(len(sentence_off))),
         (first - sentence_off[sentence]).astype(np.int32),
         (last - sentence_off[sentence]).astype(np.int32),

@@ -110,7 +110,7 @@ class ShapeBank:
             block_off=_part_offsets([b.block for b in blocks]),
             block=_joined([b.block for b in blocks], np.int64, (0, 9)),
             block_factor=_joined([b.factor for b in blocks], np.int32),
-            room=np.array([b.room for b in blocks], np.int64),
+            workspace=np.array([b.room for b in blocks], np.int64),
         )
 
     def edge_arrays(self) -> Edges:

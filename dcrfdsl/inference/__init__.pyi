@@ -1,5 +1,10 @@
 from .base import Expectations as Expectations, ExpectingMethod as ExpectingMethod, SequenceMethod as SequenceMethod
-from .bound.chain_graphs import LONGEST as LONGEST, ChainRuns as ChainRuns, RivalSums as RivalSums, chain_of as chain_of
+from .bound.chain_graphs import (
+    LONGEST as LONGEST,
+    ChainRuns as ChainRuns,
+    CompetitorTotals as CompetitorTotals,
+    chain_of as chain_of,
+)
 from .bound.clamped_data import bind_clamped as bind_clamped
 from .bound.potentials import Binder as Binder, BoundData as BoundData, Potentials as Potentials
 from .decoding.constrained_decoding import (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, Ints32, Mask
 from ..kernels.runtime import IMPOSSIBLE
+from ..kernels.tables import Results
 from .bound import BoundData, Potentials
 from .run_status import RunStatus
 
@@ -41,6 +42,11 @@ class Expectations:
             np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.bool_), np.ones(n, np.int64), np.zeros(n),
             np.zeros(n, np.bool_), np.zeros(int(data.marginal_off[-1])) if marginals else NOTHING, approximate,
         )  # fmt: skip
+
+    @property
+    def results(self) -> Results:
+        """What kernels write to."""
+        return Results(self.log_z, self.status, self.redone, self.iterations, self.residual, self.damped)
 
     def summary(self) -> RunStatus:
         rested = self.iterations > 0

@@ -55,12 +55,6 @@ def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, work
 
 def score_sequences(data: BoundData, labelling: Ints32, potentials: Potentials, workers: Workers) -> Floats:
     """Σ log φ at a labelling of each sequence, [S]; nan where a label is unknown (negative)."""
-    d, p, out = data, potentials, np.zeros(data.num_sequences)
-
-    def add_up(first: int, last: int) -> None:
-        score_labellings(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, p.weights, p.log_base, labelling, d.labelling_off, out
-        )
-
-    workers.map(add_up, d.runs)
+    out, codes = np.zeros(data.num_sequences), data.ragged(labelling)
+    workers.map(lambda first, last: score_labellings(first, last, data.problem, potentials, codes, out), data.runs)
     return out

@@ -20,7 +20,7 @@ from ..errors import DcrfError, Diagnostic
 from ..features import Conjunctions, FeatureExtractor, conjoined, expand_features
 from ..graph import AddedWeights, Parameters, instances_of, known_assignments
 from ..inference import METHODS, Binder, BoundData, assignment_marginals, run_inference
-from ..kernels.extraction import cross_gains, crosses, distinct_rows, rows_of_features
+from ..kernels.extraction import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
 from ..model import InductionRound
 from ..semantics import At, Here, InduceSettings, Reference, Several, TrainSettings, Window
 
@@ -174,7 +174,7 @@ def _gains_of(
     mark = np.random.default_rng(0).random(len(sentence))
     cross, assignment, count, gain, fires = cross_gains(
         often, seldom, fire_off, fire_row, instance, gold, mark, marginal, possible,
-        terms.precision, terms.l1, terms.power, terms.exponent,
+        WeightPenalty(terms.precision, terms.l1, terms.power, terms.exponent),
     )  # fmt: skip
     members = often[cross].astype(np.int64), seldom[cross].astype(np.int64)
     return _Gains(clique, *members, assignment.astype(np.int64), count, gain, fires)

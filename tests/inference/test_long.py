@@ -288,7 +288,7 @@ def test_memory_is_linear_in_the_length():
         bank.add(graph.shape(length))
         programs = bank.program_arrays()
         arrays = [*bank.shape_arrays(), *programs]
-        return sum(own.nbytes for own in arrays if isinstance(own, np.ndarray)), int(programs.room[0])
+        return sum(own.nbytes for own in arrays if isinstance(own, np.ndarray)), int(programs.workspace[0])
 
     one, two = measured(20_000), measured(40_000)
     assert two[0] < 2.01 * one[0] and one[0] < 400 * 20_000

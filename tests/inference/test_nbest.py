@@ -24,7 +24,7 @@ from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.kernels.exact.contraction import forward_linear, forward_log, forward_max
 from dcrfdsl.kernels.exact.forward_sampling import decision_order, draw_labelling
 from dcrfdsl.kernels.runtime.status_codes import OK, UNDERFLOW
-from dcrfdsl.kernels.sequences.nbest import search_labellings
+from dcrfdsl.kernels.sequences.nbest import Candidates, Decisions, search_labellings
 from dcrfdsl.kernels.tables.log_tables import exponentiate
 from dcrfdsl.semantics.resolve.resolution import load_text
 
@@ -62,8 +62,8 @@ class Compiled:
         if best == -np.inf:
             return labelling[:0], loss[:0]
         found = search_labellings(
-            0, self.shapes, self.programs, logs, self.step, self.variable, len(self.graph.cards), labelling, loss,
-            np.empty(count), np.empty((count, 3), np.int64),
+            0, self.shapes, self.programs, logs, Decisions(self.step, self.variable, len(self.graph.cards)), labelling,
+            loss, Candidates(np.empty(count), np.empty((count, 3), np.int64)),
         )  # fmt: skip
         return labelling[:found], best - loss[:found]
 

@@ -21,8 +21,9 @@ from dcrfdsl.graph.edge_appearance import bank_forests
 from dcrfdsl.graph.shape_bank import ShapeBank
 from dcrfdsl.inference import METHODS, Expectations, Workers, infer_graph
 from dcrfdsl.kernels.messages.sum_product import node_potentials
-from dcrfdsl.kernels.messages.trw import reweighted_messages, stretch_tables
+from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stretch_tables
 from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
+from dcrfdsl.kernels.tables.arguments import Control
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
 from dcrfdsl.training.pipeline import fit
@@ -537,18 +538,16 @@ def test_trw_at_stored_appearances_gives_the_stored_bound(name):
     off = np.cumsum([0, *sizes[:-1]])
     logs = np.concatenate([[0.0], *(table.ravel() for table in graph.log_tables)])
     node, peak, fits = np.zeros(sum(graph.cards)), np.zeros(len(sizes)), np.zeros(len(sizes), np.bool_)
-    stretched, message = np.zeros((2, sum(sizes))), np.zeros(int(edges.messages[0]))
-    rho = np.array(known["rho"])
+    message = np.zeros(int(edges.messages[0]))
+    reweighting = Reweighting(np.array(known["rho"]), off, np.zeros((2, sum(sizes))), peak, fits)
     taken, _ = node_potentials(0, shapes, logs, True, node)
-    stretch_tables(0, shapes, rho, off, logs, stretched, peak, fits)
+    stretch_tables(0, shapes, logs, reweighting)
     converged, *_ = reweighted_messages(
-        0, shapes, edges, rho, off, stretched, fits, node, 1e-11, 20_000, 0.5, False, False, message
+        0, shapes, edges, reweighting, node, Control(1e-11, 20_000, 0.5, 0), False, False, message
     )
     assert converged
     var_belief, belief = np.zeros_like(node), np.zeros_like(logs)
     scratch = np.zeros(max(sizes))
-    log_z = reweighted_beliefs(
-        0, shapes, edges, rho, off, stretched, peak, fits, node, message, var_belief, belief, scratch
-    )
+    log_z = reweighted_beliefs(0, shapes, edges, reweighting, node, message, var_belief, belief, scratch)
     assert log_z + taken == pytest.approx(known["logZ"], rel=1e-9)
     np.testing.assert_allclose(var_belief, np.concatenate(known["var_marginals"]), atol=1e-7)

@@ -123,10 +123,7 @@ class Problem:
     def score(self, potentials, labelling: np.ndarray) -> np.ndarray:
         """Σ log φ of a labelling of every sentence: of several that are best to rounding, any may be found."""
         d, score = self.plain, np.zeros(self.plain.num_sequences)
-        score_labellings(
-            0, d.num_sequences, d.shapes, d.kinds, d.bindings, d.rows, potentials.weights, potentials.log_base,
-            labelling, d.labelling_off, score,
-        )  # fmt: skip
+        score_labellings(0, d.num_sequences, d.problem, potentials, d.ragged(labelling), score)
         return score
 
 

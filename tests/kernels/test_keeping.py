@@ -238,7 +238,7 @@ def test_there_is_a_place_for_every_environment(environment: dict[str, str], pla
     blocked(tree / "dcrfdsl" / "kernels" / "__pycache__")
     blocked(tree / "blocked")
     (tree / "home").mkdir()
-    code = COUNT + "import sys; sys.stdout.write(str(keeping.shelves().write))"
+    code = COUNT + "import sys; sys.stdout.write(str(keeping.cache_directories().write))"
     if place is None:  # tempfile takes /tmp where `TMPDIR` cannot be written to
         code = "import tempfile; tempfile.gettempdir = lambda: '/nowhere'" + code
     own = {name: value.format(tree) for name, value in environment.items()}
@@ -258,13 +258,13 @@ def test_a_user_who_may_write_nowhere(tree: Path) -> None:
     if os.getuid() == 0:
         pytest.skip("root may write everywhere")
     run(SHOW, tree)
-    shelf = kept_in(tree)[0].parent
-    for path in (shelf, shelf.parent, shelf.parent.parent, tree):
+    folder = kept_in(tree)[0].parent
+    for path in (folder, folder.parent, folder.parent.parent, tree):
         path.chmod(0o555)
     try:
         assert run(SHOW, tree, TMPDIR="/nowhere") == ["4.0", "0"]
     finally:
-        for path in (tree, shelf.parent.parent, shelf.parent, shelf):
+        for path in (tree, folder.parent.parent, folder.parent, folder):
             path.chmod(0o755)
 
 
@@ -275,7 +275,7 @@ def test_a_directory_that_cannot_be_written_to_is_read(tmp_path: Path, monkeypat
     monkeypatch.setattr(config, "CACHE_DIR", str(first))
     monkeypatch.setattr(keeping, "keeping_places", lambda package: [second])
     monkeypatch.setattr(keeping, "is_writable", lambda folder: folder.parent != first and places.is_writable(folder))
-    found = keeping.shelves.__wrapped__()
+    found = keeping.cache_directories.__wrapped__()
     assert found == ((first / name, second / name), second / name)
 
 
@@ -293,7 +293,7 @@ def test_a_folder_for_temporary_files_is_the_users_own(tmp_path: Path, monkeypat
 
 
 def test_a_folder_for_temporary_files_is_made_only_where_it_is_needed(tree: Path) -> None:
-    run(COUNT + "keeping.shelves()", tree)
+    run(COUNT + "keeping.cache_directories()", tree)
     assert not list(tree.glob("dcrfdsl-*"))
 
 
@@ -328,7 +328,7 @@ def test_a_full_disk_keeps_nothing_and_leaves_nothing(tree: Path) -> None:
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> keeping._Files:
     """The files of a function, in a directory of their own."""
-    monkeypatch.setattr(keeping, "shelves", lambda: keeping.Shelves((tmp_path,), tmp_path))
+    monkeypatch.setattr(keeping, "cache_directories", lambda: keeping.CacheDirectories((tmp_path,), tmp_path))
     return keeping._Files("function", keeping.__file__)
 
 
@@ -381,7 +381,7 @@ def test_a_function_whose_files_are_damaged_is_compiled_and_kept_anew(tree: Path
 
 def test_a_directory_that_goes_while_it_is_used_is_made_again(tree: Path) -> None:
     remove = "\nimport shutil; from dcrfdsl.kernels.runtime import kernel_cache\n"
-    remove += "shutil.rmtree(kernel_cache.shelves().write)\n"
+    remove += "shutil.rmtree(kernel_cache.cache_directories().write)\n"
     assert run(GAPS + remove + "print(gaps_of(cuts, one, False, one)[0])", tree) == ["4.0"]
     assert len(kept_in(tree)) == 2
 
@@ -389,7 +389,7 @@ def test_a_directory_that_goes_while_it_is_used_is_made_again(tree: Path) -> Non
 # age -----------------------------------------------------------------------------------------------------------------
 
 
-def shelf_of_age(folder: Path, name: str, days: float, *, stamped: bool = True) -> Path:
+def folder_of_age(folder: Path, name: str, days: float, *, stamped: bool = True) -> Path:
     out = folder / name
     out.mkdir()
     (out / "a.nbc").write_bytes(b"")
@@ -408,19 +408,19 @@ def test_what_was_not_used_for_a_month_goes_and_only_ours(tmp_path: Path) -> Non
         return f"dcrfdsl-kernels-{next(digits) * 16}"
 
     stays = [
-        shelf_of_age(tmp_path, name(), 1),
-        shelf_of_age(tmp_path, name(), 29),
-        shelf_of_age(tmp_path, "kernels-0123456789abcdef", 99),
-        shelf_of_age(tmp_path, "dcrfdsl-kernels-notes", 99),
-        shelf_of_age(tmp_path, f"my-{name()}", 99),
-        shelf_of_age(tmp_path, "other", 99),
+        folder_of_age(tmp_path, name(), 1),
+        folder_of_age(tmp_path, name(), 29),
+        folder_of_age(tmp_path, "kernels-0123456789abcdef", 99),
+        folder_of_age(tmp_path, "dcrfdsl-kernels-notes", 99),
+        folder_of_age(tmp_path, f"my-{name()}", 99),
+        folder_of_age(tmp_path, "other", 99),
     ]
     link = tmp_path / name()
     link.symlink_to(stays[-1])
     goes = [
-        shelf_of_age(tmp_path, name(), 31),
-        shelf_of_age(tmp_path, name(), 31, stamped=False),
-        shelf_of_age(tmp_path, f"{name()}-old-01234567", 31),
+        folder_of_age(tmp_path, name(), 31),
+        folder_of_age(tmp_path, name(), 31, stamped=False),
+        folder_of_age(tmp_path, f"{name()}-old-01234567", 31),
     ]
     own = tmp_path / name()
     assert keeping._mark_used(own)
@@ -431,7 +431,7 @@ def test_what_was_not_used_for_a_month_goes_and_only_ours(tmp_path: Path) -> Non
 def test_others_are_looked_at_once_a_day_and_what_a_killed_process_left(tmp_path: Path) -> None:
     own = tmp_path / "dcrfdsl-kernels-0000000000000000"
     assert keeping._mark_used(own)
-    old = shelf_of_age(tmp_path, "dcrfdsl-kernels-1111111111111111", 31)
+    old = folder_of_age(tmp_path, "dcrfdsl-kernels-1111111111111111", 31)
     left, fresh = own / "a.nbc.1.tmp", own / "a.nbc.2.tmp"
     for path in (left, fresh):
         path.write_bytes(b"")
@@ -446,7 +446,7 @@ def test_others_are_looked_at_once_a_day_and_what_a_killed_process_left(tmp_path
 
 def test_a_directory_in_use_stays_young(tmp_path: Path) -> None:
     """A process marks it at its start and whenever it keeps something."""
-    own = shelf_of_age(tmp_path, "dcrfdsl-kernels-0000000000000000", 40)
+    own = folder_of_age(tmp_path, "dcrfdsl-kernels-0000000000000000", 40)
     assert keeping._mark_used(own)
     assert keeping._mark_used(tmp_path / "dcrfdsl-kernels-1111111111111111")
     assert own.is_dir()

@@ -23,7 +23,7 @@ from dcrfdsl.features.extract import FeatureExtractor
 from dcrfdsl.features.feature_rows import FeatureRows
 from dcrfdsl.graph.known_labels import instances_of
 from dcrfdsl.inference import Workers
-from dcrfdsl.kernels.extraction.gains import cross_gains, crosses, distinct_rows, rows_of_features
+from dcrfdsl.kernels.extraction.gains import WeightPenalty, cross_gains, crosses, distinct_rows, rows_of_features
 from dcrfdsl.model.file_format import read_model, write_model
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.optimizers.objective import Iteration
@@ -137,7 +137,9 @@ def test_gains_are_the_maxima_of_their_formula(name: str) -> None:
     for possible in (False, True):
         allowed = np.full(size, possible)
         mark = np.arange(float(instances))
-        found_gains = cross_gains(*one, *fires, instance, gold, mark, marginal, allowed, *PENALTIES[name])
+        found_gains = cross_gains(
+            *one, *fires, instance, gold, mark, marginal, allowed, WeightPenalty(*PENALTIES[name])
+        )
         cross, assignment, count, gain, total = found_gains
         assert set(total.tolist()) == {float(sum(range(0, instances, 2)))}
         assert assignment.tolist() == list(range(size if possible else size - 1))

@@ -141,9 +141,8 @@ class Hmsvm(Criterion):
         differs = chosen & (wrong.sum(axis=0) > 0)
         sequence = first + np.flatnonzero(differs)
         ends, index, value = list_differences(
-            0, len(sequence), d.shapes, d.kinds, d.bindings, d.rows, self._bias_of, self._known, found, off,
-            sequence, self._total, self._is_listed,
-        )  # fmt: skip
+            0, len(sequence), d.problem, self._bias_of, self._known, found, off, sequence, self._total, self._is_listed
+        )
         block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
         loss = wrong[self._looked_at].sum(axis=0) if self._counts_states else np.ones(last - first)
         loss = loss[differs].astype(np.float64)

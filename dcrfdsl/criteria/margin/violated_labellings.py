@@ -24,7 +24,7 @@ import numpy as np
 from ...arrays import Codes, Floats, Ints
 from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
-from ...kernels.sequences import exact_nbest
+from ...kernels.sequences import NBestLists, exact_nbest
 from ...semantics import ExactSettings
 from ..competing_labellings import OrderedRivals, data_excluding_gold
 from ..supervision import Inference, Supervision
@@ -192,9 +192,8 @@ class ListSearch:
 
         def run(a: int, b: int) -> None:
             exact_nbest(
-                a, b, d.shapes, d.kinds, d.bindings, d.rows, self._programs, self._patterns, p.weights, p.log_base,
-                p.base, p.peaks, p.fits, d.labelling_off, labelling, count, score, out.log_z, out.status, out.redone,
-                *arenas(d),
+                a, b, d.problem, self._programs, self._patterns, p,
+                NBestLists(labelling, d.labelling_off, count, score), out.results, *arenas(d),
             )  # fmt: skip
 
         self._workers.map(run, [(first, last)])

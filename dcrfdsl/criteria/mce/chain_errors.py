@@ -1,12 +1,12 @@
-"""Spans of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.competitors`)."""
+"""Spans of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.span_losses`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...arrays import Floats, Ints32
-from ...inference import BoundData, ChainRuns, Expectations, Potentials, RivalSums, RunStatus, Workers, chain_of
-from ...kernels.chain import SegmentMarks, Smoothing, Stretches
+from ...inference import BoundData, ChainRuns, CompetitorTotals, Expectations, Potentials, RunStatus, Workers, chain_of
+from ...kernels.chain import Judging, SegmentMarks, Smoothing, Spans
 from ..batches import SentenceBatches
 from ..run_sums import FeatureSums
 from .error_counts import ErrorCounts
@@ -28,7 +28,7 @@ class ChainCounter:
     approximate = False
 
     def __init__(
-        self, runs: ChainRuns, labelling: Ints32, spans: Stretches, marks: SegmentMarks,
+        self, runs: ChainRuns, labelling: Ints32, spans: Spans, marks: SegmentMarks,
         smoothing: Smoothing, find_false: bool, workers: Workers,
     ):  # fmt: skip
         self.data = runs.data
@@ -51,13 +51,11 @@ class ChainCounter:
         status, unused = np.zeros(data.num_sequences, np.int8), np.zeros(0)
 
         def run(first: int, last: int) -> None:
-            right = RivalSums(*self._right.of(first), loss)
-            nothing = RivalSums(unused, np.zeros_like(data.hard), false)
-            wrong = RivalSums(*self._wrong.of(first), false) if self._wrong is not None else nothing
-            self._runs.rivals(
-                potentials, first, last, self._labelling, self._spans, self._marks, self._smoothing,
-                self._find_false, (1.0, 1.0), right, wrong, status,
-            )  # fmt: skip
+            right = CompetitorTotals(*self._right.of(first), loss)
+            nothing = CompetitorTotals(unused, np.zeros_like(data.hard), false)
+            wrong = CompetitorTotals(*self._wrong.of(first), false) if self._wrong is not None else nothing
+            judging = Judging(self._spans, self._marks, self._smoothing, self._find_false, (1.0, 1.0))
+            self._runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, status)
 
         self._workers.map(run, self._right.runs)
         self.status = self.status + RunStatus(graphs=data.num_sequences)
@@ -82,7 +80,7 @@ class _JudgingMethod:
     approximate = False
 
     def __init__(
-        self, runs: ChainRuns, labelling: Ints32, spans: Stretches, marks: SegmentMarks,
+        self, runs: ChainRuns, labelling: Ints32, spans: Spans, marks: SegmentMarks,
         smoothing: Smoothing, find_false: bool, shares: tuple[float, float],
     ):  # fmt: skip
         self._runs, self._labelling, self._spans, self._marks = runs, labelling, spans, marks
@@ -102,11 +100,12 @@ class _JudgingMethod:
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         """As `ExpectingMethod.expectations`."""
-        right, wrong = RivalSums(gradient, expected, self._loss), RivalSums(gradient, expected, self._false)
-        self._runs.rivals(
-            potentials, first, last, self._labelling, self._spans, self._marks, self._smoothing, self._find_false,
-            self.shares, right, wrong, self._status,
-        )  # fmt: skip
+        right, wrong = (
+            CompetitorTotals(gradient, expected, self._loss),
+            CompetitorTotals(gradient, expected, self._false),
+        )
+        judging = Judging(self._spans, self._marks, self._smoothing, self._find_false, self.shares)
+        self._runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, self._status)
         own = slice(first, last)
         out.log_z[own] = self.shares[0] * self._loss[own] + self.shares[1] * self._false[own]
 

@@ -18,9 +18,10 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Ints32
 from ...inference import BoundData, ExactMethod, Expectations, Workers, even_runs
-from ...kernels.chain import ChainSums, room_for
+from ...kernels.chain import ChainSums, ChainWorkspace, workspace_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros
 from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
+from ...kernels.tables import Totals
 from ..gold_counts import Firing, SequenceCounts
 
 __all__ = ["PairExpectations", "Ranges", "ranges_of"]
@@ -85,8 +86,7 @@ class _Workspace(NamedTuple):
 
     value: Floats
     adjoint: Floats
-    gradient: Floats
-    expected: Floats
+    totals: Totals
     sums: ChainSums | None
 
 
@@ -131,9 +131,8 @@ class PairExpectations:
             def by_chain(first: int, last: int) -> None:
                 workspace = self._workspace()
                 chain_pairs(
-                    sequences[first:last], self._longest, tables, d.kinds, d.bindings, d.rows, p.weights,
-                    workspace.gradient, workspace.expected, workspace.sums, self._cells, out.log_z,
-                    out.status, d.marginal_off, workspace.value, self._table, value,
+                    sequences[first:last], tables, d.problem, p.weights, workspace.totals, workspace.sums, self._cells,
+                    out.results, ChainWorkspace(self._longest, workspace.value), self._table, value,
                 )  # fmt: skip
 
             self._workers.map(by_chain, self._runs(len(sequences)))
@@ -147,16 +146,15 @@ class PairExpectations:
         def by_programs(first: int, last: int) -> None:
             workspace = self._workspace(programs=True)
             exact_pairs(
-                others[first:last], d.shapes, d.kinds, d.bindings, d.rows, method.programs, method.patterns, p.weights,
-                p.log_base, p.base, p.peaks, p.fits, workspace.gradient, workspace.expected, out.log_z, out.status,
-                out.redone, d.marginal_off, workspace.value, workspace.adjoint, self._table, value,
+                others[first:last], d.problem, method.programs, method.patterns, p, workspace.totals, out.results,
+                workspace.value, workspace.adjoint, self._table, value,
             )  # fmt: skip
 
         self._workers.map(by_programs, self._runs(len(others)))
         for s in left[in_blocks].tolist():
             workspace = self._workspace()
-            method.expectations(p, s, s + 1, out, workspace.gradient, workspace.expected)
-            collect_pairs(s, self._table, workspace.gradient, workspace.expected, value)
+            method.expectations(p, s, s + 1, out, *workspace.totals)
+            collect_pairs(s, self._table, *workspace.totals, value)
 
     def _workspace(self, *, programs: bool = False) -> _Workspace:
         """Memory of the calling thread, for chains or for programs."""
@@ -167,10 +165,10 @@ class PairExpectations:
             arena = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
             size, adjoint, sums = arena, arena, None
             if name == "chain" and chain is not None:
-                size, adjoint, sums = room_for(self._longest, chain.width), 0, chain.sums()
+                size, adjoint, sums = workspace_for(self._longest, chain.width), 0, chain.sums()
             workspace = _Workspace(
-                aligned_zeros(size), np.zeros(adjoint), aligned_zeros(self._data.num_cells),
-                np.zeros(len(self._data.hard)), sums,
+                aligned_zeros(size), np.zeros(adjoint),
+                Totals(aligned_zeros(self._data.num_cells), np.zeros(len(self._data.hard))), sums,
             )  # fmt: skip
             setattr(self._own, name, workspace)
         return workspace

@@ -24,30 +24,30 @@ from ...kernels.chain import (
     OTHER_ROWS,
     ChainSums,
     ChainTables,
-    SegmentMarks,
-    Smoothing,
-    Stretches,
+    ChainWorkspace,
+    CompetitorSums,
+    Judging,
+    chain_competitors,
     chain_decode,
     chain_decode_other,
     chain_expectations,
-    chain_rivals,
     chain_tangents,
-    rival_room,
-    room_for,
-    tangent_room,
+    competitor_workspace,
+    tangent_workspace,
+    workspace_for,
 )
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
-from ...kernels.tables import Kinds
+from ...kernels.tables import Kinds, Ragged
 from .potentials import BoundData, Potentials
 
-__all__ = ["Chain", "ChainRuns", "RivalSums", "chain_of"]
+__all__ = ["Chain", "ChainRuns", "CompetitorTotals", "chain_of"]
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences go the general way, block by block
 
 
-class RivalSums(NamedTuple):
-    """What `ChainRuns.rivals` adds to: gradient [cells], expected [shared cells]; and losses [S], which it writes."""
+class CompetitorTotals(NamedTuple):
+    """What `ChainRuns.competitors` adds to: gradient [cells], expected [shared cells]; and losses [S]."""
 
     gradient: Floats
     expected: Floats
@@ -203,12 +203,12 @@ class ChainRuns:
         self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
         self._own = threading.local()
 
-    def _workspace(self) -> Floats:
+    def _workspace(self) -> ChainWorkspace:
         """Memory of the calling thread."""
-        workspace: Floats | None = getattr(self._own, "workspace", None)
-        if workspace is None:
-            workspace = self._own.workspace = aligned_zeros(room_for(self.longest, self.chain.width))
-        return workspace
+        cells: Floats | None = getattr(self._own, "cells", None)
+        if cells is None:
+            cells = self._own.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
+        return ChainWorkspace(self.longest, cells)
 
     def expectations(
         self,
@@ -228,12 +228,12 @@ class ChainRuns:
             return [(first, last)]
         sums = self.chain.sums()
         chain_expectations(
-            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, gradient, sums, log_z,
-            status, marginals, d.marginal_off, self._workspace(), share,
+            first, last, tables, d.problem, potentials.weights, gradient, sums, log_z, status,
+            Ragged(marginals, d.marginal_off), self._workspace(), share,
         )  # fmt: skip
         if len(gradient):
             self.chain.spread(tables, sums, expected)
-        return _stretches(status[first:last] == UNDERFLOW, first)
+        return _runs(status[first:last] == UNDERFLOW, first)
 
     def tangents(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, risk: Floats,
@@ -244,47 +244,33 @@ class ChainRuns:
         if tables is None or not self.scores or not self.scatters:
             return [(first, last)]
         sums = self.chain.sums()
+        cells = aligned_zeros(tangent_workspace(self.longest, self.chain.width))
         chain_tangents(
-            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
-            d.labelling_off, gradient, sums, risk, status, aligned_zeros(tangent_room(self.longest, self.chain.width)),
-            np.zeros(self.longest),
+            first, last, tables, d.problem, potentials.weights, d.ragged(labelling), gradient, sums, risk, status,
+            ChainWorkspace(self.longest, cells), np.zeros(self.longest),
         )  # fmt: skip
         self.chain.spread(tables, sums, expected)
-        return _stretches(status[first:last] == UNDERFLOW, first)
+        return _runs(status[first:last] == UNDERFLOW, first)
 
     @property
     def judges(self) -> bool:
-        """Whether `rivals` answers for every sequence."""
+        """Whether `competitors` answers for every sequence."""
         return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
 
-    def rivals(
-        self,
-        potentials: Potentials,
-        first: int,
-        last: int,
-        labelling: Ints32,
-        stretches: Stretches,
-        marks: SegmentMarks,
-        smoothing: Smoothing,
-        find_false: bool,
-        shares: tuple[float, float],
-        right: RivalSums,
-        wrong: RivalSums,
-        status: NDArray[np.int8],
-    ) -> None:
-        """See `kernels.chain.competitors.chain_rivals`; `right` is of the stretches,
-        `wrong` of the best wrong labelling's."""
+    def competitors(
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: Judging,
+        right: CompetitorTotals, wrong: CompetitorTotals, status: NDArray[np.int8],
+    ) -> None:  # fmt: skip
+        """See `kernels.chain.span_losses.chain_competitors`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None:  # no move is possible at all
             status[first:last] = IMPOSSIBLE
             return
         sums, wrong_sums = self.chain.sums(), self.chain.sums()
-        chain_rivals(
-            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, labelling,
-            d.labelling_off, stretches, marks, smoothing, find_false, shares, right.gradient, sums,
-            wrong.gradient, wrong_sums, right.loss, wrong.loss, status,
-            aligned_zeros(rival_room(self.longest, self.chain.width)),
-            np.zeros(self.longest + 2), np.zeros(self.longest, np.int32), np.zeros((3, self.longest + 2), np.bool_),
+        chain_competitors(
+            first, last, tables, d.problem, potentials.weights, d.ragged(labelling), judging,
+            CompetitorSums(right.gradient, sums, right.loss), CompetitorSums(wrong.gradient, wrong_sums, wrong.loss),
+            status, competitor_workspace(self.longest, self.chain.width),
         )  # fmt: skip
         self.chain.spread_counts(sums, right.expected)
         self.chain.spread_counts(wrong_sums, wrong.expected)
@@ -295,10 +281,8 @@ class ChainRuns:
         if tables is None:
             labelling[d.labelling_off[first] : d.labelling_off[last]] = -1
             return
-        chain_decode_other(
-            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, known, labelling,
-            d.labelling_off, aligned_zeros(OTHER_ROWS * self.longest * self.chain.width),
-        )  # fmt: skip
+        workspace = ChainWorkspace(self.longest, aligned_zeros(OTHER_ROWS * self.longest * self.chain.width))
+        chain_decode_other(first, last, tables, d.problem, potentials.weights, known, d.ragged(labelling), workspace)
 
     def decode(
         self,
@@ -313,15 +297,12 @@ class ChainRuns:
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None or not self.scores:
             return [(first, last)]
-        chain_decode(
-            first, last, self.longest, tables, d.kinds, d.bindings, d.rows, potentials.weights, score, labelling,
-            d.labelling_off, self._workspace(),
-        )  # fmt: skip
+        chain_decode(first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace())
         status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
-        return _stretches(np.isnan(score[first:last]), first)
+        return _runs(np.isnan(score[first:last]), first)
 
 
-def _stretches(chosen: Mask, start: int) -> list[tuple[int, int]]:
+def _runs(chosen: Mask, start: int) -> list[tuple[int, int]]:
     """Runs of sequences that are chosen, counted from `start`."""
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Mask
 from ...kernels.runtime import LANES, aligned_zeros, padded
-from ...kernels.tables import Bindings, Kinds, Packed, Rows, count_fires, list_rows, pack_weights, sum_bundles
+from ...kernels.tables import (
+    Bindings,
+    BundleLists,
+    Kinds,
+    Packed,
+    Rows,
+    count_fires,
+    list_rows,
+    pack_weights,
+    sum_bundles,
+)
 from .bundling import Bundles, find_bundles, no_bundles
 
 __all__ = ["Packing", "pack", "unpacked"]
@@ -227,8 +237,9 @@ def _list(
         )
         for row_off, feature, cover_off in lists:
             dense_off, dense, flat_off, flat = list_rows(
-                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, own_bits, cover_off,
-                bundles.cover, bundles.member_off, bundles.member, place.bundle_row, dense_type, flat_type,
+                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, own_bits,
+                BundleLists(cover_off, bundles.cover, bundles.member_off, bundles.member, place.bundle_row),
+                dense_type, flat_type,
             )  # fmt: skip
             first_row = num_rows
             parts.append((dense_off + num_dense, dense, flat_off + num_flat, flat))

@@ -1,7 +1,7 @@
 """A data set bound to a model: everything that inference over sequences reads, built once.
 
-`BoundData` holds the wiring of each distinct length, the feature rows and the weight bindings; `Potentials` are the
-shared tables at given weights. Not here: running inference (`methods`).
+`BoundData` holds the wiring of each distinct length, the feature rows and the weight bindings; `Potentials`, which
+kernels take, are the shared tables at given weights. Not here: running inference (`methods`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from ...kernels.tables import (
     Bindings,
     Kinds,
     Packed,
+    Potentials,
+    Problem,
+    Ragged,
     Rows,
     Shapes,
     base_tables,
@@ -57,6 +60,14 @@ class BoundData:
         return len(self.rows.shape)
 
     @property
+    def problem(self) -> Problem:
+        return Problem(self.shapes, self.kinds, self.bindings, self.rows)
+
+    def ragged(self, labelling: Ints32) -> Ragged:
+        """A flat labelling as kernels take it."""
+        return Ragged(labelling, self.labelling_off)
+
+    @property
     def labelling_off(self) -> Ints:
         """Where each sequence's variables lie in a flat labelling, [S+1]."""
         return self.rows.token_off * len(self.graph.cards)
@@ -65,12 +76,6 @@ class BoundData:
     def marginal_off(self) -> Ints:
         """Where each sequence's states lie in flat marginals, [S+1]."""
         return self.rows.token_off * sum(self.graph.cards)
-
-    @property
-    def room(self) -> tuple[int, int]:
-        """The most cells of the arena, tables alone, and the most states that a sequence has."""
-        cells = int(self.shapes.local_end.max(initial=self.shapes.local_start))
-        return cells, max((sum(shape.cards) for shape in self.bank.shapes), default=0)
 
     def by_variable(self, marginals: Floats) -> list[Floats]:
         """Flat marginals (see `marginal_off`) as one array [positions, states] a variable; one in no factor is uniform.
@@ -158,20 +163,6 @@ class BoundData:
         goals = np.linspace(0, tokens[-1], count + 1)
         cuts = np.unique(np.concatenate([[0], np.searchsorted(tokens, goals[1:-1]), [self.num_sequences]]))
         return list(itertools.pairwise(cuts.tolist()))
-
-
-@dataclass(frozen=True, eq=False)
-class Potentials:
-    """Weights [W, then fixed ones; or packed cells] and the base tables that they give, as logarithms and linear.
-
-    Linear tables have their maxima taken out.
-    """
-
-    weights: Floats
-    log_base: Floats
-    base: Floats
-    peaks: Floats
-    fits: bool
 
 
 class Binder:

@@ -16,7 +16,7 @@ from ...arrays import Floats, Ints, Ints32
 from ...errors import data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
-from ...kernels.sequences import exact_nbest, message_nbest
+from ...kernels.sequences import NBestLists, exact_nbest, message_nbest
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
 from ..bound import BoundData, Potentials
@@ -214,10 +214,9 @@ def _exactly(
     programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
 
     def run(first: int, last: int) -> None:
-        d, p = data, potentials
         exact_nbest(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, d.labelling_off, labelling, found, score, out.log_z, out.status, out.redone, *arenas(d),
+            first, last, data.problem, programs, patterns, potentials,
+            NBestLists(labelling, data.labelling_off, found, score), out.results, *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)
@@ -241,11 +240,9 @@ def _by_messages(
     method = by_name(data, own) if isinstance(own, BpSettings) else by_trees(data, own)
 
     def run(first: int, last: int) -> None:
-        d, p, m = data, potentials, method
         message_nbest(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, m.edges, m.schedules, p.weights, p.log_base,
-            m.schedule, m.tolerance, own.max_iterations, own.damping, own.seed, d.labelling_off, labelling, found,
-            score, out.status, out.iterations, out.residual,
+            first, last, data.problem, method.edges, potentials, method.sweeps, method.control,
+            NBestLists(labelling, data.labelling_off, found, score), out.results,
         )  # fmt: skip
 
     workers.map(run, data.runs)
@@ -262,10 +259,9 @@ def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int,
     programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
 
     def run(first: int, last: int) -> None:
-        d, p = data, potentials
         exact_samples(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, seeds, samples, d.labelling_off, out.log_z, out.status, out.redone, *arenas(d),
+            first, last, data.problem, programs, patterns, potentials, seeds, data.ragged(samples), out.results,
+            *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)

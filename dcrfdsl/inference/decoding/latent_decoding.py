@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import Codes, Floats, Ints
 from ...graph import ModelGraph, order_cost
-from ...kernels.sequences import summed_nbest
+from ...kernels.sequences import Latents, NBestLists, summed_nbest
 from ...semantics import MethodSettings
 from ..base import Expectations
 from ..bound import BoundData, Potentials
@@ -49,11 +49,9 @@ def summed_best(data: BoundData, potentials: Potentials, count: int, workers: Wo
     hidden, width = data.graph.latents, len(data.graph.variables)
 
     def run(first: int, last: int) -> None:
-        d, p = data, potentials
         summed_nbest(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, programs, patterns, p.weights, p.log_base, p.base,
-            p.peaks, p.fits, hidden.start, hidden.stop, width, d.labelling_off, labelling, found, score, out.log_z,
-            out.status, out.redone, *arenas(d),
+            first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
+            NBestLists(labelling, data.labelling_off, found, score), out.results, *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)

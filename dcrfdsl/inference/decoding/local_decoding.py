@@ -27,10 +27,10 @@ from ...graph import (
     order_cost,
     piece_arrays,
 )
-from ...kernels.piecewise import piece_tables
+from ...kernels.piecewise import TablePlaces, piece_tables
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode
-from ...kernels.tables import Bindings, Packed, Rows
+from ...kernels.tables import Bindings, Packed, Problem, Ragged, Rows
 from ..base import Expectations
 from ..bound import BoundData, Potentials, featureless_kinds, unpacked
 from ..pieces import largest_piece
@@ -110,15 +110,15 @@ class LocalDecoder:
         table_off = offsets(self.cells[shape])
         tables = np.empty(int(table_off[-1]))
         piece_tables(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.pieces, potentials.weights, potentials.log_base,
-            self.is_constraint, self.place, self.place_off, table_off, self.largest, tables,
+            first, last, d.problem, self.pieces, potentials, self.is_constraint,
+            TablePlaces(self.place, self.place_off, table_off), self.largest, tables,
         )  # fmt: skip
         bindings, rows = self._wiring(shape, table_off, tables, d.rows.packed)
         off = d.labelling_off[first : last + 1]
-        scores, own = np.zeros(last - first), labelling[off[0] : off[-1]]
+        scores, own, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
         exact_decode(
-            0, last - first, self.shapes, self._kinds, bindings, rows, self.programs, self.patterns, tables,
-            np.zeros(self._num_shared), scores, own, off - off[0],
+            0, last - first, Problem(self.shapes, self._kinds, bindings, rows), self.programs, self.patterns,
+            Potentials(tables, zeros, zeros, zeros, fits=False), scores, Ragged(own, off - off[0]),
         )  # fmt: skip
         out.log_z[first:last] = scores
         out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)

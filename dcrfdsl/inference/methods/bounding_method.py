@@ -16,6 +16,7 @@ import numpy as np
 from ...arrays import Floats, Ints, Ints32
 from ...kernels.messages import round_marginals
 from ...kernels.runtime import OK
+from ...kernels.tables import Control, Ragged, Totals, WarmStart
 from ...semantics import MeanFieldSettings, TrwSettings
 from ..base import Expectations
 from ..bound import BoundData, Potentials
@@ -31,7 +32,7 @@ REMEMBERED_BYTES = 2**28
 
 @dataclass(eq=False)
 class BoundingMethod(ABC, Generic[Chosen]):
-    """room: the most cells and states that a sequence has, which kernels need; sizes: what they need beside it."""
+    """A bound on log Z that tightens until it rests."""
 
     data: BoundData
     settings: Chosen
@@ -39,8 +40,6 @@ class BoundingMethod(ABC, Generic[Chosen]):
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.room = self.data.room
-        self.sizes: tuple[int, ...] = ()
         self.tolerance = self.settings.tolerance
         self.kept, self.kept_off = NO_MESSAGES, np.zeros(1, np.int64)
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
@@ -51,7 +50,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
 
     @abstractmethod
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
-        """The kernel, what it takes after the edges, and after the damping. `decoding`: to show the best labelling."""
+        """The kernel, and what it takes before and after the control. `decoding`: to show the best labelling."""
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -71,13 +70,13 @@ class BoundingMethod(ABC, Generic[Chosen]):
         decoding: bool,
     ) -> None:
         """`expectations` with marginals that lie anywhere."""
-        d, p, s = self.data, potentials, self.settings
+        settings = self.settings
+        control = Control(self.tolerance, settings.max_iterations, settings.damping, settings.seed)
         kernel, wiring, choice = self._kernel(decoding)
         kernel(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, *wiring, p.weights, p.log_base, *self.room,
-            *self.sizes, self.tolerance, s.max_iterations, s.damping, *choice, gradient, expected, out.log_z,
-            out.status, out.iterations, out.residual, marginals, marginal_off, NO_MESSAGES if decoding else self.kept,
-            self.kept_off, self.is_kept,
+            first, last, self.data.problem, self.edges, potentials, *wiring, control, *choice,
+            Totals(gradient, expected), out.results, Ragged(marginals, marginal_off),
+            WarmStart(NO_MESSAGES if decoding else self.kept, self.kept_off, self.is_kept),
         )  # fmt: skip
 
     def remember(self) -> None:
@@ -98,8 +97,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
         marginals = np.zeros(int(marginal_off[last]))
         self._run(p, first, last, out, NOTHING, np.zeros(len(d.hard)), marginals, marginal_off, True)
         round_marginals(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
-            marginals, marginal_off, out.status, labelling, d.labelling_off,
-        )  # fmt: skip
+            first, last, d.problem, self.edges, p, Ragged(marginals, marginal_off), out.status, d.ragged(labelling)
+        )
         lost = (labelling[d.labelling_off[first:last]] < 0) & (out.status[first:last] == OK)  # the search gave up
         out.iterations[first:last][lost] = -np.abs(out.iterations[first:last][lost])

@@ -13,7 +13,7 @@ from ...arrays import Floats, Ints32, Mask
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode, exact_expectations
-from ...kernels.tables import Patterns, Programs
+from ...kernels.tables import Patterns, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
 from ..base import Expectations
 from ..bound import BoundData, ChainRuns, Potentials, chain_of
@@ -55,14 +55,14 @@ class ExactMethod:
         """Which sequences are so long that they are computed in blocks, [S]."""
         return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
 
-    def _workspace(self) -> tuple[Floats, Floats]:
+    def _arenas(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
-        if not hasattr(self._own, "workspace"):
+        if not hasattr(self._own, "arenas"):
             shapes = self.data.shapes
             size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
-            self._own.workspace = np.empty(size), np.empty(size)
-        workspace: tuple[Floats, Floats] = self._own.workspace
-        return workspace
+            self._own.arenas = np.empty(size), np.empty(size)
+        arenas: tuple[Floats, Floats] = self._own.arenas
+        return arenas
 
     def _kernels(self, begin: int, end: int, whole: Kernel, in_blocks: Kernel) -> list[Kernel]:
         """What a run of sequences needs of the two; a kernel that is never called need not be compiled."""
@@ -86,12 +86,10 @@ class ExactMethod:
                 p, first, last, out.log_z, out.status, out.marginals, gradient, expected, share
             )
         for begin, end in left:
-            value, adjoint = self._workspace()
             for run in self._kernels(begin, end, exact_expectations, blocked_expectations):
                 run(
-                    begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
-                    p.log_base, p.base, p.peaks, p.fits, gradient, expected, out.log_z, out.status, out.redone,
-                    out.marginals, d.marginal_off, value, adjoint, share,
+                    begin, end, d.problem, self.programs, self.patterns, p, Totals(gradient, expected), out.results,
+                    Ragged(out.marginals, d.marginal_off), *self._arenas(), share,
                 )  # fmt: skip
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
@@ -100,8 +98,5 @@ class ExactMethod:
             left = self.chain.decode(p, first, last, out.log_z, out.status, labelling)
         for begin, end in left:
             for run in self._kernels(begin, end, exact_decode, blocked_decode):
-                run(
-                    begin, end, d.shapes, d.kinds, d.bindings, d.rows, self.programs, self.patterns, p.weights,
-                    p.log_base, out.log_z, labelling, d.labelling_off,
-                )  # fmt: skip
+                run(begin, end, d.problem, self.programs, self.patterns, p, out.log_z, d.ragged(labelling))
             out.status[begin:end] = np.where(np.isneginf(out.log_z[begin:end]), IMPOSSIBLE, 0)

@@ -11,8 +11,9 @@ import numpy as np
 
 from ...arrays import Floats, Ints32
 from ...errors import DcrfError, Diagnostic
-from ...kernels.messages import CHAINS, gibbs, gibbs_sequences, node_potentials
+from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_potentials
 from ...kernels.runtime import IMPOSSIBLE, OK
+from ...kernels.tables import Ragged
 from ...semantics import GibbsSettings
 from ..base import Expectations
 from ..bound import BoundData, Potentials
@@ -29,8 +30,8 @@ class GibbsMethod:
     approximate: bool = True
 
     def __post_init__(self) -> None:
-        self.edges = self.data.bank.edge_arrays()
-        self.room = self.data.room
+        self.edges, settings = self.data.bank.edge_arrays(), self.settings
+        self.sampling = Sampling(settings.samples, settings.burn_in, settings.thin, settings.seed)
 
     def remember(self) -> None:
         pass
@@ -54,11 +55,10 @@ class GibbsMethod:
         self._sample(potentials, first, last, out, labelling)
 
     def _sample(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        d, p, s = self.data, potentials, self.settings
+        d = self.data
         gibbs_sequences(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, p.weights, p.log_base, *self.room,
-            s.samples, s.burn_in, s.thin, s.seed, out.status, out.iterations, out.residual, out.marginals,
-            d.marginal_off, labelling, d.labelling_off,
+            first, last, d.problem, self.edges, potentials, self.sampling, out.results,
+            Ragged(out.marginals, d.marginal_off), d.ragged(labelling),
         )  # fmt: skip
 
     def _count(self, potentials: Potentials, s: int, out: Expectations, expected: Floats) -> None:
@@ -74,9 +74,8 @@ class GibbsMethod:
         error, agree = np.inf, False
         if state == OK:
             error, agree, _, state = gibbs(
-                g, d.shapes, self.edges, logs, node, settings.samples, settings.burn_in, settings.thin,
-                settings.seed, labelling, best, marginal, expected,
-            )  # fmt: skip
+                g, d.shapes, self.edges, logs, node, self.sampling, labelling, best, marginal, expected
+            )
         sweeps = settings.burn_in * CHAINS + settings.samples * settings.thin
         out.status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
         out.iterations[s] = sweeps if state == OK and agree else -sweeps

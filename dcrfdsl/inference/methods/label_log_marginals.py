@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...arrays import Floats, Ints32
 from ...kernels.exact import exact_tangents
+from ...kernels.tables import Totals
 from ..base import Expectations
 from ..bound import BoundData, Potentials
 from .exact_method import ExactMethod
@@ -32,7 +33,6 @@ class ExactTangents:
             )
         for begin, end in left:
             exact_tangents(
-                begin, end, d.shapes, d.kinds, d.bindings, d.rows, self._method.programs, self._method.patterns,
-                p.weights, p.log_base, p.base, p.fits, self._labelling, d.labelling_off, gradient, expected,
-                out.log_z, out.status, out.redone,
+                begin, end, d.problem, self._method.programs, self._method.patterns, p, d.ragged(self._labelling),
+                Totals(gradient, expected), out.results,
             )  # fmt: skip

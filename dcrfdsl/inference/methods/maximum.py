@@ -43,13 +43,10 @@ class MaximumMethod:
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         """As `ExpectingMethod.expectations`: log Z becomes the best score; sequences without a labelling get -inf."""
-        d, p = self.data, potentials
+        d = self.data
         labelling, belief = self._workspace()
         self.decoder.decode(potentials, first, last, out, labelling)
-        score_labellings(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, p.weights, p.log_base, labelling, d.labelling_off,
-            out.log_z,
-        )  # fmt: skip
+        score_labellings(first, last, d.problem, potentials, d.ragged(labelling), out.log_z)
         none = np.isnan(out.log_z[first:last])
         out.log_z[first:last][none] = -np.inf
         if len(gradient):

@@ -20,4 +20,4 @@ class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
         return self.data.marginal_off
 
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
-        return mean_field_expectations, (), (self.settings.seed,)
+        return mean_field_expectations, (), ()

@@ -9,8 +9,14 @@ import numpy as np
 from ...arrays import Floats, Ints32
 from ...graph import bank_pools, pool_arrays
 from ...kernels.messages import FLOOD, ORDERED, RANDOM, RESIDUAL
-from ...kernels.runtime import UNDERFLOW
-from ...kernels.sequences import BROKEN, message_decode, message_expectations
+from ...kernels.runtime import BROKEN, UNDERFLOW
+from ...kernels.sequences import (
+    mend_labellings,
+    message_decode,
+    message_expectations,
+    message_log_expectations,
+)
+from ...kernels.tables import Control, Ragged, Sweeps, Totals, WarmStart
 from ...semantics import AutoSettings, BpSettings, TrpSettings
 from ..base import Expectations
 from ..bound import BoundData, Potentials
@@ -47,11 +53,14 @@ class MessageMethod:
 
     def __post_init__(self) -> None:
         self.edges = self.data.bank.edge_arrays()
-        self.schedules = pool_arrays(self.pools)
-        self.residual_too = True if self.schedule == RESIDUAL else None
+        self.sweeps = Sweeps(self.schedule, pool_arrays(self.pools)) if self.schedule != RESIDUAL else None
         self.tolerance = self.settings.tolerance
         self.kept, self.kept_off = np.zeros(0, np.float32), np.zeros(1, np.int64)
         self.is_kept = np.zeros(self.data.num_sequences, np.bool_)
+
+    @property
+    def control(self) -> Control:
+        return Control(self.tolerance, self.settings.max_iterations, self.settings.damping, self.settings.seed)
 
     def remember(self) -> None:
         counts = self.edges.messages[self.data.rows.shape]
@@ -68,23 +77,19 @@ class MessageMethod:
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        d, p, s = self.data, potentials, self.settings
-        for again in (None, True):  # in log space only where that is needed
-            if again is None or (out.status[first:last] == UNDERFLOW).any():
-                message_expectations(
-                    first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights,
-                    p.log_base, p.base, p.peaks, p.fits, self.schedule, self.tolerance, s.max_iterations, s.damping,
-                    s.seed, gradient, expected, out.log_z, out.status, out.redone, out.damped, out.iterations,
-                    out.residual, out.marginals, d.marginal_off, self.kept, self.kept_off, self.is_kept,
-                    self.residual_too, again,
-                )  # fmt: skip
+        d, results, totals = self.data, out.results, Totals(gradient, expected)
+        marginals = Ragged(out.marginals, d.marginal_off)
+        message_expectations(
+            first, last, d.problem, self.edges, potentials, self.sweeps, self.control, totals, results, marginals,
+            WarmStart(self.kept, self.kept_off, self.is_kept),
+        )  # fmt: skip
+        if (out.status[first:last] == UNDERFLOW).any():  # in log space only where that is needed
+            message_log_expectations(
+                first, last, d.problem, self.edges, potentials, self.sweeps, self.control, totals, results, marginals
+            )
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        d, p, s = self.data, potentials, self.settings
-        for again in (None, True):  # with a search only where that is needed
-            if again is None or (out.status[first:last] == BROKEN).any():
-                message_decode(
-                    first, last, d.shapes, d.kinds, d.bindings, d.rows, self.edges, self.schedules, p.weights,
-                    p.log_base, self.schedule, self.tolerance, s.max_iterations, s.damping, s.seed, out.status,
-                    out.damped, out.iterations, out.residual, labelling, d.labelling_off, self.residual_too, again,
-                )  # fmt: skip
+        own = self.data.problem, self.edges, potentials, self.sweeps, self.control
+        message_decode(first, last, *own, out.results, self.data.ragged(labelling))
+        if (out.status[first:last] == BROKEN).any():  # with a search only where that is needed
+            mend_labellings(first, last, *own, out.results, self.data.ragged(labelling))

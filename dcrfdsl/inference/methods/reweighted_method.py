@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import Ints
 from ...graph import bank_forests
-from ...kernels.messages import reweighted_expectations
+from ...kernels.messages import Forests, reweighted_expectations
 from ...kernels.tables import Shapes
 from ...semantics import TrwSettings
 from .bounding_method import BoundingMethod
@@ -27,22 +27,21 @@ class ReweightedMethod(BoundingMethod[TrwSettings]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.pool = bank_forests(self.data.bank, self.settings.seed)
-        self.stretched_off, tables = _stretched(self.data.shapes)
-        factors = int(np.diff(self.data.shapes.fac_off).max(initial=0))
-        self.sizes = (tables, factors, int(self.edges.messages.max(initial=0)))
+        self.stretched_off = _stretched(self.data.shapes)
 
     def _remembered(self) -> Ints:
         return np.concatenate(([0], np.cumsum(self.edges.messages[self.data.rows.shape])))
 
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
-        wiring = self.pool.passes, self.pool.appearance, self.stretched_off
-        return reweighted_expectations, wiring, (decoding,)
+        forests = Forests(self.pool.passes, self.pool.appearance, self.stretched_off)
+        return reweighted_expectations, (forests,), (decoding,)
 
 
-def _stretched(shapes: Shapes) -> tuple[Ints, int]:
-    """Where each factor's stretched table lies among those of its shape [F], and the most entries of a shape."""
+def _stretched(shapes: Shapes) -> Ints:
+    """Where each factor's stretched table lies among those of its shape, [F]."""
     sizes = np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0)
     ends = np.concatenate([[0], np.cumsum(sizes)])
     starts = ends[shapes.fac_off]
     off = ends[:-1] - np.repeat(starts[:-1], np.diff(shapes.fac_off))
-    return off.astype(np.int64), int(np.diff(starts).max(initial=0))
+    places: Ints = off.astype(np.int64)
+    return places

@@ -15,7 +15,7 @@ from ...arrays import Floats, Ints, Ints32, Mask
 from ...graph import Gold, PieceTemplate, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
-from ...kernels.tables import Shapes
+from ...kernels.tables import Ragged, Shapes, Totals
 from ..base import Expectations
 from ..bound import BoundData, Potentials
 
@@ -53,9 +53,8 @@ class PieceMethod:
         """As `SequenceMethod.expectations`, with the loss for log Z and what is known taken off the expectations."""
         d = self.data
         piece_expectations(
-            first, last, d.shapes, d.kinds, d.bindings, d.rows, self.pieces, self.cases, potentials.weights,
-            potentials.log_base, self.labelling, d.labelling_off, self.may, d.marginal_off, self.largest, gradient,
-            expected, out.log_z,
+            first, last, d.problem, self.pieces, self.cases, potentials, d.ragged(self.labelling),
+            Ragged(self.may, d.marginal_off), self.largest, Totals(gradient, expected), out.log_z,
         )  # fmt: skip
         out.status[first:last] = np.where(np.isposinf(out.log_z[first:last]), IMPOSSIBLE, 0)
 

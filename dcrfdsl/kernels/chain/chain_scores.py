@@ -1,7 +1,7 @@
 """What the kernels for chains read: shared tables at given weights, and the log scores of every position of a sequence.
 
 Rows are `width` cells: one for each state, then others up to whole blocks of registers. Not here: what is computed from
-them (`chain`, `viterbi`), which graphs are chains (`inference.bound.chain_graphs`).
+them (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_graphs`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, add, fma, inlined, load, repeat, store
 
-__all__ = ["ChainTables", "score_positions"]
+__all__ = ["ChainTables", "ChainWorkspace", "score_positions"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 class ChainTables(NamedTuple):
     """What all positions of all sequences share, at given weights. Rows of `width` cells."""
 
-    registers: tuple[int, ...]  # the registers of a block, see `vectors`
+    registers: tuple[int, ...]  # the registers of a block, see `machine_vectors`
     states: int
     width: int
     scored: Ints  #      [n]  kinds of factors with features, on single variables
@@ -33,6 +33,13 @@ class ChainTables(NamedTuple):
     pair_turned: Floats  # the same, j → i
     pair_peak: float  #       logarithm of that maximum
     unit: Floats  #      [states, width] flat; 1 where both are the same state
+
+
+class ChainWorkspace(NamedTuple):
+    """Memory for sequences of at most `longest` positions: rows of states, as many a position as a kernel needs."""
+
+    longest: int
+    cells: Floats
 
 
 @inlined

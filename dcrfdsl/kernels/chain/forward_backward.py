@@ -1,7 +1,7 @@
 """Forward and backward over a chain: one variable a position, one table between neighbours, the same everywhere.
 
-This is the shape that most users have, and here its sums are written for vectors that stay in registers. With the local
-scores s_t(y) of position t (features, biases, hard zeros) and the table ψ(i, j) between neighbours:
+Most users have this shape, so its sums are written for vectors that stay in registers. With the local scores s_t(y) of
+position t (features, biases, hard zeros) and the table ψ(i, j) between neighbours:
 
     α_t(j) = exp s_t(j) Σ_i α_{t-1}(i) ψ(i, j)        β_t(i) = Σ_j ψ(i, j) exp s_{t+1}(j) β_{t+1}(j)
 
@@ -50,8 +50,8 @@ from ..tables import scatter_single
 from .chain_scores import score_positions
 
 __all__ = [
-    "FLOOR", "ChainSums", "chain_expectations", "exponentiate_rows", "forward_backward", "room_for", "scatter_rows",
-    "sum_pairs", "sum_states",
+    "FLOOR", "ChainSums", "chain_expectations", "exponentiate_rows", "forward_backward", "scatter_rows", "sum_pairs",
+    "sum_states", "workspace_for",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ class ChainSums(NamedTuple):
     pair: Floats  #      [rows ≥ states, width] flat; of pairs, still to be multiplied by ψ
 
 
-def room_for(longest: int, width: int) -> int:
+def workspace_for(longest: int, width: int) -> int:
     """Cells of memory that sequences of at most `longest` positions need."""
     return 4 * longest * width + SPARE
 
@@ -240,20 +240,20 @@ def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
 
 @inner
 def chain_expectations(
-    first, last, longest, chain, kinds, bindings, rows, weights, gradient, sums, log_z, status, marginals,
-    marginal_off, room, share,
-):  # fmt: skip
+    first, last, chain, problem, weights, gradient, sums, log_z, status, marginals, workspace, share
+):
     """log Z of the sequences `first` to `last`, and expected feature counts. `UNDERFLOW`: another path must answer.
 
-    gradient: packed cells, added to; empty if only marginals are wanted. Then rows need not be packed.   marginals:
-    flat, see `sequences.exact_expectations`, or empty.   room: `room_for(longest)` cells, overwritten.   longest: of
-    the sequences to be computed here; longer ones get `UNDERFLOW`.   share [S]: what the expectations of each sequence
-    are multiplied by; empty: 1.
+    gradient: packed cells, added to; empty if only marginals are wanted. Then rows need not be packed.   marginals: see
+    `sequences.exact_expectations`.   workspace: of `workspace_for` cells, overwritten; longer sequences get
+    `UNDERFLOW`.   share [S]: what the expectations of each sequence are multiplied by; empty: 1.
     """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    longest, cells = workspace
     width = chain.width
-    looked_at = len(marginals) > 0 or len(gradient) > 0
+    looked_at = len(marginals.value) > 0 or len(gradient) > 0
     part = longest * width
-    score, alpha, beta, tail = room[:part], room[part : 2 * part], room[2 * part : 3 * part], room[3 * part :]
+    score, alpha, beta, tail = cells[:part], cells[part : 2 * part], cells[2 * part : 3 * part], cells[3 * part :]
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         log_z[s], status[s] = 0.0, OK
@@ -274,11 +274,11 @@ def chain_expectations(
         if not looked_at:
             continue
         _marginals(length, chain, score, alpha, beta, tail, share[s] if len(share) > 0 else 1.0)
-        if len(marginals) > 0:
-            at = marginal_off[s]
+        if len(marginals.value) > 0:
+            at = marginals.off[s]
             for t in range(length):
                 for j in range(chain.states):
-                    marginals[at + t * chain.states + j] = score[t * width + j]
+                    marginals.value[at + t * chain.states + j] = score[t * width + j]
         if len(gradient) > 0:
             sum_pairs(length, chain, alpha, tail, sums.pair)
             sum_states(length, chain, score, sums)

@@ -2,7 +2,7 @@
 
     L = −Σ_t log p(y*_t | x)        ∂L/∂s_t(j) = Σ_v [p(y_t = j) − p(y_t = j | y_v = y*_v)]
 
-The conditional probabilities of all v together are the tangent of forward and backward (`chain`) in the direction that
+The conditional probabilities of all v together are the tangent of `forward_backward` in the direction that
 raises the potential of each y*_t by u_t = 1 / p(y*_t | x). With dots for tangents, α and β as there, scaled alike:
 
     α̇_t(j) = exp s_t(j) Σ_i α̇_{t-1}(i) ψ(i, j) + α_t(j) u_t [j = y*_t]
@@ -12,7 +12,7 @@ raises the potential of each y*_t by u_t = 1 / p(y*_t | x). With dots for tangen
     Σ_v p(y_t = i, y_{t+1} = j | y_v = y*_v) ∝ α̇_t(i) ψ(i, j) tail_{t+1}(j) + α_t(i) ψ(i, j) q_{t+1}(j)
 
 All terms are sums of positive numbers. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10. Not here: other graphs
-(`tangents`).
+(`exact.tangent_sweep`).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from ..runtime import (
 from .chain_scores import score_positions
 from .forward_backward import exponentiate_rows, forward_backward, scatter_rows, sum_pairs, sum_states
 
-__all__ = ["chain_tangents", "tangent_room"]
+__all__ = ["chain_tangents", "tangent_workspace"]
 
 ROWS = 7  # of states a position
-SPARE = 8  # see `chain`
+SPARE = 8  # see `forward_backward`
 
 
-def tangent_room(longest: int, width: int) -> int:
+def tangent_workspace(longest: int, width: int) -> int:
     """Cells of memory that sequences of at most `longest` positions need."""
     return ROWS * longest * width + SPARE
 
@@ -137,21 +137,20 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
 
 
 @inner
-def chain_tangents(
-    first, last, longest, chain, kinds, bindings, rows, weights, labelling, labelling_off, gradient, sums, risk,
-    status, room, lift,
-):  # fmt: skip
+def chain_tangents(first, last, chain, problem, weights, labelling, gradient, sums, risk, status, workspace, lift):
     """risk[s] = −Σ_t log p(y*_t | x) of the sequences `first` to `last`; adds the gradient. `UNDERFLOW`: another path
     must answer.
 
-    labelling [flat]: the known states, negative where not known.   gradient, sums, longest: as in `chain_expectations`;
-    the sums of pairs are still to be multiplied by ψ.   room: `tangent_room(longest)` cells, lift: `longest`, both
-    overwritten.
+    labelling: the known states, negative where not known.   gradient, sums: as in `chain_expectations`; the sums of
+    pairs are still to be multiplied by ψ.   workspace: of `tangent_workspace` cells, lift [longest]: overwritten.
     """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    longest, cells = workspace
     width = chain.width
     part = longest * width
-    score, alpha, beta, tail = room[:part], room[part : 2 * part], room[2 * part : 3 * part], room[3 * part : 4 * part]
-    alpha_dot, beta_dot, tail_dot = room[4 * part : 5 * part], room[5 * part : 6 * part], room[6 * part :]
+    score, alpha, beta = cells[:part], cells[part : 2 * part], cells[2 * part : 3 * part]
+    tail, alpha_dot = cells[3 * part : 4 * part], cells[4 * part : 5 * part]
+    beta_dot, tail_dot = cells[5 * part : 6 * part], cells[6 * part :]
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         risk[s], status[s] = 0.0, OK
@@ -164,11 +163,11 @@ def chain_tangents(
         _, state = exponentiate_rows(length, chain, score)
         if state == OK:
             _, state = forward_backward(length, chain, score, alpha, beta, tail)
-        at, known, loss = labelling_off[s], 0.0, 0.0
+        at, known, loss = labelling.off[s], 0.0, 0.0
         if state == OK:
             for t in range(length):
                 lift[t] = 0.0
-                y = labelling[at + t]
+                y = labelling.value[at + t]
                 if y < 0:
                     continue
                 row = t * width
@@ -184,7 +183,7 @@ def chain_tangents(
         if state != OK:
             continue
         risk[s] = loss
-        _tangents(length, chain, labelling, at, score, alpha, beta, tail, lift, alpha_dot, beta_dot, tail_dot)
+        _tangents(length, chain, labelling.value, at, score, alpha, beta, tail, lift, alpha_dot, beta_dot, tail_dot)
         _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta_dot)
         sum_pairs(length, chain, alpha_dot, tail, sums.pair)
         sum_pairs(length, chain, alpha, tail_dot, sums.pair)

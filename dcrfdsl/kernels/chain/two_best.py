@@ -1,7 +1,7 @@
 """The best labelling of each chain other than a known one: two-best decoding where the known one may be the best.
 
-It is the known one up to a position where it has another state, and the best from there on (`rivals.best_other`). Ties
-go to the first such position and the lowest state. Source: Altun & Hofmann 2003 §5. Not here: other graphs.
+It is the known one up to a position where it has another state, and the best from there on (`competitors.best_other`).
+Ties go to the first such position and the lowest state. Source: Altun & Hofmann 2003 §5. Not here: other graphs.
 """
 
 from __future__ import annotations
@@ -10,32 +10,36 @@ import numpy as np
 
 from ..runtime import kernel
 from .chain_scores import score_positions
-from .competitors import best_both_ways, best_other
+from .competitors import Lattice, best_both_ways, best_other
 
 __all__ = ["OTHER_ROWS", "chain_decode_other"]
 
-OTHER_ROWS = 4  # rows of states a position that the kernel needs room for
+OTHER_ROWS = 4  # rows of states a position that the kernel works in
 
 
 @kernel
-def chain_decode_other(first, last, longest, chain, kinds, bindings, rows, weights, known, labelling, off, room):
-    """Writes to `labelling` (flat, of sequence s from off[s] on, as `known`); -1 where there is no other.
+def chain_decode_other(first, last, chain, problem, weights, known, labelling, workspace):
+    """Writes to `labelling`; -1 where there is no other.   known: laid out as its value is.
 
-    The tables of `chain` are logarithms; no sequence is longer than `longest`.   room [OTHER_ROWS · longest · width].
+    The tables of `chain` are logarithms; no sequence is longer than the workspace allows, of `OTHER_ROWS` rows.
     """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    longest, cells = workspace
+    off = labelling.off
     part = longest * chain.width
-    score, best, tail, after = room[:part], room[part : 2 * part], room[2 * part : 3 * part], room[3 * part : 4 * part]
-    goes_on = np.zeros((1, 1), np.bool_)  # no stretch asks for it
+    score, best, tail = cells[:part], cells[part : 2 * part], cells[2 * part : 3 * part]
+    after = cells[3 * part : 4 * part]
+    goes_on = np.zeros((1, 1), np.bool_)  # no span asks for it
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         if length == 0:
             continue
-        own = labelling[off[s] : off[s + 1]]
+        own = labelling.value[off[s] : off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
         best_both_ways(length, chain, score, best, tail, after)
-        is_there = best_other(
-            length, chain.states, chain.width, chain.pair, goes_on, known[off[s] : off[s + 1]], score, best, tail,
-            after, own,
+        lattice = Lattice(
+            length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on, known[off[s] : off[s + 1]],
+            score, best, tail, after,
         )  # fmt: skip
-        if not is_there:
+        if not best_other(lattice, own):
             own[:] = -1

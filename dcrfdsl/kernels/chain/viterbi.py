@@ -2,8 +2,8 @@
 
     best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j)
 
-The largest number of each row is taken out and added up apart, so that sums over a million positions keep their digits.
-Moves are not stored: going back, the best move into a state is looked for again. Source: Rabiner 1989 §III.B.
+The largest number of each row is taken out and added up apart: sums over a million positions then keep their digits.
+Moves are not stored. The way back looks for the best move into each state again. Source: Rabiner 1989 §III.B.
 """
 
 from __future__ import annotations
@@ -72,12 +72,14 @@ def _trace_back(length, chain, best, labelling):
 
 
 @inner
-def chain_decode(first, last, longest, chain, kinds, bindings, rows, weights, score_of, labelling, off, room):
+def chain_decode(first, last, chain, problem, weights, score_of, labelling, workspace):
     """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`; nan in `score_of` where a sequence is
-    longer than `longest`. The tables of `chain` are logarithms.
+    longer than the workspace allows. The tables of `chain` are logarithms.
     """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    longest, cells = workspace
     part = longest * chain.width
-    score, best = room[:part], room[part : 2 * part]
+    score, best = cells[:part], cells[part : 2 * part]
     for s in range(first, last):
         length = rows.token_off[s + 1] - rows.token_off[s]
         score_of[s] = 0.0
@@ -86,7 +88,7 @@ def chain_decode(first, last, longest, chain, kinds, bindings, rows, weights, sc
         if length > longest:
             score_of[s] = np.nan
             continue
-        own = labelling[off[s] : off[s + 1]]
+        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
         score_of[s] = _forward_max(length, chain, score, best) + (length - 1) * chain.pair_peak
         if score_of[s] > -np.inf:

@@ -1,11 +1,11 @@
 """Exact inference on long sequences, block by block: memory for one block, and for what passes between blocks.
 
-The sweep up keeps only the results that later blocks read. The sweep down takes the blocks from the last to the
-first, computes the tables and results of each anew from what was kept, and goes through it as through a sequence of
-its own (Griewank 1992 calls it checkpointing; with one level the work grows by one sweep up). Every block is moved to
-the front of the arena: what runs it is the kernel that runs whole sequences, on a copy of its wiring with the
-addresses moved. These kernels are called only where a sequence has blocks, and so compiled only for data that needs
-them. Not here: where blocks are cut (`graph.programs.sequence_blocks`).
+The sweep up keeps only the results that later blocks read. The sweep down takes the blocks from the last to the first,
+computes the tables and results of each anew from what was kept, and goes through it as through a sequence of its own
+(Griewank 1992 calls it checkpointing; with one level the work grows by one sweep up). Every block moves to the front of
+the arena, where the kernels for whole sequences run it, on a copy of its wiring with other addresses. These kernels are
+called only where a sequence has blocks, and so compiled only for data that needs them. Not here: where blocks are cut
+(`graph.programs.sequence_blocks`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, kernel
-from ..tables import Programs, Shapes, add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
+from ..tables import (
+    Problem,
+    Programs,
+    Shapes,
+    add_run,
+    copy_run,
+    exponentiate,
+    fill_tables,
+    scatter_gradient,
+    shared_peaks,
+)
 from .contraction import backward_linear, backward_log, forward_linear, forward_log, forward_max, trace_back
 
 __all__ = ["blocked_decode", "blocked_expectations"]
@@ -23,8 +33,9 @@ FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, 
 
 
 @kernel
-def _factors_of(g, block, shapes, programs):
-    """The shapes with only a block's local factors in shape g, their tables at the front of the arena."""
+def _factors_of(g, block, problem, programs):
+    """The problem with only a block's local factors in shape g, their tables at the front of the arena."""
+    shapes = problem.shapes
     own = programs.block[block]
     count = own[LAST_FACTOR] - own[FIRST_FACTOR]
     kind, anchor = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -35,10 +46,11 @@ def _factors_of(g, block, shapes, programs):
         table[i] = shapes.fac_table[f] - own[FIRST_CELL] + shapes.local_start
     fac_off = np.zeros_like(shapes.fac_off)
     fac_off[g + 1] = count
-    return Shapes(
+    own_shapes = Shapes(
         shapes.var_off, shapes.card, shapes.state_off, fac_off, kind, anchor, table, size, shapes.scope_off,
         shapes.scope, shapes.local_start, shapes.local_end, shapes.arena_end, shapes.log_const,
     )  # fmt: skip
+    return Problem(own_shapes, problem.kinds, problem.bindings, problem.rows)
 
 
 @kernel
@@ -58,7 +70,7 @@ def _steps_of(g, block, shapes, programs):
     return Programs(
         programs.step_off, step, programs.variable[a:b], programs.step_card[a:b], programs.axis_off[2 * a : 2 * b + 1],
         programs.axis_var, programs.axis_stride, programs.block_off, programs.block, programs.block_factor,
-        programs.room,
+        programs.workspace,
     )  # fmt: skip
 
 
@@ -76,12 +88,13 @@ def _passed_on(block, shapes, programs):
 
 
 @kernel
-def _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale):
+def _sweep_up(s, space, factors, steps, patterns, potentials, value, scale):
     """Tables and results of a block. Returns (what it adds to log Z or to the score, status)."""
+    shapes, kinds, bindings, rows = factors
     count = len(steps.step)
-    fill_tables(s, factors, kinds, bindings, rows, weights, log_base, value)
+    fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, value)
     if space == LINEAR:
-        shift, fits = exponentiate(rows.shape[s], factors, value)
+        shift, fits = exponentiate(rows.shape[s], shapes, value)
         if not fits:
             return 0.0, UNDERFLOW
         total, state = forward_linear(np.int64(0), count, steps, patterns, value, scale)
@@ -94,24 +107,20 @@ def _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights
 
 
 @kernel
-def _first_sweep(
-    s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, value, scale, kept, kept_off
-):  # fmt: skip
+def _first_sweep(s, space, problem, programs, patterns, potentials, value, scale, kept, kept_off):
     """All blocks from the first to the last; the arena is left with the last one.
 
     kept: what each block reads of earlier ones, laid end to end. Returns (log Z or score, status).
     """
-    g = rows.shape[s]
+    shapes, g = problem.shapes, problem.rows.shape[s]
     first, last = programs.block_off[g], programs.block_off[g + 1]
     total = 0.0
     for block in range(first, last):
         n = block - first
         at = _first_result(block, shapes, programs)
         copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], value[at:])
-        factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
-        part, state = _sweep_up(
-            s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale
-        )
+        factors, steps = _factors_of(g, block, problem, programs), _steps_of(g, block, shapes, programs)
+        part, state = _sweep_up(s, space, factors, steps, patterns, potentials, value, scale)
         if state != OK:
             return -np.inf, state
         total += part
@@ -122,7 +131,7 @@ def _first_sweep(
 
 
 @kernel
-def _room_between(g, programs):
+def _workspace_between(g, programs):
     """Where what each block reads of earlier ones lies if laid end to end; and the most steps of a block."""
     own = programs.block[programs.block_off[g] : programs.block_off[g + 1]]
     kept_off, steps = np.zeros(len(own) + 1, np.int64), 0
@@ -133,36 +142,32 @@ def _room_between(g, programs):
 
 
 @kernel
-def _expectations(
-    s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient, expected, out, value,
-    adjoint, root,
-):  # fmt: skip
-    """log Z and expectations of sequence s, `root` times, added to `gradient` and `expected` if there are any.
+def _expectations(s, space, problem, programs, patterns, potentials, totals, out, value, adjoint, root):
+    """log Z and expectations of sequence s, `root` times, added to the totals if there are any.
 
-    space: LINEAR or LOG. The shared cells of `value` hold the base tables so; those of `adjoint` are added to: the
-    derivatives of log Z by them, in log space their expectations. out: marginals of the sequence's states, or empty.
-    Returns (log Z but for constants, status); after UNDERFLOW nothing was added.
+    space: LINEAR or LOG. The shared cells of `value` hold the base tables in that space; those of `adjoint` are added
+    to: the derivatives of log Z by them, in log space their expectations. out: marginals of the sequence's states, or
+    empty. Returns (log Z but for constants, status); after UNDERFLOW nothing was added.
     """
+    shapes, kinds, bindings, rows = problem
     g = rows.shape[s]
     first, last, shared = programs.block_off[g], programs.block_off[g + 1], shapes.local_start
-    kept_off, most = _room_between(g, programs)
+    kept_off, most = _workspace_between(g, programs)
     kept, scale = np.empty(kept_off[-1]), np.empty(most)
-    total, state = _first_sweep(
-        s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, value, scale, kept, kept_off
-    )
+    total, state = _first_sweep(s, space, problem, programs, patterns, potentials, value, scale, kept, kept_off)
     if state != OK:
         return total, state
     state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
     pulled = np.empty(0)  # the adjoints of what later blocks read
     for block in range(last - 1, first - 1, -1):
         n, at = block - first, _first_result(block, shapes, programs)
-        factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
+        factors, steps = _factors_of(g, block, problem, programs), _steps_of(g, block, shapes, programs)
         count, own = len(steps.step), kept_off[n + 1] - kept_off[n]
         end = at + programs.block[block, LAST_RESULT] - programs.block[block, REACH]
         adjoint[shared:end] = 0.0
         if block + 1 < last:
             copy_run(kept, kept_off[n], own, value[at:])
-            _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, value, scale)
+            _sweep_up(s, space, factors, steps, patterns, potentials, value, scale)
             a, b = _passed_on(block, shapes, programs)
             copy_run(pulled, 0, b - a, adjoint[a:])
         if space == LINEAR:
@@ -171,52 +176,50 @@ def _expectations(
                 adjoint[j] *= value[j]
         else:
             backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out, root)
-        if len(gradient) > 0:
-            scatter_gradient(s, factors, kinds, bindings, rows, adjoint, expected, gradient)
+        if len(totals.gradient) > 0:
+            scatter_gradient(s, factors.shapes, kinds, bindings, rows, adjoint, totals.expected, totals.gradient)
         pulled = adjoint[at : at + own].copy()
     return total, OK
 
 
 @kernel
-def _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own):
+def _decode(s, problem, programs, patterns, potentials, logs, own):
     """The best labelling of sequence s into `own`, which holds 0. Returns its score, -inf if there is none.
 
     The shared cells of `logs` hold the base tables.
     """
-    g = rows.shape[s]
+    shapes, g = problem.shapes, problem.rows.shape[s]
     first, last = programs.block_off[g], programs.block_off[g + 1]
-    kept_off, _ = _room_between(g, programs)
+    kept_off, _ = _workspace_between(g, programs)
     kept, scale = np.empty(kept_off[-1]), np.empty(0)
     space = np.int64(MAX)
-    score, state = _first_sweep(
-        s, space, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, scale, kept, kept_off
-    )
+    score, state = _first_sweep(s, space, problem, programs, patterns, potentials, logs, scale, kept, kept_off)
     if state != OK:
         return -np.inf
     for block in range(last - 1, first - 1, -1):
         n, at = block - first, _first_result(block, shapes, programs)
-        factors, steps = _factors_of(g, block, shapes, programs), _steps_of(g, block, shapes, programs)
+        factors, steps = _factors_of(g, block, problem, programs), _steps_of(g, block, shapes, programs)
         if block + 1 < last:
             copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], logs[at:])
-            _sweep_up(s, space, factors, steps, kinds, bindings, rows, patterns, weights, log_base, logs, scale)
+            _sweep_up(s, space, factors, steps, patterns, potentials, logs, scale)
         trace_back(np.int64(0), len(steps.step), steps, logs, own)
     return score
 
 
 @kernel
 def blocked_expectations(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint, share,
-):  # fmt: skip
+    first, last, problem, programs, patterns, potentials, totals, results, marginals, value, adjoint, share
+):
     """As `sequences.exact_expectations`, for the sequences of the run that are computed in blocks and for no other."""
+    shapes, rows, base, expected = problem.shapes, problem.rows, potentials.base, totals.expected
     shared = shapes.local_start
-    room = max(shared, 1)
+    cells = max(shared, 1)
     for s in range(first, last):
         if programs.block_off[rows.shape[s]] < programs.block_off[rows.shape[s] + 1]:
-            room = max(room, programs.room[rows.shape[s]])
-    logs, log_adjoint, kept = np.empty(room), np.zeros(shared), np.empty(shared)
+            cells = max(cells, programs.workspace[rows.shape[s]])
+    logs, log_adjoint, kept = np.empty(cells), np.zeros(shared), np.empty(shared)
     copy_run(base, 0, shared, value)
-    copy_run(log_base, 0, shared, logs)
+    copy_run(potentials.log_base, 0, shared, logs)
     logs[0] = 0.0
     adjoint[:shared] = 0.0
     nothing = np.empty(0)
@@ -224,49 +227,46 @@ def blocked_expectations(
         g = rows.shape[s]
         if programs.block_off[g] == programs.block_off[g + 1]:
             continue
-        out = marginals[marginal_off[s] : marginal_off[s + 1]] if len(marginals) > 0 else nothing
+        out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if len(marginals.value) > 0 else nothing
         root = share[s] if len(share) > 0 else 1.0
         state, total = UNDERFLOW, 0.0
-        if base_fits:
+        if potentials.fits:
             total, state = _expectations(
-                s, np.int64(LINEAR), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
-                expected, out, value, adjoint, root,
-            )  # fmt: skip
-            total += shared_peaks(g, shapes, peaks)
+                s, np.int64(LINEAR), problem, programs, patterns, potentials, totals, out, value, adjoint, root
+            )
+            total += shared_peaks(g, shapes, potentials.peaks)
         if state == UNDERFLOW:
-            redone[s] = True
+            results.redone[s] = True
             copy_run(adjoint, 0, shared, kept)
             adjoint[:shared] = 0.0
             total, state = _expectations(
-                s, np.int64(LOG), shapes, kinds, bindings, rows, programs, patterns, weights, log_base, gradient,
-                expected, out, logs, adjoint, root,
-            )  # fmt: skip
+                s, np.int64(LOG), problem, programs, patterns, potentials, totals, out, logs, adjoint, root
+            )
             add_run(adjoint, 0, shared, log_adjoint)
             copy_run(kept, 0, shared, adjoint)
-        status[s] = state
-        log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
+        results.status[s] = state
+        results.log_z[s] = total + shapes.log_const[g] if state == OK else -np.inf
     for j in range(shared):
         expected[j] += adjoint[j] * base[j] + log_adjoint[j]
 
 
 @kernel
-def blocked_decode(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
-):
+def blocked_decode(first, last, problem, programs, patterns, potentials, score, labelling):
     """As `sequences.exact_decode`, for the sequences of the run that are computed in blocks and for no other."""
-    room = max(shapes.local_start, 1)
+    shapes, rows = problem.shapes, problem.rows
+    cells = max(shapes.local_start, 1)
     for s in range(first, last):
         if programs.block_off[rows.shape[s]] < programs.block_off[rows.shape[s] + 1]:
-            room = max(room, programs.room[rows.shape[s]])
-    logs = np.empty(room)
-    copy_run(log_base, 0, shapes.local_start, logs)
+            cells = max(cells, programs.workspace[rows.shape[s]])
+    logs = np.empty(cells)
+    copy_run(potentials.log_base, 0, shapes.local_start, logs)
     logs[0] = 0.0
     for s in range(first, last):
         g = rows.shape[s]
         if programs.block_off[g] == programs.block_off[g + 1]:
             continue
-        own = labelling[off[s] : off[s + 1]]
+        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         own[:] = 0
-        score[s] = _decode(s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, logs, own)
+        score[s] = _decode(s, problem, programs, patterns, potentials, logs, own)
         if score[s] == -np.inf:
             own[:] = -1

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..runtime import IMPOSSIBLE, LANES, OK, UNDERFLOW, fast_inner, inner
 from ..tables import NARROW, TINY, WIDE, scale_run
-from .contraction_steps import contract_rows, highest, pull_rows, scale_positive
+from .contraction_steps import SummedOut, contract_rows, highest, pull_rows, scale_positive
 
 __all__ = [
     "backward_linear",
@@ -81,7 +81,7 @@ def contract(pattern, dims, start, index, value, a, b, c):
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
-    contiguous = dims[pattern, 4] == 1
+    contiguous, summed = dims[pattern, 4] == 1, SummedOut(index, a_k, b_k, num_k)
     out = c
     for ib in range(num_b):
         a0, b0 = a + index[a_b + ib], b + index[b_b + ib]
@@ -89,9 +89,9 @@ def contract(pattern, dims, start, index, value, a, b, c):
             for il in range(0, num_l, 2):
                 left, other = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
                 if num_r <= LANES:
-                    contract_rows(NARROW, value, left, other, b0, index, a_k, b_k, num_k, num_r, out)
+                    contract_rows(NARROW, value, left, other, b0, summed, num_r, out)
                 else:
-                    contract_rows(WIDE, value, left, other, b0, index, a_k, b_k, num_k, num_r, out)
+                    contract_rows(WIDE, value, left, other, b0, summed, num_r, out)
                 out += num_r * min(2, num_l - il)
             continue
         for il in range(num_l):
@@ -114,9 +114,9 @@ def contract(pattern, dims, start, index, value, a, b, c):
 def backward_linear(first, last, programs, patterns, value, scale, adjoint, state_off, marginal, root):
     """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
 
-    The result of a root step is the normaliser of a connected component, 1 after scaling: its adjoint is `root`, 1, or
-    what everything is to be multiplied by. If
-    `marginal` is not empty, the marginal of the variable that a step sums out is added there from `state_off[v]` on.
+    The result of a root step is the normaliser of a connected component, 1 after scaling. Its adjoint is `root`: 1, or
+    what everything is to be multiplied by. The marginal of the variable that a step sums out is added to `marginal`
+    from `state_off[v]` on, unless that is empty.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     wanted = len(marginal) > 0
@@ -148,6 +148,7 @@ def pull(pattern, dims, start, index, value, adjoint, a, b, c, marginal, states)
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
     b_b, b_k, b_r = start[pattern, 3], start[pattern, 4], start[pattern, 5]
     contiguous, counted = dims[pattern, 4] == 1, states >= 0
+    summed = SummedOut(index, a_k, b_k, num_k)
     out = c
     for ib in range(num_b):
         if contiguous and num_r > 1:
@@ -155,13 +156,9 @@ def pull(pattern, dims, start, index, value, adjoint, a, b, c, marginal, states)
             for il in range(0, num_l, 2):
                 left, other = a0 + index[a_l + il], a0 + index[a_l + min(il + 1, num_l - 1)]
                 if num_r <= LANES:
-                    pull_rows(
-                        NARROW, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal, states
-                    )  # fmt: skip
+                    pull_rows(NARROW, value, adjoint, left, other, b0, summed, num_r, out, marginal, states)
                 else:
-                    pull_rows(
-                        WIDE, value, adjoint, left, other, b0, index, a_k, b_k, num_k, num_r, out, marginal, states
-                    )  # fmt: skip
+                    pull_rows(WIDE, value, adjoint, left, other, b0, summed, num_r, out, marginal, states)
                 out += num_r * min(2, num_l - il)
             continue
         for il in range(num_l):

@@ -8,6 +8,11 @@ Entries of A lie anywhere, rows of B too, but each of these is contiguous. Not h
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from ..runtime import (
     LANES,
     broadcast,
@@ -25,7 +30,16 @@ from ..runtime import (
 )
 from ..tables import NARROW, load_some, store_some
 
-__all__ = ["contract_rows", "highest", "pull_rows", "scale_positive"]
+__all__ = ["SummedOut", "contract_rows", "highest", "pull_rows", "scale_positive"]
+
+
+class SummedOut(NamedTuple):
+    """The states that a step sums out: `offsets[in_a + k]` and `offsets[in_b + k]` say where state k lies."""
+
+    offsets: NDArray[np.int64]
+    in_a: int
+    in_b: int
+    states: int
 
 
 @inlined
@@ -49,11 +63,12 @@ def scale_positive(value, at, size, factor):
 
 
 @inlined
-def contract_rows(registers, value, left, other, right, index, a_k, b_k, num_k, num_r, out):
+def contract_rows(registers, value, left, other, right, summed, num_r, out):
     """Two rows of C, where the rows of B are contiguous: `left` and `other` are where those of A begin.
 
     The same row twice if there is only one.
     """
+    index, a_k, b_k, num_k = summed
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
     for at in range(0, num_r, block):
@@ -75,8 +90,9 @@ def contract_rows(registers, value, left, other, right, index, a_k, b_k, num_k, 
 
 
 @inlined
-def pull_rows(registers, value, adjoint, left, other, right, index, a_k, b_k, num_k, num_r, out, marginal, states):
+def pull_rows(registers, value, adjoint, left, other, right, summed, num_r, out, marginal, states):
     """The reverse of `contract_rows`; `states` is where the marginal of the variable summed out lies, or -1."""
+    index, a_k, b_k, num_k = summed
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
     single = other == left

@@ -22,18 +22,18 @@ IN_NO_FACTOR = -1
 
 
 @inner
-def sum_forward(
-    s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs, scale
-):
+def sum_forward(s, problem, programs, patterns, potentials, value, logs, scale):
     """log Z of sequence s, the forward sweep left in the arena `value`, or in `logs` where linear space is too narrow.
 
     The shared cells of `value` must hold the base tables, those of `logs` their logarithms. scale: [steps], scratch.
     Returns (log Z, whether `logs` holds the sweep, status).
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base, peaks = potentials.weights, potentials.log_base, potentials.peaks
     g = rows.shape[s]
     a, b = programs.step_off[g], programs.step_off[g + 1]
     total, state = 0.0, UNDERFLOW
-    if base_fits:
+    if potentials.fits:
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
         shift, fits = exponentiate(g, shapes, value)
         if fits:
@@ -102,7 +102,7 @@ def operand_places(i, variable, programs, assignment):
 
 @inner
 def draw_labelling(g, shapes, programs, value, log_space, step, variable, share, assignment, random):
-    """One labelling into `assignment` [V] from a finished sweep. share: room for the states of a variable.
+    """One labelling into `assignment` [V] from a finished sweep. share: scratch [states of a variable].
 
     `random` is the state of the generator; returns its next state.
     """
@@ -132,14 +132,12 @@ def draw_labelling(g, shapes, programs, value, log_space, step, variable, share,
 
 
 @kernel
-def exact_samples(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits, seeds,
-    samples, off, log_z, status, redone, value, logs,
-):  # fmt: skip
-    """Labellings drawn for each sequence: samples [n, variables] owns columns `off[s]` to `off[s + 1]`, -1 if none.
+def exact_samples(first, last, problem, programs, patterns, potentials, seeds, samples, results, value, logs):
+    """Labellings drawn for each sequence into `samples`, whose value is [n, variables]; -1 if there is none.
 
     seeds [S]: of each sequence's generator.   value, logs: two arenas, overwritten.
     """
+    shapes, rows, drawn, off = problem.shapes, problem.rows, samples.value, samples.off
     most, states = 1, 1
     for s in range(first, last):
         most = max(most, off[s + 1] - off[s])
@@ -147,20 +145,18 @@ def exact_samples(
         states = max(states, shapes.card[v])
     step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
     share, scale = np.empty(states), np.empty(len(programs.step))
-    value[: shapes.local_start] = base
-    logs[: shapes.local_start] = log_base
+    value[: shapes.local_start] = potentials.base
+    logs[: shapes.local_start] = potentials.log_base
     for s in range(first, last):
-        log_z[s], redone[s], status[s] = sum_forward(
-            s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs,
-            scale,
-        )  # fmt: skip
-        if status[s] != OK:
-            samples[:, off[s] : off[s + 1]] = -1
+        results.log_z[s], redone, state = sum_forward(s, problem, programs, patterns, potentials, value, logs, scale)
+        results.redone[s], results.status[s] = redone, state
+        if state != OK:
+            drawn[:, off[s] : off[s + 1]] = -1
             continue
         decision_order(rows.shape[s], shapes, programs, step, variable)
         random = seeds[s]
-        for n in range(len(samples)):
+        for n in range(len(drawn)):
             random = draw_labelling(
-                rows.shape[s], shapes, programs, logs if redone[s] else value, redone[s], step, variable, share,
-                samples[n, off[s] : off[s + 1]], random,
+                rows.shape[s], shapes, programs, logs if redone else value, redone, step, variable, share,
+                drawn[n, off[s] : off[s + 1]], random,
             )  # fmt: skip

@@ -11,7 +11,7 @@ vector). With dots for tangents and bars for derivatives, of a step C = Σ_k A B
 
 The tangents lie in the same arena, `half` cells further on. A sequence that leaves the range of linear space is
 computed by its twin in logarithms, whose tangents are those of logarithms. Sources: Kakade, Teh & Roweis 2002; Altun
-2003 eq. 10. Not here: chains (`chain_tangents`), the program (`contraction`).
+2003 eq. 10. Not here: chains (`chain.label_tangents`), the program (`contraction`).
 """
 
 from __future__ import annotations
@@ -232,16 +232,16 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
 
 
 @kernel
-def exact_tangents(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, base_fits, labelling, off,
-    gradient, expected, risk, status, redone,
-):  # fmt: skip
-    """risk[s] = −Σ_v log p(y*_v | x) over the variables of each sequence whose state is known; adds the gradient.
+def exact_tangents(first, last, problem, programs, patterns, potentials, labelling, totals, results):
+    """−Σ_v log p(y*_v | x) over the variables of each sequence whose state is known, in the place of log Z; adds the
+    gradient.
 
-    labelling: states of variables, of sequence s from off[s] on, negative where not known.   gradient [weights],
-    expected [shared cells]: added to.   Where a probability is too small for a number, the risk is inf, and nothing is
-    added. Long sequences are not cut into blocks: they need room for all of their results.
+    labelling: states of variables, negative where not known.   Where a probability is too small for a number, the risk
+    is inf, and nothing is added. Long sequences are not cut into blocks: they need memory for all of their results.
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base, base = potentials.weights, potentials.log_base, potentials.base
+    expected, risk, status = totals.expected, results.log_z, results.status
     half, steps, states, variables = max(shapes.local_start, 1), 0, 1, 1
     for s in range(first, last):
         g = rows.shape[s]
@@ -261,9 +261,9 @@ def exact_tangents(
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
-        known = labelling[off[s] : off[s + 1]]
+        known = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         state = UNDERFLOW
-        if base_fits:
+        if potentials.fits:
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
             _, fits = exponentiate(g, shapes, value)
             if fits:
@@ -285,7 +285,7 @@ def exact_tangents(
             for j in range(shared):
                 linear[j] += adjoint[j]
         elif state == UNDERFLOW:
-            redone[s] = True
+            results.redone[s] = True
             if len(logs) == 0:
                 logs, dot, change = np.empty(half), np.zeros(half), np.zeros(half)
                 copy_run(log_base, 0, shared, logs)
@@ -311,7 +311,7 @@ def exact_tangents(
                     logarithmic[j] -= change[j]
         status[s] = state
         if state == OK:
-            scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, gradient)
+            scatter_gradient(s, shapes, kinds, bindings, rows, adjoint, expected, totals.gradient)
         else:
             risk[s] = np.inf
     for j in range(shared):

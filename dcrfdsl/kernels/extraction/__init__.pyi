@@ -1,5 +1,6 @@
 from .bundles import cover_rows as cover_rows, implied_features as implied_features
 from .gains import (
+    WeightPenalty as WeightPenalty,
     cross_gains as cross_gains,
     crosses as crosses,
     distinct_rows as distinct_rows,

@@ -6,9 +6,9 @@ the weights of all features that fire wherever the head does; a position reads a
 leave over. What a bundle gets as gradient goes on to each of its members, so nothing is approximated. Columns that are
 the same over the whole data set are the special case of two features that imply each other.
 
-Bundles are made of smaller bundles, in the order of their numbers: the more often a head fires, the lower. Here it is
-only found which features a bundle has and which bundles a position reads. Not here: which features are heads
-(`inference.bound.bundling`), what their cells hold (`packed`).
+Bundles are made of smaller bundles, in the order of their numbers: the more often a head fires, the lower. Here only
+the members of bundles are found, and the bundles that a position reads. Not here: which features are heads
+(`inference.bound.bundling`), what their cells hold (`tables.packed`).
 """
 
 from __future__ import annotations

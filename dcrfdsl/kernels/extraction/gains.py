@@ -10,15 +10,26 @@ features of random fields" (1997), eq. 10; McCallum, "Efficiently inducing featu
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..runtime import inner, kernel
 
-__all__ = ["cross_gains", "crosses", "distinct_rows", "rows_of_features"]
+__all__ = ["WeightPenalty", "cross_gains", "crosses", "distinct_rows", "rows_of_features"]
 
 BOUND = 20.0  # of |δ|: without a penalty there may be no maximum
 MOST_STEPS = 60
 EXACT = 1e-9  # of δ
+
+
+class WeightPenalty(NamedTuple):
+    """½ precision δ² + l1 |δ| + power |δ|^exponent / exponent"""
+
+    precision: float
+    l1: float
+    power: float
+    exponent: float
 
 
 @kernel
@@ -103,15 +114,12 @@ def _longer(array, length):
 
 
 @kernel
-def cross_gains(
-    often, seldom, fire_off, fire_row, instance_of_row, gold, mark, marginal, possible, precision, l1, power, exponent
-):
+def cross_gains(often, seldom, fire_off, fire_row, instance_of_row, gold, mark, marginal, possible, penalty):
     """The gain of every assignment of every cross.
 
     often, seldom: the crosses, those of one `often` together.   instance_of_row [R]: instance of the clique, -1 for
     none.   gold [I]: its assignment.   mark [I]: random numbers, whose sum tells one set of instances from another.
-    marginal [I, A].   possible [A]: assignments that may have a weight although no gold instance shows them.   The
-    penalty is ½ precision δ² + l1 |δ| + power |δ|^exponent / exponent.
+    marginal [I, A].   possible [A]: assignments that may have a weight although no gold instance shows them.
 
     Returns (cross, assignment, count, gain, sum of marks), ordered by the first two.
     """
@@ -143,7 +151,7 @@ def cross_gains(
                 continue
             for i in range(num):
                 own[i] = marginal[where[i], x]
-            gain = _gain(count[x], own[:num], precision, l1, power, exponent)
+            gain = _gain(count[x], own[:num], penalty)
             if found == capacity:
                 capacity *= 2
                 cross, assignment = _longer(cross, capacity), _longer(assignment, capacity)
@@ -161,8 +169,9 @@ def cross_gains(
 
 
 @inner
-def _gain(count, p, precision, l1, power, exponent):
+def _gain(count, p, penalty):
     """The gain by Newton's method on its slope in |δ|, which falls; where a step leaves what is left, by halves."""
+    precision, l1, power, exponent = penalty
     slope = count - p.sum()
     side = 1.0 if slope > 0.0 else -1.0
     if abs(slope) <= l1:

@@ -2,8 +2,8 @@
 
 `lines_and_cells` finds the lines of a text and the cells of each line, `intern_cells` numbers the distinct cells of a
 column by an open-addressing hash table (FNV-1a, linear probing), `append_to_lines` writes cells at the ends of lines.
-All see one block of a file at a time and keep nothing; blocks are joined by `columns`. Not here: what lines and cells
-mean, and whether they are right.
+All see one block of a file at a time and keep nothing; `data.column_blocks` joins the blocks. Not here: what lines and
+cells mean, and whether they are right.
 """
 
 from __future__ import annotations
@@ -167,10 +167,10 @@ def append_to_lines(
     `lines` ascend. What stands before the line's end, white space (`any_space`) or a carriage return, goes; a carriage
     return just before it comes after the cell again.
     """
-    room = len(text)
+    length = len(text)
     for k in range(len(lines)):
-        room += cell_off[codes[k] + 1] - cell_off[codes[k]]
-    out = np.empty(room, np.uint8)
+        length += cell_off[codes[k] + 1] - cell_off[codes[k]]
+    out = np.empty(length, np.uint8)
     at = to = line = 0
     for k in range(len(lines)):
         while line < lines[k]:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel
-from ..tables import Schedules, copy_run, fill_tables
+from ..tables import Control, Schedules, Sweeps, copy_run, fill_tables
 from .beliefs import read_labelling, score_labelling
 from .propagation import ORDERED, propagate
 from .sum_product import node_potentials
 
 __all__ = [
-    "conditional", "feasible_labelling", "find_hard", "message_labelling", "round_marginals",
+    "conditional", "feasible_labelling", "find_hard", "largest_sequence", "message_labelling", "round_marginals",
     "start_labelling",
 ]  # fmt: skip
 
@@ -58,6 +58,19 @@ def _most_states(g, shapes):
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         most = max(most, shapes.card[v])
     return most
+
+
+@inner
+def largest_sequence(shapes, rows, first, last):
+    """The most cells of tables and states that a sequence of a run has."""
+    cells, states = shapes.local_start, 1
+    for s in range(first, last):
+        g = rows.shape[s]
+        cells = max(cells, shapes.local_end[g])
+        v = shapes.var_off[g + 1] - 1
+        if v >= shapes.var_off[g]:
+            states = max(states, shapes.state_off[v] + shapes.card[v])
+    return cells, states
 
 
 @kernel
@@ -174,14 +187,14 @@ def _search(g, shapes, edges, logs, hard, preference, labelling, seen):
 def _climb(g, shapes, edges, logs, node, labelling):
     """Moves single variables to better states until none gains."""
     v0 = shapes.var_off[g]
-    room = np.empty(_most_states(g, shapes))
+    scores = np.empty(_most_states(g, shapes))
     for _ in range(CLIMBS):
         moved = False
         for v in range(v0, shapes.var_off[g + 1]):
-            conditional(g, v, shapes, edges, logs, node, labelling, room)
+            conditional(g, v, shapes, edges, logs, node, labelling, scores)
             best = labelling[v - v0]
             for x in range(shapes.card[v]):
-                if room[x] > room[best]:
+                if scores[x] > scores[best]:
                     best = x
             moved |= best != labelling[v - v0]
             labelling[v - v0] = best
@@ -193,7 +206,7 @@ def _climb(g, shapes, edges, logs, node, labelling):
 def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling):
     """A labelling of positive potential near the states that `preference` [states] likes best; no neighbour is better.
 
-    node: log unary potentials (`messages.node_potentials`). `preference` is cut down: -inf at states that cannot be.
+    node: log unary potentials (`node_potentials`). `preference` is cut down: -inf at states that cannot be.
     labelling: [variables], of any integer type. Returns OK, IMPOSSIBLE or GAVE_UP; -1 everywhere but after OK.
     """
     for x in range(len(preference)):
@@ -245,9 +258,9 @@ def start_labelling(g, shapes, edges, logs, node, hard, labelling):
     for e in range(count):  # there and back
         send[e], send[2 * count - 1 - e] = e, e
     both_ways = Schedules(passes, np.array([0, 2 * count]), send)
-    _, _, _, state, _ = propagate(
-        g, shapes, edges, both_ways, logs, node, messages, ORDERED, ROUGH, ROUNDS, 0.0, 0, True, True, False, None
-    )
+    sweeps = Sweeps(np.int64(ORDERED), both_ways)
+    control = Control(ROUGH, np.int64(ROUNDS), 0.0, np.int64(0))
+    _, _, _, state, _ = propagate(g, shapes, edges, logs, node, messages, sweeps, control, True, True, False)
     if state == IMPOSSIBLE:
         labelling[:] = -1
         return state
@@ -259,24 +272,24 @@ def start_labelling(g, shapes, edges, logs, node, hard, labelling):
 
 
 @kernel
-def round_marginals(
-    first, last, shapes, kinds, bindings, rows, edges, weights, log_base, arena, states,
-    marginals, marginal_off, status, labelling, off,
-):  # fmt: skip
+def round_marginals(first, last, problem, edges, potentials, marginals, status, labelling):
     """The labelling of each sequence that `feasible_labelling` finds near its likeliest states; -1 if it finds none.
 
-    arena, states: the most cells and states that a sequence has. Sequences whose status is not OK are passed over.
+    Sequences whose status is not OK are passed over.
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    arena, states = largest_sequence(shapes, rows, first, last)
     logs, node = np.empty(arena), np.empty(states)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        g, own = rows.shape[s], labelling[off[s] : off[s + 1]]
+        g, own = rows.shape[s], labelling.value[labelling.off[s] : labelling.off[s + 1]]
         own[:] = -1
         if status[s] != OK:
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         node_potentials(g, shapes, logs, True, node)
-        preference = marginals[marginal_off[s] : marginal_off[s + 1]]
+        preference = marginals.value[marginals.off[s] : marginals.off[s + 1]]
         hard = find_hard(g, shapes, logs)
         state = feasible_labelling(g, shapes, edges, logs, node, preference, hard, own)
         status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK

@@ -5,25 +5,30 @@ of the conditional distributions that were drawn from, which vary less than coun
 Gelfand & Smith 1990); those of factors are counts. The standard error comes from batch means: about √n batches of
 consecutive samples, whose means are nearly independent if the chain forgets within a batch.
 
-The samples come from several chains. The first begins at a good labelling that breaks no hard constraint (`search`),
-each other one at a labelling that no single change improves, near random states. Where the chains' marginals lie
-further apart than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from one start's part
-of the labellings to another's: then the run has not converged, and its error is that of the chains' average. A part
-that no chain starts in stays unseen. There is no estimate of log Z. The generator's state is a number, so a sequence's
-draws depend on its seed alone.
+The samples come from several chains. The first begins at a good labelling that breaks no hard constraint
+(`feasible_search`), each other one at a labelling that no single change improves, near random states. Where the chains'
+marginals lie further apart than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from
+one start's part of the labellings to another's: then the run has not converged, and its error is that of the chains'
+average. A part that no chain starts in stays unseen. There is no estimate of log Z. The generator's state is a number,
+so a sequence's draws depend on its seed alone.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
 from ..tables import fill_tables
 from .beliefs import score_labelling
-from .feasible_search import conditional, feasible_labelling, find_hard, start_labelling
+from .feasible_search import conditional, feasible_labelling, find_hard, largest_sequence, start_labelling
 from .sum_product import node_potentials
 
-__all__ = ["CHAINS", "gibbs", "gibbs_sequences"]
+__all__ = ["CHAINS", "Sampling", "gibbs", "gibbs_sequences"]
+
+Floats = NDArray[np.float64]
 
 STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 and 1 share no chain
 CHAINS = 4
@@ -31,23 +36,42 @@ APART = 4.0  # chains whose average is so many standard errors less sure than ea
 FAR = 0.05  # … and whose marginals have a standard deviation of so much, do not tell the same
 
 
+class Sampling(NamedTuple):
+    """How long chains are: samples in all, sweeps before the first, sweeps a sample; and the seed."""
+
+    samples: int
+    burn_in: int
+    thin: int
+    seed: int
+
+
+class Tally(NamedTuple):
+    """What a chain adds its samples to."""
+
+    marginal: Floats  # [states]  of all chains
+    mean: Floats  #     [states]  set to the chain's marginals
+    squares: Floats  #  [states]  squared distances of the means of its batches from their mean
+    belief: Floats  #   arena layout, or empty
+    share: float  #     of one sample in `belief`
+
+
 @fast_inner
-def _draw(room, states, state):
-    """Turns log potentials `room` [states] into probabilities and draws one. Returns (generator's state, drawn)."""
+def _draw(potential, states, state):
+    """Turns log potentials [states] into probabilities and draws one. Returns (generator's state, drawn)."""
     peak, total = -np.inf, 0.0
     for x in range(states):
-        peak = max(peak, room[x])
+        peak = max(peak, potential[x])
     for x in range(states):
-        room[x] = np.exp(room[x] - peak)
-        total += room[x]
+        potential[x] = np.exp(potential[x] - peak)
+        total += potential[x]
     state, draw = next_random(state)
     left = np.float64(draw >> np.uint64(11)) * 2.0**-53
     drawn = -1
     for x in range(states):
-        room[x] /= total
-        if room[x] > 0.0 and left >= 0.0:
+        potential[x] /= total
+        if potential[x] > 0.0 and left >= 0.0:
             drawn = x  # a sum below 1 by rounding leaves the last possible state
-            left -= room[x]
+            left -= potential[x]
     return state, drawn
 
 
@@ -61,13 +85,14 @@ def _random_preference(preference, state):
 
 
 @kernel
-def gibbs(g, shapes, edges, logs, node, samples, burn_in, thin, seed, labelling, best, marginal, belief):
+def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, belief):
     """Runs `CHAINS` chains, which share the samples; each has a burn-in of its own.
 
     Returns (largest standard error of a marginal, whether the chains agree, score of the best labelling seen, status).
     node: log unary potentials. labelling, best: [variables] int32, a chain's state and the best one seen.
     marginal: [states], overwritten. belief: arena layout, added to; pass an empty array if it is not wanted.
     """
+    samples, burn_in, thin, seed = sampling
     count = shapes.var_off[g + 1] - shapes.var_off[g]
     hard = find_hard(g, shapes, logs)
     marginal[:] = 0.0
@@ -85,11 +110,9 @@ def gibbs(g, shapes, edges, logs, node, samples, burn_in, thin, seed, labelling,
             state = _random_preference(preference, state)
             if feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling) != OK:
                 labelling[:] = start
-        own = samples // chains + (1 if chain < samples % chains else 0)
-        state, highest, whole = _run_chain(
-            g, shapes, edges, logs, node, own, burn_in, thin, 1.0 / samples, state, labelling, best, highest, marginal,
-            means[chain], squares, belief,
-        )  # fmt: skip
+        own = Sampling(samples // chains + (1 if chain < samples % chains else 0), burn_in, thin, seed)
+        tally = Tally(marginal, means[chain], squares, belief, 1.0 / samples)
+        state, highest, whole = _run_chain(g, shapes, edges, logs, node, own, state, labelling, best, highest, tally)
         batches += whole
     marginal /= samples
     if batches <= chains:
@@ -106,20 +129,18 @@ def gibbs(g, shapes, edges, logs, node, samples, burn_in, thin, seed, labelling,
 
 
 @kernel
-def _run_chain(
-    g, shapes, edges, logs, node, samples, burn_in, thin, share, state, labelling, best, highest, marginal, mean,
-    squares, belief,
-):  # fmt: skip
-    """One chain from `labelling` on. Adds its samples to `marginal`, and to `belief` with weight `share`.
+def _run_chain(g, shapes, edges, logs, node, sampling, state, labelling, best, highest, tally):
+    """One chain from `labelling` on, which adds its samples to the tally.
 
-    mean [states]: set to the chain's marginals.   squares [states]: the squared distances of its batches' means from
-    their mean are added.   Returns (state of the generator, score of the best labelling seen, number of batches).
+    Returns (state of the generator, score of the best labelling seen, number of batches).
     """
+    samples, burn_in, thin, _ = sampling
+    marginal, mean, squares, belief, share = tally
     v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
     largest = 1
     for v in range(v0, v0 + count):
         largest = max(largest, shapes.card[v])
-    room, batch, total = np.empty(largest), np.zeros(len(mean)), np.zeros(len(mean))
+    probability, batch, total = np.empty(largest), np.zeros(len(mean)), np.zeros(len(mean))
     own_squares = np.zeros(len(mean))
     size = max(1, int(np.sqrt(samples)))  # samples of a batch
     batches = 0
@@ -127,12 +148,12 @@ def _run_chain(
         taken = sweep - burn_in + 1  # the sweep's number after the burn-in
         keep = taken > 0 and taken % thin == 0
         for v in range(count):
-            conditional(g, v0 + v, shapes, edges, logs, node, labelling, room)
+            conditional(g, v0 + v, shapes, edges, logs, node, labelling, probability)
             states, at = shapes.card[v0 + v], shapes.state_off[v0 + v]
-            state, labelling[v] = _draw(room, states, state)
+            state, labelling[v] = _draw(probability, states, state)
             if keep:
                 for x in range(states):
-                    batch[at + x] += room[x]
+                    batch[at + x] += probability[x]
         score = score_labelling(g, shapes, logs, labelling)
         if score > highest:
             highest = score
@@ -159,35 +180,34 @@ def _run_chain(
 
 
 @kernel
-def gibbs_sequences(
-    first, last, shapes, kinds, bindings, rows, edges, weights, log_base, arena, states,
-    samples, burn_in, thin, seed, status, iterations, residual, marginals, marginal_off, labelling, off,
-):  # fmt: skip
+def gibbs_sequences(first, last, problem, edges, potentials, sampling, results, marginals, labelling):
     """Chains for each sequence, seeded by its number: marginals, and the best labelling seen (-1 if none).
 
-    iterations[s] is negative where they do not agree, or have no place to start.
-
-    marginals and labelling may be empty. arena, states: the most cells and states that a sequence has.
+    The number of iterations is negative where chains do not agree, or have no place to start.
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    samples, burn_in, thin, seed = sampling
+    arena, states = largest_sequence(shapes, rows, first, last)
     logs, node, marginal, nothing = np.empty(arena), np.empty(states), np.empty(states), np.empty(0)
     logs[: shapes.local_start] = log_base
     for s in range(first, last):
-        g, count = rows.shape[s], marginal_off[s + 1] - marginal_off[s]
+        g, count = rows.shape[s], marginals.off[s + 1] - marginals.off[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
-        current = np.empty(off[s + 1] - off[s], np.int32)
+        current = np.empty(labelling.off[s + 1] - labelling.off[s], np.int32)
         best = np.full(len(current), np.int32(-1))
         error, agree = np.inf, True
         if state == OK:
+            seeded = Sampling(samples, burn_in, thin, seed + STRIDE * s)
             error, agree, _, state = gibbs(
-                g, shapes, edges, logs, node[:count], samples, burn_in, thin, seed + STRIDE * s, current, best,
-                marginal[:count], nothing,
-            )  # fmt: skip
-        status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
+                g, shapes, edges, logs, node[:count], seeded, current, best, marginal[:count], nothing
+            )
+        results.status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
         sweeps = burn_in * CHAINS + samples * thin
-        iterations[s] = sweeps if state == OK and agree else -sweeps
-        residual[s] = error
-        if len(marginals) > 0 and state == OK:
-            marginals[marginal_off[s] : marginal_off[s + 1]] = marginal[:count]
-        if len(labelling) > 0:
-            labelling[off[s] : off[s + 1]] = best
+        results.iterations[s] = sweeps if state == OK and agree else -sweeps
+        results.residual[s] = error
+        if len(marginals.value) > 0 and state == OK:
+            marginals.value[marginals.off[s] : marginals.off[s + 1]] = marginal[:count]
+        if len(labelling.value) > 0:
+            labelling.value[labelling.off[s] : labelling.off[s + 1]] = best

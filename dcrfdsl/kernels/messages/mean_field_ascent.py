@@ -2,10 +2,10 @@
 
     log Z ≥ L(q) = Σ_f E_q log φ_f + Σ_v H(q_v),    q_v(x) ∝ exp Σ_{f∋v} E_q[log φ_f | x_v = x]
 
-(Wainwright & Jordan 2008 §5.3; Sutton 2004 §5 names it). One variable at a time, so L never falls; damping mixes
-old and new, and L still does not fall, since it is concave in each q_v. Factors have any arity. Tables are logarithms
-and 0 · log 0 counts as 0: a product that puts weight on a forbidden entry has L = -inf. So where entries are forbidden
-the ascent begins at a good labelling that breaks nothing (`search`), whose score L then exceeds: from there it can
+(Wainwright & Jordan 2008 §5.3; Sutton 2004 §5 names it). One variable at a time, so L never falls; damping mixes old
+and new, and L still does not fall, since it is concave in each q_v. Factors have any arity. Tables are logarithms, and
+0 · log 0 counts as 0: a product that puts weight on a forbidden entry has L = -inf. So where entries are forbidden the
+ascent begins at a good labelling that breaks nothing (`feasible_search`), whose score L then exceeds. From there it can
 spread only to what is possible.
 
 q lies flat, [states of the shape]. Not here: linear space, which has no advantage when all is sums of logarithms.
@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, fast_inner, inner, kernel, next_random
-from ..tables import add_run, fill_tables, matrix_times, scatter_gradient, times_matrix
-from .feasible_search import find_hard, start_labelling
+from ..tables import Control, add_run, fill_tables, matrix_times, scatter_gradient, times_matrix
+from .feasible_search import find_hard, largest_sequence, start_labelling
 from .sum_product import node_potentials
 
 __all__ = ["mean_field", "mean_field_beliefs", "mean_field_expectations"]
@@ -26,7 +26,7 @@ UNEVEN = 0.1  # a start that is uniform up to this share leaves the saddle point
 
 
 @fast_inner
-def _add_expected(g, e, shapes, edges, logs, hard, q, room, field):
+def _add_expected(g, e, shapes, edges, logs, hard, q, product, field):
     """field[x] += E_q[log φ_f | x_v = x] for edge e = (f, v). hard: whether a factor of the shape forbids anything."""
     v0, e0 = shapes.var_off[g], edges.edge_off[g]
     f = shapes.fac_off[g] + edges.edge_factor[e0 + e]
@@ -38,10 +38,10 @@ def _add_expected(g, e, shapes, edges, logs, hard, q, room, field):
         states = shapes.card[v0 + shapes.scope[s0 + axis]]
         if not hard[edges.edge_factor[e0 + e]]:
             if axis == 1:
-                times_matrix(q[at:], others, logs, table, states, room)
+                times_matrix(q[at:], others, logs, table, states, product)
             else:
-                matrix_times(logs, table, states, q[at:], others, room)
-            add_run(room, 0, states, field)
+                matrix_times(logs, table, states, q[at:], others, product)
+            add_run(product, 0, states, field)
             return
         step_x, step_u = (1, states) if axis == 1 else (others, 1)
         for y in range(others):
@@ -65,13 +65,13 @@ def _add_expected(g, e, shapes, edges, logs, hard, q, room, field):
 
 
 @fast_inner
-def _update(g, v, shapes, edges, logs, hard, node, damping, q, room, field):
+def _update(g, v, shapes, edges, logs, hard, node, damping, q, product, field):
     """Sets q_v to its optimum given the others. Returns its change before damping; -1 if nothing is possible."""
     at, states = shapes.state_off[v], shapes.card[v]
     for x in range(states):
         field[x] = node[at + x]
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
-        _add_expected(g, edges.var_edge[j], shapes, edges, logs, hard, q, room, field)
+        _add_expected(g, edges.var_edge[j], shapes, edges, logs, hard, q, product, field)
     peak, total, change = -np.inf, 0.0, 0.0
     for x in range(states):
         peak = max(peak, field[x])
@@ -109,12 +109,13 @@ def _begin(g, shapes, node, seed, q):
 
 
 @kernel
-def mean_field(g, shapes, edges, logs, node, tolerance, max_iterations, damping, seed, warm, q):
+def mean_field(g, shapes, edges, logs, node, control, warm, q):
     """Ascends to a local optimum. Returns (converged, iterations, residual, status); q [states] is the result.
 
     node: log unary potentials. `warm` says that q holds a start. An iteration updates every variable once, left to
     right and right to left in turn; it has converged when none of its updates moved a probability by the tolerance.
     """
+    tolerance, max_iterations, damping, seed = control
     v0, count = shapes.var_off[g], shapes.var_off[g + 1] - shapes.var_off[g]
     largest = 1
     for v in range(v0, v0 + count):
@@ -131,12 +132,12 @@ def mean_field(g, shapes, edges, logs, node, tolerance, max_iterations, damping,
                 q[shapes.state_off[v0 + v] + labelling[v]] = 1.0
         else:
             _begin(g, shapes, node, seed, q)
-    field, room, residual = np.empty(largest), np.empty(largest), np.inf
+    field, product, residual = np.empty(largest), np.empty(largest), np.inf
     for iteration in range(max_iterations):
         residual = 0.0
         for i in range(count):
             v = v0 + (i if iteration % 2 == 0 else count - 1 - i)
-            change = _update(g, v, shapes, edges, logs, hard, node, damping, q, room, field)
+            change = _update(g, v, shapes, edges, logs, hard, node, damping, q, product, field)
             if change < 0.0:
                 return False, iteration + 1, np.inf, GAVE_UP
             residual = max(residual, change)
@@ -181,49 +182,47 @@ def mean_field_beliefs(g, shapes, logs, q, belief):
 
 
 @kernel
-def mean_field_expectations(
-    first, last, shapes, kinds, bindings, rows, edges, weights, log_base, arena, states,
-    tolerance, max_iterations, damping, seed, gradient, expected, log_z, status, iterations, residual,
-    marginals, marginal_off, kept, kept_off, is_kept,
-):  # fmt: skip
-    """As `sequences.message_expectations`, by mean field: log_z is a lower bound, nan where no start was found.
+def mean_field_expectations(first, last, problem, edges, potentials, control, totals, results, marginals, start):
+    """As `sequences.message_expectations`, by mean field: log Z is a lower bound, nan where no start was found.
 
-    arena, states: the most cells and states that a sequence has. If `kept` is not
-    empty, sequence s begins with the marginals kept[kept_off[s]:kept_off[s + 1]] where is_kept[s] says so, and leaves
-    its last ones there.
+    What a sequence begins with, and leaves, are marginals.
     """
-    shared = shapes.local_start
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    status, log_z = results.status, results.log_z
+    tolerance, max_iterations, damping, seed = control
+    arena, states = largest_sequence(shapes, rows, first, last)
+    shared, keeps = shapes.local_start, len(start.value) > 0
     logs, belief, node, q = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
     logs[:shared] = log_base
     for s in range(first, last):
         g = rows.shape[s]
-        own, count = marginal_off[s], marginal_off[s + 1] - marginal_off[s]
+        own, count = marginals.off[s], marginals.off[s + 1] - marginals.off[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
         converged, rounds, left = False, 0, np.inf
         if state == OK:
-            warm = len(kept) > 0 and is_kept[s]
+            warm = keeps and start.is_kept[s]
             if warm:
                 for x in range(count):
-                    q[x] = kept[kept_off[s] + x]
-            converged, rounds, left, state = mean_field(
-                g, shapes, edges, logs, node[:count], tolerance, max_iterations, damping, seed + s, warm, q[:count]
-            )
-            if len(kept) > 0:
-                is_kept[s] = state == OK
+                    q[x] = start.value[start.off[s] + x]
+            seeded = Control(tolerance, max_iterations, damping, seed + s)
+            converged, rounds, left, state = mean_field(g, shapes, edges, logs, node[:count], seeded, warm, q[:count])
+            if keeps:
+                start.is_kept[s] = state == OK
                 for x in range(count):
-                    kept[kept_off[s] + x] = q[x]
+                    start.value[start.off[s] + x] = q[x]
         status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK
-        iterations[s] = rounds if converged else -max(rounds, 1)
-        residual[s] = left
+        results.iterations[s] = rounds if converged else -max(rounds, 1)
+        results.residual[s] = left
         log_z[s] = -np.inf if state == IMPOSSIBLE else np.nan
         if state != OK:
             continue
         belief[shared : shapes.local_end[g]] = 0.0
         log_z[s] = mean_field_beliefs(g, shapes, logs, q, belief)
-        if len(marginals) > 0:
-            marginals[own : own + count] = q[:count]
-        if len(gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+        if len(marginals.value) > 0:
+            marginals.value[own : own + count] = q[:count]
+        if len(totals.gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
     for j in range(shared):
-        expected[j] += belief[j]
+        totals.expected[j] += belief[j]

@@ -1,7 +1,7 @@
 """Schedules of belief propagation on one unrolled graph: which message is sent next, and when they rest.
 
 A run has converged when no message that was sent since every edge was last sent has moved by the tolerance or more
-(`messages.send` says what the change of a message is).
+(`sum_product` says what the change of a message is).
 
 A run that oscillates is damped: where the residual has not fallen for `PATIENCE` rounds, later messages keep half of
 the old ones, then three quarters, and so on up to `MOST_DAMPING`. Changes are those before damping, so they compare,
@@ -10,11 +10,14 @@ and damping does not move fixed points. Not here: the passes of ORDERED (`graph.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, direct_edges, inner, kernel, shuffle
 from ..tables import copy_run
-from .sum_product import send, send_pair
+from .sum_product import Arithmetic, Scratch, send, send_pair
 
 __all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
 
@@ -24,6 +27,24 @@ FALL = 0.99  # … to this share of what it was: one that creeps towards a cycle
 MOST_DAMPING = 0.95
 
 
+class Turn(NamedTuple):
+    """One iteration: which of the edges that are listed are sent, and how."""
+
+    number: int
+    first: int
+    last: int
+    damping: float
+    tolerance: float
+
+
+class Visits(NamedTuple):
+    """Of the edges of a graph: a random order, and of each the iteration in which it was last sent and its change."""
+
+    order: NDArray[np.int64]
+    updated: NDArray[np.int64]
+    recent: NDArray[np.float64]
+
+
 @inner
 def _dampened(damping):
     """The next stronger damping: half of what is still let through, at most `MOST_DAMPING` (or what was asked for)."""
@@ -31,54 +52,37 @@ def _dampened(damping):
 
 
 @inner
-def _send_all(
-    g, first, last, kind, iteration, shapes, edges, schedules, order, value, node, message, pending, log_space,
-    maximise, damping, tolerance, floor, q, new, updated, recent,
-):  # fmt: skip
-    """Sends the messages `first` to `last` of an iteration into `pending`; says in `updated` and `recent` which edges
-    those were and how they changed. Returns (whether one moved by the tolerance or more, status).
+def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, visits, arithmetic, scratch):
+    """Sends the messages of an iteration into `pending`; notes in `visits` which edges those were and how they changed.
+
+    Returns (whether one moved by the tolerance or more, status).
     """
+    kind, damping, log_space = sweeps.kind, turn.damping, arithmetic.log_space
     moved = False
-    for i in range(first, last):
-        e = schedules.send[i] if kind == ORDERED else (order[i] if kind == RANDOM else i)
+    for i in range(turn.first, turn.last):
+        e = sweeps.passes.send[i] if kind == ORDERED else (visits.order[i] if kind == RANDOM else i)
         f = shapes.fac_off[g] + edges.edge_factor[edges.edge_off[g] + e]
         if not log_space and damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
-            change, status = send_pair(g, e, shapes, edges, value, node, message, pending, floor, q, new)
-        else:
-            change, status = send(
-                g, e, shapes, edges, value, node, message, pending, log_space, maximise, damping, floor, q, new
+            change, status = send_pair(
+                g, e, shapes, edges, value, node, message, pending, arithmetic.floor, scratch.q, scratch.new
             )
+        else:
+            change, status = send(g, e, shapes, edges, value, node, message, pending, arithmetic, damping, scratch)
         if status != OK:
             return moved, status
-        updated[e], recent[e] = iteration, change
-        moved |= not change < tolerance
+        visits.updated[e], visits.recent[e] = turn.number, change
+        moved |= not change < turn.tolerance
     return moved, OK
 
 
 @kernel
-def propagate(
-    g,
-    shapes,
-    edges,
-    schedules,
-    value,
-    node,
-    message,
-    kind,
-    tolerance,
-    max_iterations,
-    damping,
-    seed,
-    log_space,
-    maximise,
-    warm,
-    residual_too,
-):
-    """Sends messages by the schedule `kind` until they rest.
+def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space, maximise, warm):
+    """Sends messages until they rest.
 
-    Returns (converged, iterations, residual, status, whether it was damped more than by `damping`).
+    Returns (converged, iterations, residual, status, whether it was damped more than `control` says).
 
-    residual_too: None promises that `kind` is not RESIDUAL, whose code is then not compiled.
+    sweeps: a schedule in rounds, or None for RESIDUAL: always the message that would change most. The type decides
+    which of the two is compiled.
     `message` is filled here with uniform messages first, unless `warm` says that it holds some. An iteration is a pass
     of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
     as there are edges (RESIDUAL).
@@ -98,12 +102,12 @@ def propagate(
         return True, 0, 0.0, OK, False
     # products of `degree` messages, a potential and a table entry must stay normal doubles
     floor = 10.0 ** (-180.0 / (degree * (arity - 1) + 1))
-    q, new = np.empty((arity + 1, largest)), np.empty(largest)
-    if residual_too is not None and kind == RESIDUAL:
-        return _propagate_residual(
-            g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q,
-            new,
-        )  # fmt: skip
+    scratch = Scratch(np.empty((arity + 1, largest)), np.empty(largest))
+    arithmetic = Arithmetic(log_space, maximise, floor)
+    if sweeps is None:
+        return _propagate_residual(g, shapes, edges, value, node, message, control, arithmetic, scratch)
+    kind, schedules = sweeps
+    tolerance, max_iterations, damping, seed = control
     order = np.empty(count, np.int64)
     half = 0
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D) + np.uint64(count)
@@ -114,6 +118,7 @@ def propagate(
     pending = message.copy() if kind == FLOOD else message
     last_moved = -1
     recent = np.full(count, np.inf)  # change of each edge when last sent
+    visits = Visits(order, updated, recent)
     asked, lowest, waited = damping, np.inf, 0
     for iteration in range(max_iterations):
         first, last = 0, count
@@ -125,8 +130,8 @@ def propagate(
             state = shuffle(order[:half], half, state)
             state = shuffle(order[half:], count - half, state)
         moved, status = _send_all(
-            g, first, last, kind, iteration, shapes, edges, schedules, order, value, node, message, pending, log_space,
-            maximise, damping, tolerance, floor, q, new, updated, recent,
+            g, shapes, edges, value, node, message, pending, sweeps, Turn(iteration, first, last, damping, tolerance),
+            visits, arithmetic, scratch,
         )  # fmt: skip
         if status != OK:
             return False, iteration + 1, np.inf, status, damping > asked
@@ -150,20 +155,17 @@ def propagate(
 
 
 @kernel
-def _propagate_residual(
-    g, shapes, edges, value, node, message, tolerance, max_iterations, damping, log_space, maximise, floor, q, new
-):
+def _propagate_residual(g, shapes, edges, value, node, message, control, arithmetic, scratch):
     """Always sends the message that would change most. A tournament tree over edges finds it in log time."""
+    tolerance, max_iterations, damping, _ = control
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
     leaves = 1
     while leaves < count:
         leaves *= 2
     best = np.full(2 * leaves, -1.0)  # best[1] is the largest change of all edges
-    scratch = np.empty_like(message)
+    trial = np.empty_like(message)
     for e in range(count):
-        change, status = send(
-            g, e, shapes, edges, value, node, message, scratch, log_space, maximise, 0.0, floor, q, new
-        )
+        change, status = send(g, e, shapes, edges, value, node, message, trial, arithmetic, 0.0, scratch)
         if status != OK:
             return False, 1, np.inf, status, False
         best[leaves + e] = change
@@ -183,9 +185,7 @@ def _propagate_residual(
             moved = 0.0
             for i in range(2 * count):
                 e = i if i < count else 2 * count - 1 - i
-                change, status = send(
-                    g, e, shapes, edges, value, node, message, message, log_space, maximise, damping, floor, q, new
-                )
+                change, status = send(g, e, shapes, edges, value, node, message, message, arithmetic, damping, scratch)
                 if status != OK:
                     return False, sends // count + 1, np.inf, status, damping > asked
                 moved = max(moved, change)
@@ -193,22 +193,18 @@ def _propagate_residual(
             if moved < tolerance:
                 return True, sends // count, moved, OK, damping > asked
             for e in range(count):
-                _refresh(
-                    g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves
-                )
+                _refresh(g, e, shapes, edges, value, node, message, trial, arithmetic, scratch, best)
             continue
         sends += 1
         i = 1
         while i < leaves:
             i = 2 * i if best[2 * i] >= best[2 * i + 1] else 2 * i + 1
         e = i - leaves
-        change, status = send(
-            g, e, shapes, edges, value, node, message, message, log_space, maximise, damping, floor, q, new
-        )
+        change, status = send(g, e, shapes, edges, value, node, message, message, arithmetic, damping, scratch)
         if status != OK:
             return False, sends // count + 1, np.inf, status, damping > asked
         # what this message feeds: the other edges of the other factors at its variable, and itself if damped
-        _refresh(g, e, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves)
+        _refresh(g, e, shapes, edges, value, node, message, trial, arithmetic, scratch, best)
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             entry = edges.var_edge[j]
@@ -218,20 +214,15 @@ def _propagate_residual(
             for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
                 other = edges.first_edge[f] + i
                 if other != entry:
-                    _refresh(
-                        g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new,
-                        best, leaves,
-                    )  # fmt: skip
+                    _refresh(g, other, shapes, edges, value, node, message, trial, arithmetic, scratch, best)
     return False, max_iterations, best[1], OK, damping > asked
 
 
 @inner
-def _refresh(g, other, shapes, edges, value, node, message, scratch, log_space, maximise, floor, q, new, best, leaves):
-    """Recomputes the change that sending `other` would make and repairs the tournament tree."""
-    change, status = send(
-        g, other, shapes, edges, value, node, message, scratch, log_space, maximise, 0.0, floor, q, new
-    )
-    i = leaves + other
+def _refresh(g, other, shapes, edges, value, node, message, trial, arithmetic, scratch, best):
+    """Recomputes the change that sending `other` would make and repairs the tournament tree `best`."""
+    change, status = send(g, other, shapes, edges, value, node, message, trial, arithmetic, 0.0, scratch)
+    i = len(best) // 2 + other
     best[i] = change if status != IMPOSSIBLE else np.inf
     while i > 1:
         i //= 2

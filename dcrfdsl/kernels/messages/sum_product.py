@@ -16,7 +16,10 @@ that products of all messages at a variable stay representable. Not here: in whi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import (
     IMPOSSIBLE,
@@ -38,9 +41,34 @@ from ..runtime import (
 )
 from ..tables import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
 
-__all__ = ["incoming", "node_potentials", "outgoing", "recall", "remember", "send", "send_pair"]
+__all__ = [
+    "Arithmetic",
+    "Scratch",
+    "incoming",
+    "node_potentials",
+    "outgoing",
+    "recall",
+    "remember",
+    "send",
+    "send_pair",
+]
 
 LEAST_RECALLED = 1e-30
+
+
+class Arithmetic(NamedTuple):
+    """How messages are computed: sums or maxima, of numbers or logarithms."""
+
+    log_space: bool
+    maximise: bool
+    floor: float  # no positive entry of a linear message may fall below
+
+
+class Scratch(NamedTuple):
+    """What is overwritten by each message that is sent."""
+
+    q: NDArray[np.float64]  #   [arity + 1, states]  what variables tell a factor
+    new: NDArray[np.float64]  # [states]             the message
 
 
 @inner
@@ -238,11 +266,13 @@ def _store_undamped(new, states, message, target, m, floor):
 
 
 @fast_inner
-def send(g, e, shapes, edges, value, node, message, target, log_space, maximise, damping, floor, q, new):
+def send(g, e, shapes, edges, value, node, message, target, arithmetic, damping, scratch):
     """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
 
     Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new in the message's own space.
     """
+    log_space, maximise, floor = arithmetic
+    q, new = scratch
     outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new)
     e0 = edges.edge_off[g]
     m = edges.message_off[e0 + e]

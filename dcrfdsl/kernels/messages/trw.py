@@ -18,26 +18,40 @@ off the messages (`trw_beliefs`).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import matrix_times, times_matrix
 
 __all__ = [
-    "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages", "stretch_tables",
-    "take_maxima", "tell",
+    "Reweighting", "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages",
+    "stretch_tables", "take_maxima", "tell",
 ]  # fmt: skip
+
+Floats = NDArray[np.float64]
 
 LINEAR_RANGE = -600.0  # a product of a table entry and what is told must stay a normal double
 
 
-@kernel
-def stretch_tables(g, shapes, rho, stretched_off, logs, stretched, peak, fits):
-    """log φ_f^{1/ρ_f} with its maximum taken out, and its exp, into stretched[0] and [1] from stretched_off[f] on.
+class Reweighting(NamedTuple):
+    """Tables raised to 1/ρ_f, each with its maximum taken out; those of one graph, overwritten by the next one."""
 
-    peak, fits [factors of the shape]: the maximum of log φ_f, and whether the exp may stand in sums.
-    Returns OK, or IMPOSSIBLE if a factor allows nothing.
+    rho: Floats  #             [F]
+    off: NDArray[np.int64]  #  [F]     where a factor's table begins, counted from its shape's first
+    table: Floats  #           [2, ..] as logarithms, and exp of them
+    peak: Floats  #            [factors of the shape]  the maximum of log φ_f
+    fits: NDArray[np.bool_]  # [factors of the shape]  whether the exp may stand in sums
+
+
+@kernel
+def stretch_tables(g, shapes, logs, reweighting):
+    """log φ_f^{1/ρ_f} and its exp into the tables of `reweighting`. Returns OK, or IMPOSSIBLE if a factor allows
+    nothing.
     """
+    rho, stretched_off, stretched, peak, fits = reweighting
     f0 = shapes.fac_off[g]
     for f in range(f0, shapes.fac_off[g + 1]):
         arity = shapes.scope_off[f + 1] - shapes.scope_off[f]
@@ -214,15 +228,13 @@ def largest_shape(g, shapes):
 
 
 @kernel
-def reweighted_messages(
-    g, shapes, edges, rho, stretched_off, stretched, fits, node, tolerance, max_iterations, damping, maximise, warm,
-    message,
-):  # fmt: skip
+def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, warm, message):
     """Sends messages until they rest, sums or (`maximise`) maxima. Returns (converged, iterations, residual, status).
 
     An iteration sends all, in order of factors and against it in turn; the change of one is the largest difference of
     logarithms before damping. It has converged when two iterations in a row moved nothing by the tolerance.
     """
+    rho, stretched_off, stretched, _, fits = reweighting
     e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
     count = edges.edge_off[g + 1] - e0
     if not warm:
@@ -232,7 +244,7 @@ def reweighted_messages(
     largest, most = largest_shape(g, shapes)
     q, new = np.empty((most, largest)), np.empty(largest)
     residual, before = np.inf, np.inf
-    for iteration in range(max_iterations):
+    for iteration in range(control.max_iterations):
         before, residual = residual, 0.0
         for turn in range(count):
             e = turn if iteration % 2 == 0 else count - 1 - turn
@@ -243,10 +255,10 @@ def reweighted_messages(
                     tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
             marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
             states = shapes.card[v0 + edges.edge_var[e0 + e]]
-            change = _store(new, states, message, edges.message_off[e0 + e], damping)
+            change = _store(new, states, message, edges.message_off[e0 + e], control.damping)
             if change < 0.0:
                 return False, iteration + 1, np.inf, IMPOSSIBLE
             residual = max(residual, change)
-        if max(before, residual) < tolerance:
+        if max(before, residual) < control.tolerance:
             return True, iteration + 1, max(before, residual), OK
-    return False, max_iterations, residual, OK
+    return False, control.max_iterations, residual, OK

@@ -5,12 +5,17 @@ For the formulas see `trw`, which sends the messages.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, inner, kernel
-from ..tables import fill_tables, scatter_gradient
+from ..tables import Schedules, fill_tables, scatter_gradient
+from .feasible_search import largest_sequence
 from .sum_product import node_potentials
 from .trw import (
+    Reweighting,
     exponentiate_told,
     largest_shape,
     marginalise,
@@ -21,7 +26,15 @@ from .trw import (
     tell,
 )
 
-__all__ = ["reweighted_beliefs", "reweighted_bound", "reweighted_expectations"]
+__all__ = ["Forests", "reweighted_beliefs", "reweighted_bound", "reweighted_expectations"]
+
+
+class Forests(NamedTuple):
+    """The forests that split the model."""
+
+    passes: Schedules  #                one a forest, from the leaves
+    appearance: NDArray[np.float64]  #  [F]  ρ_f
+    off: NDArray[np.int64]  #           [F]  see `Reweighting`
 
 
 @inner
@@ -41,14 +54,13 @@ def _log_sum(values, at, count):
 
 
 @kernel
-def reweighted_beliefs(
-    g, shapes, edges, rho, stretched_off, stretched, peak, fits, node, message, var_belief, belief, scratch
-):  # fmt: skip
+def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief, belief, scratch):
     """b_v into `var_belief` [states], b_f added to `belief` in arena layout. `scratch` holds the largest table.
 
     Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: at rest, and there only, the bound.
     It is -inf where a belief is zero everywhere: then no labelling is possible.
     """
+    rho, stretched_off, stretched, peak, fits = reweighting
     v0, f0 = shapes.var_off[g], shapes.fac_off[g]
     largest, most = largest_shape(g, shapes)
     q, total = np.empty((most, largest)), 0.0
@@ -94,12 +106,13 @@ def reweighted_beliefs(
 
 
 @kernel
-def reweighted_bound(g, shapes, edges, forests, rho, stretched_off, stretched, peak, fits, node, message):
+def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
     """Σ_t log Z(θᵗ)/T over the forests of the pool: an upper bound on log Z for any messages.
 
     Each forest is summed out from its leaves: a send is an edge (f, v) by which factor f, told all about its other
     variables, hands over to v.
     """
+    rho, stretched_off, stretched, peak, fits = reweighting
     e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
     largest, most = largest_shape(g, shapes)
     q, new = np.empty((most, largest)), np.empty(largest)
@@ -108,11 +121,11 @@ def reweighted_bound(g, shapes, edges, forests, rho, stretched_off, stretched, p
         at = shapes.state_off[v]
         tell(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
     total = 0.0
-    for t in range(forests.pass_off[g], forests.pass_off[g + 1]):
+    for t in range(passes.pass_off[g], passes.pass_off[g + 1]):
         up[:] = log_b
         under[:] = False
-        for i in range(forests.send_off[t], forests.send_off[t + 1]):
-            e = e0 + forests.send[i]
+        for i in range(passes.send_off[t], passes.send_off[t + 1]):
+            e = e0 + passes.send[i]
             f, axis = f0 + edges.edge_factor[e], edges.edge_axis[e]
             for other in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
                 u = shapes.scope[shapes.scope_off[f] + other]
@@ -129,71 +142,83 @@ def reweighted_bound(g, shapes, edges, forests, rho, stretched_off, stretched, p
         for v in range(v0, shapes.var_off[g + 1]):
             if not under[v - v0]:
                 total += _log_sum(up, shapes.state_off[v], shapes.card[v])
-    total /= forests.pass_off[g + 1] - forests.pass_off[g]
+    total /= passes.pass_off[g + 1] - passes.pass_off[g]
     for f in range(f0, shapes.fac_off[g + 1]):
         if shapes.scope_off[f + 1] - shapes.scope_off[f] > 1:
             total += peak[f - f0]
     return total
 
 
+@inner
+def _largest_tables(shapes, rows, edges, first, last):
+    """The most entries of larger tables, factors, and cells of messages that a sequence of a run has."""
+    tables, factors, longest = 0, 0, 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        entries = 0
+        for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
+            if shapes.scope_off[f + 1] - shapes.scope_off[f] > 1:
+                entries += shapes.fac_size[f]
+        tables, longest = max(tables, entries), max(longest, edges.messages[g])
+        factors = max(factors, shapes.fac_off[g + 1] - shapes.fac_off[g])
+    return tables, factors, longest
+
+
 @kernel
 def reweighted_expectations(
-    first, last, shapes, kinds, bindings, rows, edges, forests, rho, stretched_off, weights, log_base,
-    arena, states, tables, factors, longest, tolerance, max_iterations, damping, maximise,
-    gradient, expected, log_z, status, iterations, residual, marginals, marginal_off, kept, kept_off, is_kept,
-):  # fmt: skip
-    """As `sequences.message_expectations`, tree-reweighted: log_z is an upper bound, converged or not.
+    first, last, problem, edges, potentials, forests, control, maximise, totals, results, marginals, start
+):
+    """As `sequences.message_expectations`, tree-reweighted: log Z is an upper bound, converged or not.
 
     With `maximise` marginals are max-marginals, for labellings, and nothing else is worth reading.
-
-    arena, states, tables, factors, longest: the most cells, states, entries of stretched tables, factors, and
-    length of messages that a sequence has.
     """
-    shared = shapes.local_start
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    status, log_z = results.status, results.log_z
+    arena, states = largest_sequence(shapes, rows, first, last)
+    tables, factors, longest = _largest_tables(shapes, rows, edges, first, last)
+    shared, keeps = shapes.local_start, len(start.value) > 0
     logs, belief, node, var_belief = np.empty(arena), np.zeros(arena), np.empty(states), np.empty(states)
-    stretched, peak, fits = np.empty((2, tables)), np.zeros(factors), np.zeros(factors, np.bool_)
+    peak, fits = np.zeros(factors), np.zeros(factors, np.bool_)
+    reweighting = Reweighting(forests.appearance, forests.off, np.empty((2, tables)), peak, fits)
     message, scratch = np.empty(longest), np.empty(max(1, tables))
     logs[:shared] = log_base
     for s in range(first, last):
         g = rows.shape[s]
-        count, length = marginal_off[s + 1] - marginal_off[s], edges.messages[g]
+        count, length = marginals.off[s + 1] - marginals.off[s], edges.messages[g]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         taken, state = node_potentials(g, shapes, logs, True, node)
         converged, rounds, left = False, 0, np.inf
         if state == OK:
-            state = stretch_tables(g, shapes, rho, stretched_off, logs, stretched, peak, fits)
+            state = stretch_tables(g, shapes, logs, reweighting)
         if state == OK:
-            warm = len(kept) > 0 and is_kept[s]
+            warm = keeps and start.is_kept[s]
             if warm:
                 for x in range(length):
-                    message[x] = kept[kept_off[s] + x]
+                    message[x] = start.value[start.off[s] + x]
             converged, rounds, left, state = reweighted_messages(
-                g, shapes, edges, rho, stretched_off, stretched, fits, node[:count], tolerance, max_iterations,
-                damping, maximise, warm, message,
-            )  # fmt: skip
-            if len(kept) > 0:
-                is_kept[s] = state == OK
+                g, shapes, edges, reweighting, node[:count], control, maximise, warm, message
+            )
+            if keeps:
+                start.is_kept[s] = state == OK
                 for x in range(length):
-                    kept[kept_off[s] + x] = message[x]
+                    start.value[start.off[s] + x] = message[x]
         if state == OK:
             belief[shared : shapes.local_end[g]] = 0.0
             free_energy = reweighted_beliefs(
-                g, shapes, edges, rho, stretched_off, stretched, peak, fits, node[:count], message, var_belief, belief,
-                scratch,
-            )  # fmt: skip
+                g, shapes, edges, reweighting, node[:count], message, var_belief, belief, scratch
+            )
             if free_energy == -np.inf:
                 state = IMPOSSIBLE
-        status[s], residual[s] = state, left
-        iterations[s] = rounds if converged else -rounds
+        status[s], results.residual[s] = state, left
+        results.iterations[s] = rounds if converged else -rounds
         log_z[s] = -np.inf
         if state != OK:
             continue
-        log_z[s] = taken + reweighted_bound(
-            g, shapes, edges, forests, rho, stretched_off, stretched, peak, fits, node[:count], message
-        )
-        if len(marginals) > 0:
-            marginals[marginal_off[s] : marginal_off[s + 1]] = var_belief[:count]
-        if len(gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
+        log_z[s] = taken + reweighted_bound(g, shapes, edges, forests.passes, reweighting, node[:count], message)
+        if len(marginals.value) > 0:
+            marginals.value[marginals.off[s] : marginals.off[s + 1]] = var_belief[:count]
+        if len(totals.gradient) > 0:
+            scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
     for j in range(shared):
-        expected[j] += belief[j]
+        totals.expected[j] += belief[j]

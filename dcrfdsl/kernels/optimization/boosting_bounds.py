@@ -8,7 +8,7 @@ the part at exponents above 0, p their mean, and N, −n the same below 0, no B 
     total − P − N + min_Δ [P e^{Δ p} + N e^{−Δ n}]
 
 as e^x is convex; there is the minimum at Δ = log(N n / (P p)) / (p + n), where Newton's method begins. Source: Altun &
-Hofmann 2003 eq. 15 and 16. Not here: which sequences make a group, and what they expect (`counts`).
+Hofmann 2003 eq. 15 and 16. Not here: which sequences make a group, and what they expect (`sequences.feature_counts`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A cut n of a sequence (block) says ⟨w, d_n⟩ ≥ ℓ_n − ξ. The product is that of features, or where a clique has an
 observation kernel the one that the kernel gives: weights are then scores of single positions, and moving one of them
-moves all positions by how alike they are (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`duals`), where cuts
-come from (`margins`).
+moves all positions by how alike they are (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`dual_ascent`), where
+cuts come from (`criteria.margin`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The inner loops of optimizers: sums over many long vectors, and steps on the few weights that a batch touches.
 
-The vectors are rows of one array, and are worked on in blocks that stay in the cache; sums of a block are added in the
-order of blocks, so that a stretch of the weights gives the same floats whoever computes it. Not here: which steps to
-take (`optimizers`).
+The vectors are rows of one array. They are worked on in blocks that stay in the cache, and sums of blocks are added in
+order: a range of the weights gives the same floats in whichever thread. Not here: which steps to take (`optimizers`).
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
                     worst, down = slope, n
             if not best - worst > tolerance:
                 break
-            room = rest if down < 0 else cuts.alpha[down]
+            most = rest if down < 0 else cuts.alpha[down]
             curve = 0.0
             if up >= 0:
                 curve += cuts.norm[up]
@@ -149,12 +149,12 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
                 curve += cuts.norm[down]
             if up >= 0 and down >= 0:
                 curve -= 2.0 * product(cuts, up, down, metric)
-            step = room if curve <= LEAST else min(room, (best - worst) / curve)
+            step = most if curve <= LEAST else min(most, (best - worst) / curve)
             if up >= 0:
                 cuts.alpha[up] += step
                 move(cuts, up, step, weights, metric)
             if down >= 0:
-                cuts.alpha[down] = 0.0 if step == room else cuts.alpha[down] - step
+                cuts.alpha[down] = 0.0 if step == most else cuts.alpha[down] - step
                 move(cuts, down, -step, weights, metric)
 
 
@@ -164,10 +164,10 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
 
     direction [W]: zeros, and left so.
     """
-    room = 0
+    most = 0
     if len(metric.gram) > 0:
-        room = cuts.off[cuts.block_off[last]] - cuts.off[cuts.block_off[first]]
-    score, change_of = np.empty(room, np.int64), np.empty(room)
+        most = cuts.off[cuts.block_off[last]] - cuts.off[cuts.block_off[first]]
+    score, change_of = np.empty(most, np.int64), np.empty(most)
     for i in range(first, last):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
         gain, curve = 0.0, 0.0  # of the direction Σ (goal − α) d

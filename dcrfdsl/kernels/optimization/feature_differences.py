@@ -8,11 +8,22 @@ Only factors whose assignment differs are looked at. Not here: which labelling i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runtime import inner, kernel
 
 __all__ = ["bias_of_cells", "list_differences"]
+
+
+class Tally(NamedTuple):
+    """Counts of the weights that some features have, and which weights these are."""
+
+    total: NDArray[np.float64]  #   [W]
+    is_listed: NDArray[np.bool_]  # [W]
+    listed: NDArray[np.int32]  #    [W]
 
 
 @kernel
@@ -25,8 +36,9 @@ def bias_of_cells(bindings, num_shared):
 
 
 @inner
-def _count(weight, amount, total, is_listed, listed, n):
+def _count(weight, amount, tally, n):
     """Adds to the count of a weight; returns how many weights are listed."""
+    total, is_listed, listed = tally
     if not is_listed[weight]:
         is_listed[weight] = True
         listed[n] = weight
@@ -36,12 +48,13 @@ def _count(weight, amount, total, is_listed, listed, n):
 
 
 @inner
-def _count_factor(s, f, at, amount, shapes, kinds, bindings, rows, bias_of, total, is_listed, listed, n):
+def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
     """Adds `amount` for every feature of factor f of sequence s at the entry `at` of its table."""
+    shapes, kinds, bindings, rows = problem
     k = shapes.fac_kind[f]
     cell = (shapes.fac_table[f] if shapes.fac_table[f] < shapes.local_start else kinds.base[k]) + at
     if bias_of[cell] >= 0:
-        n = _count(bias_of[cell], amount, total, is_listed, listed, n)
+        n = _count(bias_of[cell], amount, tally, n)
     if shapes.fac_table[f] < shapes.local_start or kinds.fixed[k]:
         return n
     row = rows.first_row[kinds.feature_set[k], s] + shapes.fac_anchor[f]
@@ -61,23 +74,23 @@ def _count_factor(s, f, at, amount, shapes, kinds, bindings, rows, bias_of, tota
             else:
                 is_here = kinds.inverse[inverse + bindings.entry[e]] == at
             if is_here:
-                n = _count(bindings.num_bias + e, x, total, is_listed, listed, n)
+                n = _count(bindings.num_bias + e, x, tally, n)
     return n
 
 
 @kernel
-def list_differences(
-    first, last, shapes, kinds, bindings, rows, bias_of, known, found, off, sequence, total, is_listed
-):  # fmt: skip
+def list_differences(first, last, problem, bias_of, known, found, off, sequence, total, is_listed):
     """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `found`.
 
     known, found: flat labellings, of sequence s from off[s] on; found is -1 where there is none.   bias_of: see
     `bias_of_cells`.   total [W], is_listed [W]: all 0 and left so.
     Returns offsets [n+1], weights in ascending order, and what each is multiplied by.
     """
+    shapes, rows = problem.shapes, problem.rows
     ends = np.zeros(last - first + 1, np.int64)
     index, value = np.empty(1024, np.int32), np.empty(1024)
     listed = np.empty(len(total), np.int32)
+    tally = Tally(total, is_listed, listed)
     size = 0
     for i in range(first, last):
         s = sequence[i]
@@ -93,7 +106,7 @@ def list_differences(
             if right == wrong:
                 continue
             for at, amount in ((right, 0.5), (wrong, -0.5)):
-                n = _count_factor(s, f, at, amount, shapes, kinds, bindings, rows, bias_of, total, is_listed, listed, n)
+                n = _count_factor(s, f, at, amount, problem, bias_of, tally, n)
         own = np.sort(listed[:n])
         if size + n > len(index):
             more = max(2 * len(index), size + n)

@@ -1,4 +1,4 @@
-"""Counts of the features at labellings, each labelling with a mass: what a distribution that is all on them expects.
+"""Counts of the features at labellings, each labelling with a mass: expected counts of a distribution over these alone.
 
 Not here: which labellings.
 """

@@ -5,6 +5,7 @@ from .piece_losses import (
     ONE as ONE,
     SAMPLED as SAMPLED,
     Cases as Cases,
+    TablePlaces as TablePlaces,
     likely_cases as likely_cases,
     piece_expectations as piece_expectations,
     piece_tables as piece_tables,

@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, inner, kernel
 from ..tables import fill_tables, scatter_gradient
-from .piece_scores import MOST_SITES, Room, joint_states, normalise, place, scores, set_given, spread
+from .piece_scores import MOST_SITES, Workspace, joint_states, normalise, place, scores, set_given, spread
 
-__all__ = ["ALL", "LISTED", "NONE", "ONE", "SAMPLED", "Cases", "likely_cases", "piece_expectations", "piece_tables"]
+__all__ = [
+    "ALL", "LISTED", "NONE", "ONE", "SAMPLED", "Cases", "TablePlaces", "likely_cases", "piece_expectations",
+    "piece_tables",
+]  # fmt: skip
 
 Ints = NDArray[np.int64]
 
@@ -38,6 +41,14 @@ class Cases(NamedTuple):
     instance: Ints  #   [S+1]  where the instances of each sequence are counted from …
     case_off: Ints  #   [n+1]  … and where the cases of an instance lie, if they are listed
     case: Ints  #       [..]   joint values of what the instance conditions on
+
+
+class TablePlaces(NamedTuple):
+    """Where the tables of local distributions lie."""
+
+    start: Ints  #      [..]   of each shape's instances, then of its constraints, from the sequence's first cell on
+    start_off: Ints  #  [G+1]
+    table_off: Ints  # [n+1]  the first cell of each sequence of a run
 
 
 @inner
@@ -70,13 +81,13 @@ def _gold_joint(over, card, v0, state):
 
 
 @inner
-def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, room):
+def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, workspace):
     """The loss of an instance as it is known; beliefs get expectations less what is known."""
     v0 = shapes.var_off[g]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
-    size = scores(i, g, shapes, pieces, value, state, room)
+    size = scores(i, g, shapes, pieces, value, state, workspace)
     gold = _gold_joint(over, shapes.card, v0, state)
-    score = room.score
+    score = workspace.score
     if gold >= 0:
         loss = -score[gold]
     else:
@@ -91,26 +102,26 @@ def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, r
     if gold >= 0:
         score[gold] -= 1.0
     else:
-        spread(i, g, shapes, pieces, belief, state, room, score[-(-size // LANES) * LANES :], -1.0, size)
-    spread(i, g, shapes, pieces, belief, state, room, score, 1.0, size)
+        spread(i, g, shapes, pieces, belief, state, workspace, score[-(-size // LANES) * LANES :], -1.0, size)
+    spread(i, g, shapes, pieces, belief, state, workspace, score, 1.0, size)
     return loss + log_z
 
 
 @inner
-def _shared_case(i, g, shapes, pieces, value, belief, state, room):
+def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
     """As `_known_case` for an instance that scores the same wherever it lies: normalised once, spread at the end."""
     v0, f0, p = shapes.var_off[g], shapes.fac_off[g], pieces.template[i]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
-    if not room.done[p]:
-        size = scores(i, g, shapes, pieces, value, state, room)
-        room.log_z[p] = normalise(room.score, size, False)
-        room.done[p], room.where[p], room.shape[p] = True, i, g
-    room.times[p] += 1.0
-    loss = room.log_z[p]
+    if not workspace.done[p]:
+        size = scores(i, g, shapes, pieces, value, state, workspace)
+        workspace.log_z[p] = normalise(workspace.score, size, False)
+        workspace.done[p], workspace.where[p], workspace.shape[p] = True, i, g
+    workspace.times[p] += 1.0
+    loss = workspace.log_z[p]
     for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
-        cell = place(f0 + pieces.member[m], shapes, v0, over, state, room.stride)
+        cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
         for o in range(len(over)):
-            cell += state[over[o]] * room.stride[o]
+            cell += state[over[o]] * workspace.stride[o]
         loss -= pieces.scale[m] * value[cell]
         if not pieces.locked[m]:
             belief[cell] -= pieces.scale[m]
@@ -118,32 +129,32 @@ def _shared_case(i, g, shapes, pieces, value, belief, state, room):
 
 
 @inner
-def _spread_shared(shapes, pieces, value, belief, state, room):
+def _spread_shared(shapes, pieces, value, belief, state, workspace):
     """The expectations of all shared instances, into the shared cells."""
-    for p in range(len(room.done)):
-        if room.done[p]:
-            i, g = room.where[p], room.shape[p]
-            size = scores(i, g, shapes, pieces, value, state, room)
-            normalise(room.score, size, False)
-            spread(i, g, shapes, pieces, belief, state, room, room.score, room.times[p], size)
+    for p in range(len(workspace.done)):
+        if workspace.done[p]:
+            i, g = workspace.where[p], workspace.shape[p]
+            size = scores(i, g, shapes, pieces, value, state, workspace)
+            normalise(workspace.score, size, False)
+            spread(i, g, shapes, pieces, belief, state, workspace, workspace.score, workspace.times[p], size)
 
 
 @inner
-def _other_case(i, g, shapes, pieces, value, belief, state, room):
+def _other_case(i, g, shapes, pieces, value, belief, state, workspace):
     """The loss of an instance at values of what it conditions on under which NOTA is right."""
-    size = scores(i, g, shapes, pieces, value, state, room)
-    loss = normalise(room.score, size, True)
-    spread(i, g, shapes, pieces, belief, state, room, room.score, 1.0, size)
+    size = scores(i, g, shapes, pieces, value, state, workspace)
+    loss = normalise(workspace.score, size, True)
+    spread(i, g, shapes, pieces, belief, state, workspace, workspace.score, 1.0, size)
     return loss
 
 
 @inner
-def _is_possible(i, g, shapes, pieces, value, state, room):
+def _is_possible(i, g, shapes, pieces, value, state, workspace):
     """Whether no hard constraint on what the instance conditions on forbids its values."""
     v0, f0 = shapes.var_off[g], shapes.fac_off[g]
     nothing = pieces.over[:0]
     for m in range(pieces.filter_off[i], pieces.filter_off[i + 1]):
-        if value[place(f0 + pieces.filter[m], shapes, v0, nothing, state, room.stride)] == -np.inf:
+        if value[place(f0 + pieces.filter[m], shapes, v0, nothing, state, workspace.stride)] == -np.inf:
             return False
     return True
 
@@ -161,11 +172,11 @@ def _is_drawn(rate, seed, s, i, joint):
 
 
 @inner
-def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, room):
+def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace):
     """The losses of an instance in all cases but the known one."""
     v0, card = shapes.var_off[g], shapes.card
     given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
-    kept = room.kept
+    kept = workspace.kept
     for n in range(len(given)):
         kept[n] = state[given[n]]
     loss, local = 0.0, i - pieces.instance_off[g]
@@ -182,40 +193,23 @@ def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, room):
             continue
         if cases.mode == SAMPLED and not _is_drawn(cases.rate, cases.seed, s, local, joint):
             continue
-        if _is_possible(i, g, shapes, pieces, value, state, room):
-            loss += _other_case(i, g, shapes, pieces, value, belief, state, room)
+        if _is_possible(i, g, shapes, pieces, value, state, workspace):
+            loss += _other_case(i, g, shapes, pieces, value, belief, state, workspace)
     for n in range(len(given)):
         state[given[n]] = kept[n]
     return loss
 
 
 @kernel
-def piece_expectations(
-    first,
-    last,
-    shapes,
-    kinds,
-    bindings,
-    rows,
-    pieces,
-    cases,
-    weights,
-    log_base,
-    labelling,
-    off,
-    may,
-    may_off,
-    largest,
-    gradient,
-    expected,
-    loss,
-):
+def piece_expectations(first, last, problem, pieces, cases, potentials, labelling, may, largest, totals, loss):
     """The losses of all pieces of each sequence into loss [S], inf where one cannot be as it is known; adds their
-    gradients to `gradient` and `expected`.
+    gradients to the totals.
 
-    labelling: known states, -1 where unknown; `may` [flat marginals] then says which states may be.   largest: joint
-    states of the largest piece.
+    labelling: known states, -1 where unknown; `may`, laid out as marginals, then says which states may be.   largest:
+    joint states of the largest piece.
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
     most, count = shapes.local_start, 0
     for s in range(first, last):
         g = rows.shape[s]
@@ -226,7 +220,7 @@ def piece_expectations(
     templates = 0
     for p in pieces.template:
         templates = max(templates, p + 1)
-    room = Room(
+    workspace = Workspace(
         np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
         np.zeros(templates, np.bool_), np.zeros(templates), np.zeros(templates), np.zeros(templates, np.int64),
         np.zeros(templates, np.int64),
@@ -234,7 +228,7 @@ def piece_expectations(
     for s in range(first, last):
         g = rows.shape[s]
         for v in range(shapes.var_off[g + 1] - shapes.var_off[g]):
-            state[v] = labelling[off[s] + v]
+            state[v] = labelling.value[labelling.off[s] + v]
         for c in range(shapes.local_start, shapes.local_end[g]):
             belief[c] = 0.0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
@@ -243,17 +237,17 @@ def piece_expectations(
             over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
             gold = _gold_joint(over, shapes.card, shapes.var_off[g], state)
             if pieces.shared[i] and gold >= 0 and cases.mode == NONE:
-                total += _shared_case(i, g, shapes, pieces, value, belief, state, room)
+                total += _shared_case(i, g, shapes, pieces, value, belief, state, workspace)
                 continue
             nota = cases.mode != NONE
-            total += _known_case(i, g, shapes, pieces, value, belief, state, may, may_off[s], nota, room)
+            total += _known_case(i, g, shapes, pieces, value, belief, state, may.value, may.off[s], nota, workspace)
             if nota:
-                total += _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, room)
+                total += _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace)
         loss[s] = total
-        scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
-    _spread_shared(shapes, pieces, value, belief, state, room)
+        scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+    _spread_shared(shapes, pieces, value, belief, state, workspace)
     for c in range(shapes.local_start):
-        expected[c] += belief[c]
+        totals.expected[c] += belief[c]
 
 
 @kernel
@@ -295,50 +289,34 @@ def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, 
 
 
 @inner
-def _local_table(i, g, shapes, pieces, value, state, room, out, at):
+def _local_table(i, g, shapes, pieces, value, state, workspace, out, at):
     """Writes log p̃ of the instance under every joint state of what it conditions on."""
     v0, card = shapes.var_off[g], shapes.card
     given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
     for joint in range(joint_states(given, card, v0)):
         set_given(joint, given, card, v0, state)
-        size = scores(i, g, shapes, pieces, value, state, room)
+        size = scores(i, g, shapes, pieces, value, state, workspace)
         peak = -np.inf
         for j in range(size):
-            peak = max(peak, room.score[j])
+            peak = max(peak, workspace.score[j])
         total = 0.0
         for j in range(size):
-            total += np.exp(room.score[j] - peak) if peak > -np.inf else 0.0
+            total += np.exp(workspace.score[j] - peak) if peak > -np.inf else 0.0
         log_z = peak + np.log(total) if peak > -np.inf else 0.0
         for j in range(size):
-            out[at + j] = room.score[j] - log_z
+            out[at + j] = workspace.score[j] - log_z
         at += size
 
 
 @kernel
-def piece_tables(
-    first,
-    last,
-    shapes,
-    kinds,
-    bindings,
-    rows,
-    pieces,
-    weights,
-    log_base,
-    is_constraint,
-    start,
-    start_off,
-    table_off,
-    largest,
-    out,
-):
+def piece_tables(first, last, problem, pieces, potentials, is_constraint, places, largest, out):
     """log p̃(y_π | y_N, x) of every instance, as a table over (given…, over…), and the tables of hard constraints.
 
-    start [..]: of each shape's instances, then of its constraints, where the table lies from the sequence's first cell
-    on; start_off [G+1].   is_constraint [K].   table_off [S+1]: the first cell of each sequence in `out`, counted from
-    sequence `first`.
-    -inf where nothing is possible under what is given.
+    is_constraint [K].   -inf where nothing is possible under what is given.
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    start, start_off, table_off = places
     most, count = shapes.local_start, 0
     for s in range(first, last):
         g = rows.shape[s]
@@ -347,7 +325,7 @@ def piece_tables(
     value, state = np.empty(most), np.zeros(count, np.int32)
     for c in range(shapes.local_start):
         value[c] = log_base[c]
-    room = Room(
+    workspace = Workspace(
         np.empty(2 * (largest + LANES)), np.empty(MOST_SITES, np.int64), np.empty(MOST_SITES, np.int32),
         np.zeros(0, np.bool_), np.zeros(0), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64),
     )  # fmt: skip
@@ -356,7 +334,7 @@ def piece_tables(
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
         origin, p = table_off[s - first], start_off[g]
         for i in range(pieces.instance_off[g], pieces.instance_off[g + 1]):
-            _local_table(i, g, shapes, pieces, value, state, room, out, origin + start[p])
+            _local_table(i, g, shapes, pieces, value, state, workspace, out, origin + start[p])
             p += 1
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
             if is_constraint[shapes.fac_kind[f]]:

@@ -1,6 +1,6 @@
 """The score tables of pieces: log scores of the joint states of what an instance is over, given all other variables.
 
-Not here: what is made of them (`pieces`).
+Not here: what is made of them (`piece_losses`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..runtime import LANES, broadcast, exp, fast_inner, inlined, inner, load, s
 __all__ = [
     "MOST_SITES",
     "PieceInstances",
-    "Room",
+    "Workspace",
     "joint_states",
     "normalise",
     "place",
@@ -49,7 +49,7 @@ class PieceInstances(NamedTuple):
     shared: NDArray[np.bool_]  # [I] its score is the same wherever it lies: no features, nothing given
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Memory of one call: scores of joint states (twice), strides, states, and what shared pieces sum up to."""
 
     score: Floats
@@ -151,29 +151,29 @@ def normalise(score, size, extra):
 
 
 @inner
-def scores(i, g, shapes, pieces, value, state, room):
-    """The log scores of the joint states of an instance into room.score. Returns how many there are."""
+def scores(i, g, shapes, pieces, value, state, workspace):
+    """The log scores of the joint states of an instance into workspace.score. Returns how many there are."""
     v0, f0 = shapes.var_off[g], shapes.fac_off[g]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     size = joint_states(over, shapes.card, v0)
     for j in range(size):
-        room.score[j] = 0.0
+        workspace.score[j] = 0.0
     for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
-        cell = place(f0 + pieces.member[m], shapes, v0, over, state, room.stride)
-        _add_scores(value, cell, pieces.scale[m], over, shapes.card, v0, room.stride, room.score, size)
+        cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
+        _add_scores(value, cell, pieces.scale[m], over, shapes.card, v0, workspace.stride, workspace.score, size)
     return size
 
 
 @inner
-def spread(i, g, shapes, pieces, belief, state, room, probability, factor, size):
+def spread(i, g, shapes, pieces, belief, state, workspace, probability, factor, size):
     """Adds `factor` times the probabilities of joint states to the tables of the instance's factors."""
     v0, f0 = shapes.var_off[g], shapes.fac_off[g]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     for m in range(pieces.member_off[i], pieces.member_off[i + 1]):
         if not pieces.locked[m]:
-            cell = place(f0 + pieces.member[m], shapes, v0, over, state, room.stride)
+            cell = place(f0 + pieces.member[m], shapes, v0, over, state, workspace.stride)
             scale = factor * pieces.scale[m]
-            _add_beliefs(belief, cell, scale, over, shapes.card, v0, room.stride, probability, size)
+            _add_beliefs(belief, cell, scale, over, shapes.card, v0, workspace.stride, probability, size)
 
 
 @inner

@@ -29,4 +29,10 @@ from .machine_vectors import (
     total as total,
 )
 from .random_orders import direct_edges as direct_edges, next_random as next_random, shuffle as shuffle
-from .status_codes import GAVE_UP as GAVE_UP, IMPOSSIBLE as IMPOSSIBLE, OK as OK, UNDERFLOW as UNDERFLOW
+from .status_codes import (
+    BROKEN as BROKEN,
+    GAVE_UP as GAVE_UP,
+    IMPOSSIBLE as IMPOSSIBLE,
+    OK as OK,
+    UNDERFLOW as UNDERFLOW,
+)

@@ -1,13 +1,21 @@
 """How kernels are compiled: the decorators of every compiled function, and why an inner function is not a kernel.
 
-`kernel` releases the interpreter lock, is kept between processes (`keeping`) and may allocate. `inner` is for functions
-that kernels call in their loops: it compiles without Numba's reference counts. With them, every call counts up and down
-each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost three times
-the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that does.
+`kernel` releases the interpreter lock, is kept between processes (`kernel_cache`) and may allocate. `inner` is for
+functions that kernels call in their loops: it compiles without Numba's reference counts. With them, every call counts
+up and down each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost
+three times the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that
+does.
 
 `inlined` is an inner function that becomes part of its caller: a call passes every array of every NamedTuple on the
 stack, which takes half a microsecond and shows where it is done for each sequence. LLVM puts it in place; where Numba
 does so before it infers types (`inline="always"`), chains run 10 % slower and messages 40 %, to compile a tenth faster.
+
+Arguments that belong together are a NamedTuple (`tables.arguments`). It costs what its arrays cost one by one: nothing
+where a function is called once a run; in a loop, a function takes a bundle only if it needs most of it. A kernel takes
+its bundles apart before its loop, since each look into one counts references.
+
+What is not called is not compiled. So work that most data does not need has a kernel of its own, which Python calls
+where a status asks for it, or hangs on an argument that may be None: its type decides which branch is compiled.
 
 What costs compile time: a constant as an argument makes a version for each constant (`np.int64(0)` does not), and a
 slice set to an array two seconds in each process, for the error message about their shapes (`dense.copy_run` does not).

@@ -1,4 +1,4 @@
-"""The operations of `vectors` on NumPy arrays, for runs in which nothing is compiled. What they do is said there."""
+"""The operations of `machine_vectors` on NumPy arrays, where nothing is compiled. See it for their meaning."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ Nothing here ends a run. Where a directory cannot be written to the next one is 
 as missing, and where the disk is full nothing is kept. A process marks the directory that it uses; those of other
 versions go when they have not been used for 30 days, which costs a process that comes back to them some compiling.
 
-Not here: how functions are compiled (`compiling`).
+Not here: how functions are compiled (`compilation`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from numba.core.serialize import dumps
 
 from ...files import is_writable, keeping_places
 
-__all__ = ["KernelCache", "Shelves", "fingerprint", "shelves"]
+__all__ = ["CacheDirectories", "KernelCache", "cache_directories", "fingerprint"]
 
 KERNELS = Path(__file__).parents[1]
 NAME = re.compile(r"dcrfdsl-kernels-[0-9a-f]{16}(-old-[0-9a-f]{8})?")
@@ -78,7 +78,7 @@ def _stamp(source: str, kernels: str) -> str:
     return ""
 
 
-class Shelves(NamedTuple):
+class CacheDirectories(NamedTuple):
     """Directories of compiled kernels."""
 
     read: tuple[Path, ...]  # looked through in this order
@@ -86,53 +86,53 @@ class Shelves(NamedTuple):
 
 
 @cache
-def shelves() -> Shelves:
+def cache_directories() -> CacheDirectories:
     """Those of this version: under `NUMBA_CACHE_DIR` if that is set, beside the sources, in the user's cache, and in a
     folder for temporary files. The first one that can be written to is; those before it are read if they are there.
     """
     given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     read: list[Path] = []
     for place in itertools.chain(given, keeping_places(KERNELS)) if AT_START else ():
-        shelf = place / f"dcrfdsl-kernels-{AT_START}"
-        if _mark_used(shelf):
-            return Shelves((*read, shelf), shelf)
-        if os.path.isdir(shelf):
-            read.append(shelf)
-    return Shelves(tuple(read), None)
+        folder = place / f"dcrfdsl-kernels-{AT_START}"
+        if _mark_used(folder):
+            return CacheDirectories((*read, folder), folder)
+        if os.path.isdir(folder):
+            read.append(folder)
+    return CacheDirectories(tuple(read), None)
 
 
-def _mark_used(shelf: Path) -> bool:
-    """Whether a shelf, which is made if need be, can be written to. Once a day it sees to those of other versions."""
-    stamp = shelf / STAMP
+def _mark_used(folder: Path) -> bool:
+    """Whether a directory, which is made if need be, can be written to. Once a day unused ones of other versions go."""
+    stamp = folder / STAMP
     try:
-        is_due = time.time() - _last_use(shelf) > DAY
-        if not is_writable(shelf):
+        is_due = time.time() - _last_use(folder) > DAY
+        if not is_writable(folder):
             return False
         stamp.touch()
     except OSError:
         return False
     if is_due:
-        _clear_unused(shelf)
+        _clear_unused(folder)
     return True
 
 
-def _last_use(shelf: Path) -> float:
-    """When a shelf was last used, in seconds of the clock; 0 if it is not there."""
-    for path in (shelf / STAMP, shelf):
+def _last_use(folder: Path) -> float:
+    """When a directory was last used, in seconds of the clock; 0 if it is not there."""
+    for path in (folder / STAMP, folder):
         with suppress(OSError):
             return path.stat().st_mtime
     return 0.0
 
 
-def _clear_unused(shelf: Path) -> None:
-    """Removes shelves of other versions that lie beside one, and what processes that were killed left on it.
+def _clear_unused(folder: Path) -> None:
+    """Removes directories of other versions that lie beside one, and what processes that were killed left in it.
 
-    A shelf is renamed first, so that a process which comes back to it in this moment writes to a new one.
+    A directory is renamed first, so that a process which comes back to it in this moment writes to a new one.
     """
     now = time.time()
     with suppress(OSError):
-        for other in list(shelf.parent.iterdir()):
-            if other == shelf or not NAME.fullmatch(other.name) or now - _last_use(other) < UNUSED:
+        for other in list(folder.parent.iterdir()):
+            if other == folder or not NAME.fullmatch(other.name) or now - _last_use(other) < UNUSED:
                 continue
             if other.is_symlink() or not other.is_dir():
                 continue
@@ -141,13 +141,13 @@ def _clear_unused(shelf: Path) -> None:
                 gone = other.with_name(f"{other.name}-old-{secrets.token_hex(4)}")
                 other.rename(gone)
             shutil.rmtree(gone, ignore_errors=True)
-        for path in shelf.glob("*.tmp"):
+        for path in folder.glob("*.tmp"):
             if now - path.stat().st_mtime > DAY:
                 path.unlink()
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, on our shelves."""
+    """Numba's cache of one function, in our directories."""
 
     def __init__(self, function: Callable[..., Any]):
         self._impl_class = _Named
@@ -176,9 +176,9 @@ class _Files:
         return f"{self._name}.{hashlib.sha256(str(key).encode()).hexdigest()[:16]}.nbc"
 
     def load(self, key: Any) -> Any:
-        for shelf in shelves().read:
+        for folder in cache_directories().read:
             with suppress(OSError):
-                content = (shelf / self._file(key)).read_bytes()
+                content = (folder / self._file(key)).read_bytes()
                 checksum, body = content[:CHECKSUM], content[CHECKSUM:]
                 if hashlib.sha256(body).digest() != checksum:
                     continue
@@ -189,11 +189,11 @@ class _Files:
 
     def save(self, key: Any, code: Any) -> None:
         """Nothing is written if a source was edited since the start: then it is not known which one was compiled."""
-        shelf = shelves().write
-        if shelf is None or _stamp(self._source, fingerprint()) != self._at_start or not _mark_used(shelf):
+        folder = cache_directories().write
+        if folder is None or _stamp(self._source, fingerprint()) != self._at_start or not _mark_used(folder):
             return
         body = dumps((self._at_start, key, code))
-        target = shelf / self._file(key)
+        target = folder / self._file(key)
         temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}.tmp")
         try:
             temporary.write_bytes(hashlib.sha256(body).digest() + body)
@@ -204,8 +204,8 @@ class _Files:
             raise
 
     def flush(self) -> None:
-        for shelf in shelves().read:
-            for path in shelf.glob(f"{self._name}.*.nbc"):
+        for folder in cache_directories().read:
+            for path in folder.glob(f"{self._name}.*.nbc"):
                 with suppress(OSError):
                     path.unlink()
 
@@ -224,7 +224,7 @@ class _Locator(_CacheLocator):
         pass  # `_Files.save` makes it
 
     def get_cache_path(self) -> str:
-        found = shelves()
+        found = cache_directories()
         return str(found.write or next(iter(found.read), ""))
 
     def get_source_stamp(self) -> str:

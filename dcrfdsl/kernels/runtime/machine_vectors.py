@@ -5,9 +5,9 @@ vector code only where it sees that they are long; the tables of a CRF have tens
 vectors from the start are several times faster. `LANES` is what one register of this CPU holds: 8 with AVX-512, 4 with
 AVX, else 2; LLVM translates the operations to any CPU, so that the width matters for speed alone.
 
-How many registers a value has is said by `registers`, a tuple of so many zeros: its type is known to the compiler.
-Arithmetic neither assumes that inf and nan do not occur nor, but for sums over lanes, changes the order of operations.
-With `NUMBA_DISABLE_JIT` the same functions work on NumPy arrays. Not here: kernels.
+`registers`, a tuple of so many zeros, says how many registers a value has: the compiler knows its type. Arithmetic
+neither assumes that inf and nan do not occur nor, but for sums over lanes, changes the order of operations. With
+`NUMBA_DISABLE_JIT` the same functions work on NumPy arrays. Not here: kernels.
 
 The exponential function is 2^k e^r with k an integer and |r| ≤ log(2) / 2, by its Taylor series of degree 13; the two
 parts of log 2 are Cody and Waite's (Software Manual for the Elementary Functions, 1980).
@@ -56,9 +56,9 @@ def padded(size: int) -> int:
 
 def aligned_zeros(size: int) -> NDArray[np.float64]:
     """Zeros that begin on a cache line: else every second vector lies across two."""
-    room = np.zeros(8 * size + CACHE_LINE, np.uint8)
-    start = -room.ctypes.data % CACHE_LINE
-    return room[start : start + 8 * size].view(np.float64)
+    buffer = np.zeros(8 * size + CACHE_LINE, np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE
+    return buffer[start : start + 8 * size].view(np.float64)
 
 
 # the type ------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Random orders of edges for message passing, from a generator whose state is a number that the caller keeps.
 
 The same seed gives the same order in every thread and process; NumPy's generators inside compiled code keep a state a
-thread. Not here: sending the messages (`messages`).
+thread. Not here: sending the messages (`messages.propagation`).
 """
 
 from __future__ import annotations

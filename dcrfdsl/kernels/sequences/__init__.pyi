@@ -1,9 +1,10 @@
 from .expectations import (
-    BROKEN as BROKEN,
     exact_decode as exact_decode,
     exact_expectations as exact_expectations,
+    mend_labellings as mend_labellings,
     message_decode as message_decode,
     message_expectations as message_expectations,
+    message_log_expectations as message_log_expectations,
     score_labellings as score_labellings,
 )
 from .feature_counts import (
@@ -15,5 +16,5 @@ from .feature_counts import (
     known_scores as known_scores,
     sum_groups as sum_groups,
 )
-from .latent_search import summed_nbest as summed_nbest
-from .nbest import exact_nbest as exact_nbest, message_nbest as message_nbest
+from .latent_search import Latents as Latents, summed_nbest as summed_nbest
+from .nbest import NBestLists as NBestLists, exact_nbest as exact_nbest, message_nbest as message_nbest

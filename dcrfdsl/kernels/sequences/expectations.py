@@ -4,8 +4,8 @@ Each function takes sequences `first`..`last` of the rows and works through them
 yields is written at its own index (log Z, status) or added to the caller's buffers (gradient), so runs may be
 computed by different threads into different buffers. Nothing is allocated a sequence.
 
-A sequence that leaves the range of linear space is computed again in log space (`REDONE`); one that no labelling
-satisfies gets log Z = -inf. Sequences that are computed in blocks are passed over: `blocks` answers for them.
+A sequence that leaves the range of linear space is computed again in log space (`redone`); one that no labelling
+satisfies gets log Z = -inf. Sequences in blocks are passed over: `exact.checkpointing` answers for them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from ..messages import (
     remember,
     score_labelling,
 )
-from ..runtime import GAVE_UP, IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
+from ..runtime import BROKEN, GAVE_UP, IMPOSSIBLE, OK, UNDERFLOW, inner, kernel
 from ..tables import add_run, copy_run, exponentiate, fill_tables, scatter_gradient, shared_peaks
 
-__all__ = ["BROKEN", "exact_decode", "exact_expectations", "message_decode", "message_expectations", "score_labellings"]
-
-BROKEN = 4  # the status of a labelling of probability zero, beside those of `contraction` and `search`
+__all__ = [
+    "exact_decode", "exact_expectations", "mend_labellings", "message_decode", "message_expectations",
+    "message_log_expectations", "score_labellings",
+]  # fmt: skip
 
 
 @inner
@@ -47,38 +48,49 @@ def _largest(shapes, rows, first, last):
 
 
 @inner
-def _room(shapes, programs, rows, first, last):
+def _longest_messages(rows, edges, first, last):
+    """The most cells that the messages of one sequence take."""
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, edges.messages[rows.shape[s]])
+    return longest
+
+
+@inner
+def _workspace(shapes, programs, rows, first, last):
     """Arena cells, and steps up to the last one, that the sequences of a run need at once, but for those in blocks."""
     arena, steps = max(shapes.local_start, 1), 0
     for s in range(first, last):
         g = rows.shape[s]
         if programs.block_off[g] == programs.block_off[g + 1]:
-            arena = max(arena, programs.room[g])
+            arena = max(arena, programs.workspace[g])
             steps = max(steps, programs.step_off[g + 1])
     return arena, steps
 
 
 @kernel
 def exact_expectations(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-    gradient, expected, log_z, status, redone, marginals, marginal_off, value, adjoint, share,
-):  # fmt: skip
+    first, last, problem, programs, patterns, potentials, totals, results, marginals, value, adjoint, share
+):
     """log Z of each sequence by its contraction program, and expected feature counts.
 
-    gradient [weights] and expected [shared cells] are added to, unless `gradient` is empty (then only marginals are
-    wanted). marginals: flat array in which sequence s owns `marginal_off[s]` on, in its shape's state order, or empty.
-    share [S]: what the expectations of each sequence are multiplied by; empty: 1. With neither gradient nor marginals
-    nothing but log Z is computed.
-    value, adjoint: room for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
+    totals: added to, unless its gradient is empty (then only marginals are wanted).   marginals: in the state order of
+    each shape.   share [S]: what the expectations of each sequence are multiplied by; empty: 1. With neither gradient
+    nor marginals nothing but log Z is computed.
+    value, adjoint: memory for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
     """
-    arena, steps = _room(shapes, programs, rows, first, last)
+    shapes, kinds, bindings, rows = problem
+    weights, log_base, base, peaks, base_fits = potentials
+    gradient, expected = totals
+    log_z, status = results.log_z, results.status
+    arena, steps = _workspace(shapes, programs, rows, first, last)
     logs, scale = np.empty(arena), np.empty(steps)
     shared = shapes.local_start
     copy_run(base, 0, shared, value)
     adjoint[:shared] = 0.0
     copy_run(log_base, 0, shared, logs)
     log_adjoint = np.zeros(shared)  # expectations of shared tables from sequences computed in log space
-    wanted = len(marginals) > 0
+    wanted = len(marginals.value) > 0
     looked_at = wanted or len(gradient) > 0
     nothing = np.empty(0)
     for s in range(first, last):
@@ -88,7 +100,7 @@ def exact_expectations(
         a, b = programs.step_off[g], programs.step_off[g + 1]
         local_end, arena_end = shapes.local_end[g], shapes.arena_end[g]
         state_off = shapes.state_off[shapes.var_off[g] : shapes.var_off[g + 1]]
-        out = marginals[marginal_off[s] : marginal_off[s + 1]] if wanted else nothing
+        out = marginals.value[marginals.off[s] : marginals.off[s + 1]] if wanted else nothing
         root = share[s] if len(share) > 0 else 1.0
         state, total = UNDERFLOW, 0.0
         if base_fits:
@@ -103,7 +115,7 @@ def exact_expectations(
             for j in range(shared, local_end):
                 adjoint[j] *= value[j]
         elif state == UNDERFLOW:
-            redone[s] = True
+            results.redone[s] = True
             fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
             logs[0] = 0.0
             total = forward_log(a, b, programs, patterns, logs)
@@ -123,11 +135,11 @@ def exact_expectations(
 
 
 @kernel
-def exact_decode(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, score, labelling, off
-):
-    """The best labelling of each sequence (Viterbi). `labelling[off[s] + v]` is the state of variable v; -1 if none."""
-    arena, _ = _room(shapes, programs, rows, first, last)
+def exact_decode(first, last, problem, programs, patterns, potentials, score, labelling):
+    """The best labelling of each sequence (Viterbi), -1 if there is none; its score into `score` [S]."""
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    arena, _ = _workspace(shapes, programs, rows, first, last)
     logs = np.empty(arena)
     copy_run(log_base, 0, shapes.local_start, logs)
     logs[0] = 0.0
@@ -136,7 +148,7 @@ def exact_decode(
         if programs.block_off[g] < programs.block_off[g + 1]:
             continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
-        own = labelling[off[s] : off[s + 1]]
+        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         own[:] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         score[s] = forward_max(a, b, programs, patterns, logs)
@@ -147,144 +159,187 @@ def exact_decode(
 
 
 @kernel
-def message_expectations(
-    first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, base, peaks, base_fits,
-    schedule, tolerance, max_iterations, damping, seed,
-    gradient, expected, log_z, status, redone, damped, iterations, residual, marginals, marginal_off,
-    kept, kept_off, is_kept, residual_too, again,
-):  # fmt: skip
-    """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
-
-    again: None; a sequence that leaves linear space then gets the status `UNDERFLOW`. Not None: those sequences, and no
-    others, in log space. These are two kernels, of which most data needs one. residual_too: see `propagate`.
-    iterations[s] is negative if sequence s did not converge, damped[s] set if it oscillated and was damped for that.
-    If `kept` is not empty, sequence s begins with the messages kept[kept_off[s]:kept_off[s + 1]] where is_kept[s] says
-    so, and leaves its last ones there: the next call, at weights nearby, needs fewer rounds and stays at the same fixed
-    point of several.
-    """
-    arena, states, table = _largest(shapes, rows, first, last)
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, edges.messages[rows.shape[s]])
-    shared = shapes.local_start
-    value, logs, belief = np.empty(arena), np.empty(arena), np.zeros(arena)
-    node, var_belief, message, scratch = np.empty(states), np.empty(states), np.empty(longest), np.empty(table)
-    copy_run(base, 0, shared, value)
-    copy_run(log_base, 0, shared, logs)
-    for s in range(first, last):
-        g = rows.shape[s]
-        state, taken, shift, log_space = UNDERFLOW, 0.0, 0.0, False
-        converged, rounds, left, more = False, 0, 0.0, False
-        if again is None:
-            if base_fits:
-                fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
-                shift, fits = exponentiate(g, shapes, value)
-                shift += shared_peaks(g, shapes, peaks)
-                if fits:
-                    taken, state = node_potentials(g, shapes, value, False, node)
-                    if state == OK:
-                        warm = len(kept) > 0 and is_kept[s]
-                        if warm:
-                            recall(kept[kept_off[s] : kept_off[s + 1]], edges.messages[g], message)
-                        converged, rounds, left, state, more = propagate(
-                            g, shapes, edges, schedules, value, node, message, schedule, tolerance, max_iterations,
-                            damping, seed, False, False, warm, residual_too,
-                        )  # fmt: skip
-                        if len(kept) > 0:
-                            is_kept[s] = state == OK
-                            remember(message, edges.messages[g], kept[kept_off[s] : kept_off[s + 1]])
-            if state == UNDERFLOW:
-                redone[s], status[s] = True, UNDERFLOW
-                continue
-        else:
-            if status[s] != UNDERFLOW:
-                continue
-            log_space = True
-            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-            taken, state = node_potentials(g, shapes, logs, True, node)
-            if state == OK:
-                converged, rounds, left, state, more = propagate(
-                    g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping,
-                    seed, True, False, False, residual_too,
-                )  # fmt: skip
-        if state == OK:
-            belief[shared : shapes.local_end[g]] = 0.0
-            bethe = read_beliefs(
-                g, shapes, edges, logs if log_space else value, node, message, log_space, var_belief, belief, scratch
-            )
-            log_z[s] = bethe + taken + shift
-            if bethe == -np.inf:
-                state = IMPOSSIBLE
-        status[s], damped[s] = state, more
-        iterations[s] = rounds if converged else -rounds
-        residual[s] = left
-        if state != OK:
-            log_z[s] = -np.inf
-            continue
-        if len(marginals) > 0:
-            count = marginal_off[s + 1] - marginal_off[s]
-            copy_run(var_belief, 0, count, marginals[marginal_off[s] :])
-        if len(gradient) > 0:
-            scatter_gradient(s, shapes, kinds, bindings, rows, belief, expected, gradient)
-    for j in range(shared):
-        expected[j] += belief[j]
-
-
-@kernel
-def message_decode(
-    first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base,
-    schedule, tolerance, max_iterations, damping, seed, status, damped, iterations, residual, labelling, off,
-    residual_too, again,
-):  # fmt: skip
-    """A good labelling of each sequence by max-product messages; best on trees, approximate on loops.
-
-    again: None; where what the messages show breaks a hard constraint, the status is `BROKEN`. Not None: those
-    sequences, and no others; a search mends them.
-    """
-    arena, states, _ = _largest(shapes, rows, first, last)
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, edges.messages[rows.shape[s]])
-    logs, node, message = np.empty(arena), np.empty(states), np.empty(longest)
-    copy_run(log_base, 0, shapes.local_start, logs)
-    for s in range(first, last):
-        g = rows.shape[s]
-        if again is not None and status[s] != BROKEN:
-            continue
-        fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        _, state = node_potentials(g, shapes, logs, True, node)
-        converged, rounds, left, more = False, 0, 0.0, False
-        own = labelling[off[s] : off[s + 1]]
-        own[:] = -1
-        if state == OK:
-            converged, rounds, left, state, more = propagate(
-                g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed,
-                True, True, False, residual_too,
-            )  # fmt: skip
-        if state == OK:
-            if again is None:
-                read_labelling(g, shapes, edges, logs, node, message, own)
-                if score_labelling(g, shapes, logs, own) == -np.inf:
-                    state = BROKEN
-            else:
-                state = message_labelling(g, shapes, edges, logs, node, message, own)
-                if state == GAVE_UP:
-                    converged, left, state = False, np.inf, OK
-        status[s], damped[s] = state, more
-        iterations[s] = rounds if converged else -rounds
-        residual[s] = left
-
-
-@kernel
-def score_labellings(first, last, shapes, kinds, bindings, rows, weights, log_base, labelling, off, score):
+def score_labellings(first, last, problem, potentials, labelling, score):
     """Σ log φ at a given labelling of each sequence, into `score`; nan where a label is unknown (negative)."""
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
     arena, _, _ = _largest(shapes, rows, first, last)
     logs = np.empty(arena)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        own = labelling[off[s] : off[s + 1]]
+        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         if own.min() < 0:
             score[s] = np.nan
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         score[s] = score_labelling(rows.shape[s], shapes, logs, own)
+
+
+# messages -----------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _record(s, state, run, results):
+    """Writes how messages ended on sequence s.   run: converged, rounds, residual, damped."""
+    converged, rounds, left, damped = run
+    results.status[s], results.damped[s] = state, damped
+    results.iterations[s] = rounds if converged else -rounds
+    results.residual[s] = left
+
+
+@inner
+def _add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals):
+    """Writes what the beliefs of sequence s say, and adds them to the totals."""
+    shapes, kinds, bindings, rows = problem
+    results.log_z[s] = log_z if state == OK else -np.inf
+    if state != OK:
+        return
+    if len(marginals.value) > 0:
+        at = marginals.off[s]
+        copy_run(var_belief, 0, marginals.off[s + 1] - at, marginals.value[at:])
+    if len(totals.gradient) > 0:
+        scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
+
+
+@kernel
+def message_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals, start):
+    """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
+
+    A sequence that leaves linear space gets the status `UNDERFLOW` and is left to `message_log_expectations`: most data
+    needs no such code, and it is not compiled then.   sweeps: see `propagate`.   start: where each sequence begins, and
+    leaves its last messages: the next call, at weights nearby, needs fewer rounds and stays at the same fixed point of
+    several.
+    """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base, base, peaks, base_fits = potentials
+    arena, states, table = _largest(shapes, rows, first, last)
+    shared = shapes.local_start
+    value, belief = np.empty(arena), np.zeros(arena)
+    node, var_belief, scratch = np.empty(states), np.empty(states), np.empty(table)
+    message = np.empty(_longest_messages(rows, edges, first, last))
+    copy_run(base, 0, shared, value)
+    keeps = len(start.value) > 0
+    for s in range(first, last):
+        g = rows.shape[s]
+        state, taken, shift = UNDERFLOW, 0.0, 0.0
+        run = False, 0, 0.0, False
+        if base_fits:
+            fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value)
+            shift, fits = exponentiate(g, shapes, value)
+            shift += shared_peaks(g, shapes, peaks)
+            if fits:
+                taken, state = node_potentials(g, shapes, value, False, node)
+                if state == OK:
+                    warm = keeps and start.is_kept[s]
+                    if warm:
+                        recall(start.value[start.off[s] : start.off[s + 1]], edges.messages[g], message)
+                    converged, rounds, left, state, damped = propagate(
+                        g, shapes, edges, value, node, message, sweeps, control, False, False, warm
+                    )
+                    run = converged, rounds, left, damped
+                    if keeps:
+                        start.is_kept[s] = state == OK
+                        remember(message, edges.messages[g], start.value[start.off[s] : start.off[s + 1]])
+        if state == UNDERFLOW:
+            results.redone[s], results.status[s] = True, UNDERFLOW
+            continue
+        bethe = -np.inf
+        if state == OK:
+            belief[shared : shapes.local_end[g]] = 0.0
+            bethe = read_beliefs(g, shapes, edges, value, node, message, False, var_belief, belief, scratch)
+            if bethe == -np.inf:
+                state = IMPOSSIBLE
+        _record(s, state, run, results)
+        _add_up(s, state, bethe + taken + shift, problem, var_belief, belief, totals, results, marginals)
+    for j in range(shared):
+        totals.expected[j] += belief[j]
+
+
+@kernel
+def message_log_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals):
+    """`message_expectations` in log space, of the sequences whose status is `UNDERFLOW` and of no other."""
+    shapes, kinds, bindings, rows = problem
+    arena, states, table = _largest(shapes, rows, first, last)
+    shared = shapes.local_start
+    logs, belief = np.empty(arena), np.zeros(arena)
+    node, var_belief, scratch = np.empty(states), np.empty(states), np.empty(table)
+    message = np.empty(_longest_messages(rows, edges, first, last))
+    copy_run(potentials.log_base, 0, shared, logs)
+    for s in range(first, last):
+        g = rows.shape[s]
+        if results.status[s] != UNDERFLOW:
+            continue
+        run = False, 0, 0.0, False
+        fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, logs)
+        taken, state = node_potentials(g, shapes, logs, True, node)
+        if state == OK:
+            converged, rounds, left, state, damped = propagate(
+                g, shapes, edges, logs, node, message, sweeps, control, True, False, False
+            )
+            run = converged, rounds, left, damped
+        bethe = -np.inf
+        if state == OK:
+            belief[shared : shapes.local_end[g]] = 0.0
+            bethe = read_beliefs(g, shapes, edges, logs, node, message, True, var_belief, belief, scratch)
+            if bethe == -np.inf:
+                state = IMPOSSIBLE
+        _record(s, state, run, results)
+        _add_up(s, state, bethe + taken, problem, var_belief, belief, totals, results, marginals)
+    for j in range(shared):
+        totals.expected[j] += belief[j]
+
+
+@kernel
+def _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message):
+    """Max-product messages of sequence s at rest. Returns (status, how they ended: see `_record`)."""
+    shapes, kinds, bindings, rows = problem
+    g = rows.shape[s]
+    fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, logs)
+    _, state = node_potentials(g, shapes, logs, True, node)
+    if state != OK:
+        return state, (False, 0, 0.0, False)
+    converged, rounds, left, state, damped = propagate(
+        g, shapes, edges, logs, node, message, sweeps, control, True, True, False
+    )
+    return state, (converged, rounds, left, damped)
+
+
+@kernel
+def message_decode(first, last, problem, edges, potentials, sweeps, control, results, labelling):
+    """A good labelling of each sequence by max-product messages; best on trees, approximate on loops.
+
+    Where what the messages show breaks a hard constraint, the status is `BROKEN`: `mend_labellings` must answer.
+    """
+    shapes, rows = problem.shapes, problem.rows
+    arena, states, _ = _largest(shapes, rows, first, last)
+    logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
+    copy_run(potentials.log_base, 0, shapes.local_start, logs)
+    for s in range(first, last):
+        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        own[:] = -1
+        state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
+        if state == OK:
+            read_labelling(rows.shape[s], shapes, edges, logs, node, message, own)
+            if score_labelling(rows.shape[s], shapes, logs, own) == -np.inf:
+                state = BROKEN
+        _record(s, state, run, results)
+
+
+@kernel
+def mend_labellings(first, last, problem, edges, potentials, sweeps, control, results, labelling):
+    """`message_decode` with a search, of the sequences whose status is `BROKEN` and of no other."""
+    shapes, rows = problem.shapes, problem.rows
+    arena, states, _ = _largest(shapes, rows, first, last)
+    logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
+    copy_run(potentials.log_base, 0, shapes.local_start, logs)
+    for s in range(first, last):
+        if results.status[s] != BROKEN:
+            continue
+        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        own[:] = -1
+        state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
+        if state == OK:
+            state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, own)
+            if state == GAVE_UP:
+                run, state = (False, run[1], np.inf, run[3]), OK
+        _record(s, state, run, results)

@@ -1,9 +1,9 @@
 """What the features of single sequences count beside the known labels, under inference; and sums of it over groups.
 
 A pair is a sequence and a weight that can count there; sequences in which a weight can count as much have one group.
-Pairs follow each other by sequence, by the columns that fire in it, by the weights of a column; what belongs to them is
-kept by group, where each has its slot. Not here: which
-sequences share a group (`criteria.risks.count_ranges`), the steps that groups allow (`bounds`).
+Pairs follow each other by sequence, by the columns that fire in it, by the weights of a column; their numbers are kept
+by group, where each pair has its slot. Not here: which sequences share a group (`criteria.risks.count_ranges`), the
+steps that groups allow (`optimization.boosting_bounds`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..chain import chain_expectations
 from ..runtime import OK, inner, kernel
+from ..tables import Ragged
 from .expectations import exact_expectations
 
 __all__ = ["ChainCells", "PairTable", "chain_pairs", "collect_pairs", "exact_pairs", "known_scores", "sum_groups"]
@@ -74,25 +75,22 @@ def collect_pairs(s, table, gradient, expected, value):
 
 
 @kernel
-def exact_pairs(
-    sequences, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-    gradient, expected, log_z, status, redone, marginal_off, room, adjoint, table, value,
-):  # fmt: skip
+def exact_pairs(sequences, problem, programs, patterns, potentials, totals, results, arena, adjoint, table, value):
     """⟨f⟩ of the pairs of some sequences, less what the known labels count, into `value` [slots]; and their log Z.
 
-    gradient [cells], expected [shared cells]: zeros, and left so where a weight is read.   The rest: as in
-    `exact_expectations`. Sequences that are computed in blocks are passed over.
+    totals: zeros, and left so where a weight is read.   arena, adjoint and the rest: as in `exact_expectations`.
+    Sequences that are computed in blocks are passed over.
     """
-    nothing = np.empty(0)
+    nothing, rows = np.empty(0), problem.rows
+    no_marginals = Ragged(nothing, np.empty(0, np.int64))
     for s in sequences:
         g = rows.shape[s]
         if programs.block_off[g] < programs.block_off[g + 1]:
             continue
         exact_expectations(
-            s, s + 1, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits,
-            gradient, expected, log_z, status, redone, nothing, marginal_off, room, adjoint, nothing,
-        )  # fmt: skip
-        collect_pairs(s, table, gradient, expected, value)
+            s, s + 1, problem, programs, patterns, potentials, totals, results, no_marginals, arena, adjoint, nothing
+        )
+        collect_pairs(s, table, totals.gradient, totals.expected, value)
 
 
 @inner
@@ -119,20 +117,19 @@ def _spread(chain, sums, cells, expected):
 
 
 @kernel
-def chain_pairs(
-    sequences, longest, chain, kinds, bindings, rows, weights, gradient, expected, sums, cells, log_z, status,
-    marginal_off, room, table, value,
-):  # fmt: skip
-    """As `exact_pairs`, on chains; where the status is `UNDERFLOW`, that must answer.
+def chain_pairs(sequences, chain, problem, weights, totals, sums, cells, results, workspace, table, value):
+    """As `exact_pairs`, on chains; `exact_pairs` must answer where the status is `UNDERFLOW`.
 
     sums: zeros, and left so.   The rest: as in `chain_expectations`.
     """
     nothing = np.empty(0)
+    no_marginals = Ragged(nothing, np.empty(0, np.int64))
+    gradient, expected = totals
+    log_z, status = results.log_z, results.status
     for s in sequences:
         chain_expectations(
-            s, s + 1, longest, chain, kinds, bindings, rows, weights, gradient, sums, log_z, status, nothing,
-            marginal_off, room, nothing,
-        )  # fmt: skip
+            s, s + 1, chain, problem, weights, gradient, sums, log_z, status, no_marginals, workspace, nothing
+        )
         if status[s] == OK:
             _spread(chain, sums, cells, expected)
         collect_pairs(s, table, gradient, expected, value)

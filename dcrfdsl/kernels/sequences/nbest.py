@@ -17,37 +17,64 @@ max-marginals say that the second best labelling differs (Yanover & Weiss 2004).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exact import decision_order, forward_max, operand_places, sum_forward
 from ..messages import message_labelling, node_potentials, propagate, read_labelling, score_labelling
 from ..runtime import GAVE_UP, IMPOSSIBLE, OK, inner, kernel
 from ..tables import fill_tables
 
-__all__ = ["exact_nbest", "message_nbest", "search_labellings"]
+__all__ = ["Candidates", "Decisions", "NBestLists", "exact_nbest", "message_nbest", "search_labellings"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 MOST_TRIES = 2  # of messages a labelling that is wanted: a constraint may turn out to leave none
+
+
+class NBestLists(NamedTuple):
+    """The labellings of every sequence: s owns columns off[s] to off[s + 1] of its first found[s] rows."""
+
+    labelling: NDArray[np.int32]  # [most, variables]
+    off: Ints  #     [S+1]
+    found: Ints  #   [S]
+    score: Floats  # [S, most]  Σ log φ
 
 
 # exact --------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def search_labellings(g, shapes, programs, value, step, variable, decisions, labelling, loss, cost, origin):
-    """The best labellings from a finished `forward_max` in `value`: rows of `labelling` [count, V] and their `loss`.
+class Decisions(NamedTuple):
+    """The order in which variables are decided, as `decision_order` writes it. Only the first `made` are made."""
 
-    step, variable [V]: what `decision_order` wrote.   cost [count], origin [count, 3]: room for the open candidates, a
-    heap's worth kept sorted, dearest first: labelling that it departs from, decision where, and its state there. Equal
-    costs come out in the order in which they went in. Only the first `decisions` are made. Returns how many labellings
-    there are, at most count; that at least one is possible is for the caller to know.
+    step: Ints  #     [V]
+    variable: Ints  # [V]
+    made: int
+
+
+class Candidates(NamedTuple):
+    """The open candidates, dearest first. Equal costs come out in the order in which they went in."""
+
+    cost: Floats  # [most]
+    origin: Ints  # [most, 3]  labelling that it departs from, decision where, and its state there
+
+
+@inner
+def search_labellings(g, shapes, programs, value, decisions, labelling, loss, candidates):
+    """The best labellings from a finished `forward_max` in `value`: rows of `labelling` [most, V] and their `loss`.
+
+    candidates: overwritten. Returns how many labellings there are, at most `most`; the caller knows that at least one
+    is possible.
     """
-    count = len(loss)
+    count, cost, origin = len(loss), candidates.cost, candidates.origin
     found, waiting, first, lost = 0, 0, 0, 0.0
     while True:
         waiting = _complete(
-            g, shapes, programs, value, step, variable, decisions, labelling[found], first, lost, found, cost, origin,
-            waiting,
-        )  # fmt: skip
+            g, shapes, programs, value, decisions, labelling[found], first, lost, found, candidates, waiting
+        )
         loss[found] = lost
         found += 1
         if found == count or waiting == 0:
@@ -56,22 +83,20 @@ def search_labellings(g, shapes, programs, value, step, variable, decisions, lab
         lost, parent, at = cost[waiting], origin[waiting, 0], origin[waiting, 1]
         for v in range(labelling.shape[1]):
             labelling[found, v] = labelling[parent, v]
-        labelling[found, variable[at]] = origin[waiting, 2]
+        labelling[found, decisions.variable[at]] = origin[waiting, 2]
         first = at + 1
 
 
 @inner
-def _complete(
-    g, shapes, programs, value, step, variable, decisions, assignment, first, lost, number, cost, origin, waiting
-):  # fmt: skip
+def _complete(g, shapes, programs, value, decisions, assignment, first, lost, number, candidates, waiting):
     """Decides the variables from decision `first` on for the best, ties to the lowest state, and opens the others.
 
     Returns the number of candidates that wait.
     """
     v0 = shapes.var_off[g]
-    for d in range(first, decisions):
-        v = variable[d]
-        at_a, stride_a, at_b, stride_b = operand_places(step[d], v, programs, assignment)
+    for d in range(first, decisions.made):
+        v = decisions.variable[d]
+        at_a, stride_a, at_b, stride_b = operand_places(decisions.step[d], v, programs, assignment)
         best, chosen = -np.inf, 0
         for x in range(shapes.card[v0 + v]):
             score = value[at_a + x * stride_a] + value[at_b + x * stride_b]
@@ -83,7 +108,7 @@ def _complete(
                 continue
             total = lost + (best - (value[at_a + x * stride_a] + value[at_b + x * stride_b]))
             if total < np.inf:
-                waiting = _open(total, number, d, x, cost, origin, waiting)
+                waiting = _open(total, number, d, x, candidates.cost, candidates.origin, waiting)
     return waiting
 
 
@@ -116,40 +141,34 @@ def _move(cost, origin, source, target):
 
 
 @kernel
-def exact_nbest(
-    first, last, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, base, peaks, base_fits, off,
-    labelling, found, score, log_z, status, redone, value, logs,
-):  # fmt: skip
-    """The best labellings of each sequence, and its log Z.
-
-    labelling [count, variables]: sequence s owns columns `off[s]` to `off[s + 1]` of its first found[s] rows.
-    score [S, count]: Σ log φ.   value, logs: two arenas, overwritten.
-    """
+def exact_nbest(first, last, problem, programs, patterns, potentials, lists, results, value, logs):
+    """The best labellings of each sequence, and its log Z.   value, logs: two arenas, overwritten."""
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    labelling, off, found, score = lists
     count, most = len(labelling), 1
     for s in range(first, last):
         most = max(most, off[s + 1] - off[s])
     step, variable = np.empty(most, np.int64), np.empty(most, np.int64)
-    cost, origin, scale = np.empty(count), np.empty((count, 3), np.int64), np.empty(len(programs.step))
-    value[: shapes.local_start] = base
+    candidates, scale = Candidates(np.empty(count), np.empty((count, 3), np.int64)), np.empty(len(programs.step))
+    value[: shapes.local_start] = potentials.base
     logs[: shapes.local_start] = log_base
     logs[0] = 0.0
     for s in range(first, last):
         g = rows.shape[s]
-        log_z[s], redone[s], status[s] = sum_forward(
-            s, shapes, kinds, bindings, rows, programs, patterns, weights, log_base, peaks, base_fits, value, logs,
-            scale,
-        )  # fmt: skip
+        results.log_z[s], results.redone[s], results.status[s] = sum_forward(
+            s, problem, programs, patterns, potentials, value, logs, scale
+        )
         found[s] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
         if best == -np.inf:
-            status[s] = IMPOSSIBLE
+            results.status[s] = IMPOSSIBLE
             continue
         decision_order(g, shapes, programs, step, variable)
         own = labelling[:, off[s] : off[s + 1]]
-        found[s] = search_labellings(
-            g, shapes, programs, logs, step, variable, off[s + 1] - off[s], own, score[s], cost, origin
-        )
+        decisions = Decisions(step, variable, off[s + 1] - off[s])
+        found[s] = search_labellings(g, shapes, programs, logs, decisions, own, score[s], candidates)
         best = score_labelling(g, shapes, logs, own[0])
         for n in range(found[s]):
             score[s, n] = best - score[s, n]
@@ -159,14 +178,15 @@ def exact_nbest(
 
 
 @kernel
-def message_nbest(
-    first, last, shapes, kinds, bindings, rows, edges, schedules, weights, log_base, schedule, tolerance,
-    max_iterations, damping, seed, off, labelling, found, score, status, iterations, residual,
-):  # fmt: skip
-    """Good labellings of each sequence by max-product, in the layout of `exact_nbest`; in order of discovery.
+def message_nbest(first, last, problem, edges, potentials, sweeps, control, lists, results):
+    """Good labellings of each sequence by max-product, in order of discovery.
 
-    iterations[s] is negative if the run for the first labelling did not converge.
+    The results tell of the run for the first labelling.
     """
+    shapes, kinds, bindings, rows = problem
+    weights, log_base = potentials.weights, potentials.log_base
+    labelling, off, found, score = lists
+    status, iterations, residual = results.status, results.iterations, results.residual
     count, arena, states, longest = len(labelling), shapes.local_start, 1, 1
     for s in range(first, last):
         g = rows.shape[s]
@@ -187,9 +207,8 @@ def message_nbest(
             # the labelling of a new part, numbered `parts`
             own = labelling[parts, off[s] : off[s + 1]]
             rounds, left, state = _max_product(
-                g, shapes, edges, schedules, logs, schedule, tolerance, max_iterations, damping, seed, bound,
-                newest[parts], node, message, belief,
-            )  # fmt: skip
+                g, shapes, edges, logs, sweeps, control, bound, newest[parts], node, message, belief
+            )
             if attempt == 0:
                 status[s], iterations[s], residual[s] = state, rounds, left
             if state == OK and attempt == 0:
@@ -218,9 +237,8 @@ def message_nbest(
             num_bound += 2
             # the old half keeps its labelling: where does its second best differ now?
             _, _, state = _max_product(
-                g, shapes, edges, schedules, logs, schedule, tolerance, max_iterations, damping, seed, bound,
-                newest[chosen], node, message, belief,
-            )  # fmt: skip
+                g, shapes, edges, logs, sweeps, control, bound, newest[chosen], node, message, belief
+            )
             gap[chosen] = np.inf
             if state == OK:
                 gap[chosen] = _second(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
@@ -228,10 +246,7 @@ def message_nbest(
 
 
 @kernel
-def _max_product(
-    g, shapes, edges, schedules, logs, schedule, tolerance, max_iterations, damping, seed, bound, newest, node, message,
-    belief,
-):  # fmt: skip
+def _max_product(g, shapes, edges, logs, sweeps, control, bound, newest, node, message, belief):
     """Messages at rest under a part's constraints, and max-marginals: belief = node potential · all messages.
 
     Returns (iterations, negative if they do not rest, residual, status). `belief` is in log space, up to a constant a
@@ -249,9 +264,8 @@ def _max_product(
                 node[at + x] = -np.inf
         i = bound[i, 3]
     converged, rounds, left, state, _ = propagate(
-        g, shapes, edges, schedules, logs, node, message, schedule, tolerance, max_iterations, damping, seed, True,
-        True, False, True,
-    )  # fmt: skip
+        g, shapes, edges, logs, node, message, sweeps, control, True, True, False
+    )
     if state != OK:
         return 0, left, state
     e0 = edges.edge_off[g]

@@ -1,3 +1,13 @@
+from .arguments import (
+    Control as Control,
+    Potentials as Potentials,
+    Problem as Problem,
+    Ragged as Ragged,
+    Results as Results,
+    Sweeps as Sweeps,
+    Totals as Totals,
+    WarmStart as WarmStart,
+)
 from .dense import (
     NARROW as NARROW,
     WIDE as WIDE,
@@ -20,6 +30,7 @@ from .log_tables import (
     shared_peaks as shared_peaks,
 )
 from .packed import (
+    BundleLists as BundleLists,
     Packed as Packed,
     add_runs as add_runs,
     collect_gradient as collect_gradient,

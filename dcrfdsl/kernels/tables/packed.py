@@ -5,8 +5,8 @@ Training reads every feature of every position hundreds of times. For that the w
 filled up to whole vectors, which is added to a table without looking at entries; the rows of frequent features come
 first and so stay in the cache. Features with few weights stay lists of (cell, entry of the table); those that fire once
 lie in the order in which the data comes by them. Features that fire together have one more dense row that holds the sum
-of theirs (`bundles`); it is read in place of them. Gradients have the same layout; what the row of a bundle gets is
-passed on to the features in it. What the cells hold besides weights is 0, and in gradients is never read.
+of theirs (`extraction.bundles`); it is read in place of them. Gradients have the same layout; what the row of a bundle
+gets is passed on to the features in it. What the cells hold besides weights is 0, and in gradients is never read.
 
 Not here: which cliques are packed (`inference.bound.packing`).
 """
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, load_part, store, store_part
 
 __all__ = [
-    "Packed", "add_packed", "add_runs", "add_single", "collect_gradient", "count_fires", "list_rows", "open_bundles",
-    "pack_weights", "scatter_packed", "scatter_single", "sum_bundles",
+    "BundleLists", "Packed", "add_packed", "add_runs", "add_single", "collect_gradient", "count_fires", "list_rows",
+    "open_bundles", "pack_weights", "scatter_packed", "scatter_single", "sum_bundles",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -48,6 +48,16 @@ class Packed(NamedTuple):
     bundle_cell: Ints  # [bundles] cell of its dense row
 
 
+class BundleLists(NamedTuple):
+    """The bundles that the rows of a clique read."""
+
+    cover_off: Ints  #  [R+1]
+    cover: NDArray[np.int32]  #   bundles that a row reads
+    member_off: Ints  # [bundles + 1]
+    member: NDArray[np.int32]  #  the features of each bundle
+    row: Ints  #        [bundles] the number of its dense row
+
+
 # a data set is packed -------------------------------------------------------------------------------------------------
 
 
@@ -64,17 +74,13 @@ def count_fires(feature, num_features):
 
 
 @kernel
-def list_rows(
-    row_off, feature, run_off, entry, dense_row, flat_first, bits, cover_off, cover, member_off, member, bundle_row,
-    dense_type, flat_type,
-):  # fmt: skip
+def list_rows(row_off, feature, run_off, entry, dense_row, flat_first, bits, bundles, dense_type, flat_type):
     """The packed rows of the feature rows `row_off` [R+1] of one clique: dense_off, dense, flat_off, flat.
 
     run_off [features + 1]: entries of a feature.   dense_row, flat_first [features]: the number of its dense row, or of
-    its first single weight, else -1.   cover_off [R+1], cover: the bundles that a row reads.   member_off, member,
-    bundle_row: the features of each bundle and the number of its dense row.   dense_type, flat_type: arrays of the
-    lists' types.
+    its first single weight, else -1.   dense_type, flat_type: arrays of the lists' types.
     """
+    cover_off, cover, member_off, member, bundle_row = bundles
     num_rows = len(row_off) - 1
     dense_off, flat_off = np.zeros(num_rows + 1, np.int64), np.zeros(num_rows + 1, np.int64)
     dense, flat = np.empty(0, dense_type.dtype), np.empty(0, flat_type.dtype)

@@ -85,7 +85,7 @@ class Rows(NamedTuple):
 
 
 class Patterns(NamedTuple):
-    """The distinct index patterns of contraction steps; see `contraction`."""
+    """The distinct index patterns of contraction steps; see `exact.contraction`."""
 
     dims: Ints  #          [P, 6]  batch, left, sum, right sizes; 1 if B is contiguous along right; 1 if by index
     start: Ints  #         [P, 6]  where the offset lists a_b, a_l, a_k, b_b, b_k, b_r start in `offsets`
@@ -106,7 +106,7 @@ class Programs(NamedTuple):
     block: Ints  #         [n, 9]  from … to: steps (2, counted from the shape's first), cells of local tables (2);
     #                              the first result that it or a later block reads; results (2), in block_factor (2)
     block_factor: Small  # [..]    factors with local tables, block by block, counted from the shape's first
-    room: Ints  #          [G]     arena cells that are needed at once: for all of it, or for the largest block
+    workspace: Ints  #     [G]     arena cells that are needed at once: for all of it, or for the largest block
 
 
 class Edges(NamedTuple):

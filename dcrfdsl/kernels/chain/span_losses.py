@@ -1,0 +1,319 @@
+"""Errors on spans of chains, counted smoothly, and the gradient of their sum.
+
+A span s of a sequence is judged by d(s) = max{g(y): y disagrees with y* on s} − max{g(y): y agrees} and a smooth count
+ℓ(d) of errors (Suzuki 2006 eq. 14, 15).
+
+The gradient Σ ℓ'(d) [F(best that disagrees) − F(best that agrees)] is summed without walking along each labelling: what
+ends in a state by the best way there is gathered in that state, and one walk from each end to the other hands it on.
+Not here: the two maxima (`competitors`), sums over labellings (`forward_backward`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, inlined, inner
+from .chain_scores import score_positions
+from .competitors import Lattice, best_agreeing, best_both_ways, best_disagreeing, best_other
+from .forward_backward import ChainSums, scatter_rows, sum_states
+
+__all__ = [
+    "LARGEST", "LOGISTIC", "SIGMOID", "CompetitorSums", "CompetitorWorkspace", "Judging", "SegmentMarks", "Smoothing",
+    "Spans", "chain_competitors", "competitor_workspace",
+]  # fmt: skip
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+SIGMOID, LOGISTIC = range(2)
+BUFFERS = 7  # rows of states a position
+INTO, GONE, BELIEF = range(3)  # of which rows hold something
+LARGEST = 700.0  # of logarithms of ratios
+
+
+class Smoothing(NamedTuple):
+    """ℓ(d): SIGMOID 1 / (1 + exp(−α d − β)), LOGISTIC log(1 + exp(α d + β)) / α; of exp d where `of_ratio`."""
+
+    kind: int
+    alpha: float
+    beta: float
+    of_ratio: bool
+
+
+class Spans(NamedTuple):
+    """Spans of sequences that are judged. `checked`: whether what follows must go on alike, see `competitors`."""
+
+    off: Ints  #     [S+1]
+    first: Small  #  [n]  positions in their sequence
+    last: Small  #   [n]
+    checked: NDArray[np.bool_]  # [n]
+    weight: Floats  # [n]  of ℓ in the sum
+
+
+class SegmentMarks(NamedTuple):
+    """What states say of segments: of each state the number of the type, -1 outside; and of pairs of neighbours."""
+
+    kind: Small  #               [K]
+    opens: NDArray[np.bool_]  #  [K]     whether only what follows shows if the segment of a state has ended
+    starts: NDArray[np.bool_]  # [K+1, K] whether a segment starts, by the state before (row K: none) and the one here
+    goes_on: NDArray[np.bool_]  # [K, K] whether the segment of a state goes on in the one after it
+
+
+class Judging(NamedTuple):
+    """What is judged, and how.   shares: what the gradients of spans and of false segments are multiplied by.
+
+    find_false: whether the segments of the best wrong labelling that are none of y* are judged too.
+    """
+
+    spans: Spans
+    marks: SegmentMarks
+    smoothing: Smoothing
+    find_false: bool
+    shares: tuple[float, float]
+
+
+class CompetitorSums(NamedTuple):
+    """What judging adds to, `sums.pair` getting counts; and loss [S], which is written."""
+
+    gradient: Floats
+    sums: ChainSums
+    loss: Floats
+
+
+class CompetitorWorkspace(NamedTuple):
+    """Memory for sequences of at most `longest` positions. All but `labelling` is 0, and left so."""
+
+    longest: int
+    cells: Floats
+    along: Floats  #     [longest + 2]
+    labelling: Small  #  [longest]
+    holds: NDArray[np.bool_]  # [3, longest + 2]
+
+
+def competitor_workspace(longest: int, width: int) -> CompetitorWorkspace:
+    """For chains of so many states a row."""
+    cells = aligned_zeros(BUFFERS * longest * width + 8)
+    along, holds = np.zeros(longest + 2), np.zeros((3, longest + 2), np.bool_)
+    return CompetitorWorkspace(longest, cells, along, np.zeros(longest, np.int32), holds)
+
+
+class Gathered(NamedTuple):
+    """Changes of counts, gathered in states before they are handed on.
+
+    into, gone [length, width]: what comes to a state by the best way, and what goes on from one.   along [length + 1]:
+    what goes along y*.   belief, pairs: counts of states and of moves.   holds [3, length]: which rows of into, gone
+    and belief are not all 0.
+    """
+
+    into: Floats
+    gone: Floats
+    along: Floats
+    belief: Floats
+    pairs: Floats
+    holds: NDArray[np.bool_]
+
+
+@inlined
+def smooth(smoothing, d):
+    """ℓ(d) and its slope."""
+    inner_slope = 1.0
+    if smoothing.of_ratio:
+        d = inner_slope = np.exp(min(d, LARGEST))
+    z = smoothing.alpha * d + smoothing.beta
+    small = np.exp(-abs(z))
+    sigmoid = 1.0 / (1.0 + small) if z >= 0.0 else small / (1.0 + small)
+    if smoothing.kind == SIGMOID:
+        return sigmoid, inner_slope * smoothing.alpha * small / (1.0 + small) ** 2
+    return (max(z, 0.0) + np.log1p(small)) / smoothing.alpha, inner_slope * sigmoid
+
+
+@inner
+def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
+    """Adds `share` times what a span brings to the gradient; returns its weighted ℓ(d), nan where y* is impossible."""
+    width, gold = lattice.width, lattice.gold
+    into, gone, along, belief, pairs, holds = gathered
+    wrong, start, where, which = best_disagreeing(first, last, checked, lattice)
+    rest, state = best_agreeing(last, checked, lattice)
+    right = start + rest
+    if right == -np.inf:
+        return np.nan
+    if wrong == -np.inf:
+        return weight * smooth(smoothing, -np.inf)[0]
+    value, slope = smooth(smoothing, wrong - right)
+    pull = share * weight * slope
+    # what agrees: y* up to `last`, then the best that may follow
+    if where == first:
+        into[first * width + gold[first]] -= pull
+        into[first * width + which] += pull
+        holds[INTO, first] = True
+    along[first + 1] -= pull
+    along[last + 1] += pull
+    if state < 0:
+        gone[last * width + gold[last]] -= pull
+        holds[GONE, last] = True
+    else:
+        pairs[gold[last] * width + state] -= pull
+        belief[(last + 1) * width + state] -= pull
+        gone[(last + 1) * width + state] -= pull
+        holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
+    # what disagrees: y* before `where`, then the best
+    if where > first:
+        along[first + 1] += pull
+        along[where] -= pull
+        pairs[gold[where - 1] * width + which] += pull
+        belief[where * width + which] += pull
+        holds[BELIEF, where] = True
+    gone[where * width + which] += pull
+    holds[GONE, where] = True
+    return weight * value
+
+
+@inner
+def _walk(lattice, gathered):
+    """Hands on what was gathered in states: counts of states into `belief`, of moves into `pairs`.
+
+    `into`, `gone` and `along` are 0 afterwards.
+    """
+    length, states, width, pair, turned, _, gold, _, best, _, after = lattice
+    into, gone, along, belief, pairs, holds = gathered
+    for t in range(length - 1, -1, -1):
+        if not holds[INTO, t]:
+            continue
+        holds[INTO, t], holds[BELIEF, t] = False, True
+        for j in range(states):
+            mass = into[t * width + j]
+            if mass == 0.0:
+                continue
+            into[t * width + j] = 0.0
+            belief[t * width + j] += mass
+            if t > 0:
+                peak, found = -np.inf, 0
+                for i in range(states):
+                    own = best[(t - 1) * width + i] + turned[j * width + i]
+                    if own > peak:
+                        peak, found = own, i
+                pairs[found * width + j] += mass
+                into[(t - 1) * width + found] += mass
+                holds[INTO, t - 1] = True
+    mass = 0.0
+    for t in range(length + 1):
+        mass += along[t]
+        along[t] = 0.0
+        if mass != 0.0 and t < length:
+            belief[t * width + gold[t]] += mass
+            pairs[gold[t - 1] * width + gold[t]] += mass
+            holds[BELIEF, t] = True
+    for t in range(length):
+        if not holds[GONE, t]:
+            continue
+        holds[GONE, t] = False
+        for i in range(states):
+            mass = gone[t * width + i]
+            if mass == 0.0:
+                continue
+            gone[t * width + i] = 0.0
+            if t + 1 < length:
+                peak, found = -np.inf, 0
+                for j in range(states):
+                    own = pair[i * width + j] + after[(t + 1) * width + j]
+                    if own > peak:
+                        peak, found = own, j
+                pairs[i * width + found] += mass
+                belief[(t + 1) * width + found] += mass
+                gone[(t + 1) * width + found] += mass
+                holds[GONE, t + 1] = holds[BELIEF, t + 1] = True
+
+
+@inlined
+def _count(s, length, chain, kinds, rows, belief, holds, sums, gradient):
+    """Adds the counts of states of sequence s to sums and gradient, run by run; `belief` is 0 afterwards."""
+    width = chain.width
+    sum_states(length, chain, belief, sums)
+    t = 0
+    while t < length:
+        begin = t
+        while t < length and holds[BELIEF, t]:
+            holds[BELIEF, t] = False
+            t += 1
+        if t > begin:
+            scatter_rows(s, begin, t, chain, kinds, rows, belief, gradient)
+            for c in range(begin * width, t * width):
+                belief[c] = 0.0
+        t += 1
+
+
+@inlined
+def _starts(marks, labels, t):
+    """Whether a segment starts at position t of a labelling."""
+    return marks.starts[labels[t - 1] if t > 0 else len(marks.kind), labels[t]]
+
+
+@inlined
+def _end(marks, labels, length, t):
+    """The last position of the segment that starts at t."""
+    while t + 1 < length and marks.goes_on[labels[t], labels[t + 1]]:
+        t += 1
+    return t
+
+
+@inner
+def _judge_false(share, lattice, marks, smoothing, labelling, gathered):
+    """As `_judge`, for the segments of a wrong labelling that are none of y*."""
+    length, gold, loss = lattice.length, lattice.gold, 0.0
+    for t in range(length):
+        if not _starts(marks, labelling, t):
+            continue
+        end = _end(marks, labelling, length, t)
+        same = _starts(marks, gold, t) and marks.kind[gold[t]] == marks.kind[labelling[t]]
+        if same and _end(marks, gold, length, t) == end:
+            continue
+        loss += _judge(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, gathered)
+    return loss
+
+
+@inner
+def chain_competitors(first, last, chain, problem, weights, labelling, judging, right, wrong, status, workspace):
+    """Σ weight · ℓ(d) of the spans of each sequence, and their gradient, into `right`; of false segments into `wrong`.
+
+    labelling: y*. The pair tables of `chain` are logarithms.   status: UNDERFLOW for sequences that are too long for
+    the workspace, IMPOSSIBLE where y* is.
+    """
+    kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
+    spans, marks, smoothing, find_false, shares = judging
+    longest, cells, along, other, holds = workspace
+    states, width, pair = chain.states, chain.width, chain.pair
+    part = longest * width
+    score, best, tail = cells[:part], cells[part : 2 * part], cells[2 * part : 3 * part]
+    after, into = cells[3 * part : 4 * part], cells[4 * part : 5 * part]
+    gone, belief = cells[5 * part : 6 * part], cells[6 * part : 7 * part]
+    for s in range(first, last):
+        length = rows.token_off[s + 1] - rows.token_off[s]
+        right.loss[s], wrong.loss[s], status[s] = 0.0, 0.0, OK
+        if length == 0:
+            continue
+        if length > longest:
+            status[s] = UNDERFLOW
+            continue
+        gold = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        score_positions(s, length, chain, kinds, bindings, rows, weights, score)
+        best_both_ways(length, chain, score, best, tail, after)
+        lattice = Lattice(length, states, width, pair, chain.pair_turned, marks.goes_on, gold, score, best, tail, after)
+        gathered = Gathered(into, gone, along, belief, right.sums.pair, holds)
+        for i in range(spans.off[s], spans.off[s + 1]):
+            right.loss[s] += _judge(
+                spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], shares[0], lattice, smoothing,
+                gathered,
+            )  # fmt: skip
+        if np.isnan(right.loss[s]):
+            status[s] = IMPOSSIBLE
+        _walk(lattice, gathered)
+        _count(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
+        if find_false and best_other(lattice, other):
+            gathered = Gathered(into, gone, along, belief, wrong.sums.pair, holds)
+            wrong.loss[s] = _judge_false(shares[1], lattice, marks, smoothing, other, gathered)
+            _walk(lattice, gathered)
+            _count(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)
