@@ -1,4 +1,4 @@
-"""Types of the arrays that pass between rooms, one name for each kind of number.
+"""Types of the arrays that pass between rooms, one name for each kind of number, and the ranges of a mask.
 
 Shapes are not said here: they stand where an array is declared. Kernels keep names of their own, since Numba infers
 their types.
@@ -18,3 +18,9 @@ Integers: TypeAlias = NDArray[np.integer]  # of any width
 Codes: TypeAlias = Ints32  #                 states or strings, each by its number
 Offsets: TypeAlias = Ints  #                 [n + 1]  where each of n runs begins, and where the last one ends
 Mask: TypeAlias = NDArray[np.bool_]
+
+
+def chosen_ranges(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:
+    """First and last + 1 of each run of chosen items, counted from `start`."""
+    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -1,5 +1,5 @@
-from .base import Criterion as Criterion
 from .criteria_table import CRITERIA as CRITERIA
+from .criterion import Criterion as Criterion
 from .penalties import PRIORS as PRIORS
 from .pieces.piece_likelihood import local_pieces as local_pieces, settled_decoding as settled_decoding
 from .run_sums import gradient_runs as gradient_runs

@@ -1,7 +1,7 @@
 """Training criteria: value and gradient of an objective over a data set. `CRITERIA` is the table of those that run.
 
 To add one: a settings class in `semantics.settings.training_settings` and a line in the table there, a file here with a
-class that extends `base.Criterion` and a function that builds it, a line in this table.
+class that extends `criterion.Criterion` and a function that builds it, a line in this table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..semantics import (
     RescaleSettings,
     TrainSettings,
 )
-from .base import Criterion
+from .criterion import Criterion
 from .hidden_markov import build_hmm
 from .likelihood import build_likelihood
 from .margin import build_hmsvm

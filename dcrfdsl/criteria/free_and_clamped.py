@@ -7,16 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Mask
+from ..arrays import Mask, chosen_ranges
 from ..inference import BoundData, Expectations, ExpectingMethod
 
-__all__ = ["Clamped", "true_runs"]
-
-
-def true_runs(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:
-    """Runs of sequences that are chosen, counted from `start`."""
-    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+__all__ = ["Clamped"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +23,11 @@ class Clamped:
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The runs of partly known sentences from `first` to `last`."""
-        return iter(true_runs(self.partly[first:last], first))
+        return iter(chosen_ranges(self.partly[first:last], first))
 
     def known_runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The runs of the others."""
-        return iter(true_runs(~self.partly[first:last], first))
+        return iter(chosen_ranges(~self.partly[first:last], first))
 
     def contradictions(self) -> tuple[int, ...]:
         """Sentences for which no labelling agrees with what is known and the hard constraints."""

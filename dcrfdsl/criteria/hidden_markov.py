@@ -26,7 +26,7 @@ from ..errors import DcrfError, Diagnostic
 from ..features import ExpandedFeature
 from ..graph import CliqueTemplate, instances_of, known_assignments
 from ..semantics import HmmSettings, TrainSettings, last_site, obstacles, scope
-from .base import Criterion
+from .criterion import Criterion
 from .supervision import Supervision
 
 __all__ = ["Hmm", "build_hmm"]

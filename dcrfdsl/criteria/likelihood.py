@@ -21,8 +21,8 @@ from ..errors import DcrfError, Diagnostic
 from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunStatus, Workers
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
-from .base import Criterion, Tightened
 from .batches import SentenceBatches
+from .criterion import Criterion, Tightened
 from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import gradient_runs, slices

@@ -16,7 +16,7 @@ from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
-from .base import Criterion, Tightened
+from .criterion import Criterion, Tightened
 from .likelihood import Likelihood, build_likelihood
 from .supervision import Supervision
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,6 +74,11 @@ class Supervision:
     def labelling(self) -> Ints32:
         """The known states of all variables, see `BoundData.labelling_off`; negative where unknown."""
         return self.gold.codes.T.ravel()
+
+    def labels_named(self, names: Sequence[str]) -> list[int]:
+        """The variables of these labels; without names those of all."""
+        numbers = {name: n for n, name in enumerate(self.graph.variables)}
+        return [numbers[name] for name in names] if names else list(range(self.graph.num_labels))
 
     def inference(self, settings: TrainSettings) -> Inference:
         return Inference(*choose_method(self.graph, self._asked(settings)))

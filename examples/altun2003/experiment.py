@@ -7,9 +7,7 @@ of these trainings are made (`run`), tests and tables (`tables`).
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from running import fingerprint, sentences_of, timed
 
 from dcrfdsl import fit, load_template, read_corpus, to_text
-from dcrfdsl.data import Corpus, InternedColumn
+from dcrfdsl.data import Corpus
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check_or_raise
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
 __all__ = [
-    "FILES", "FOLDS", "HELD_OUT", "METHODS", "SENTENCES", "Experiment", "Job", "Method", "combinations", "subset",
+    "FILES", "FOLDS", "HELD_OUT", "METHODS", "SENTENCES", "Experiment", "Job", "Method", "combinations",
 ]  # fmt: skip
 
 HERE = Path(__file__).parent
@@ -84,19 +83,6 @@ def combinations(tried: Mapping[str, Sequence[str]]) -> Iterator[Settings]:
         yield tuple(zip(tried, values, strict=True))
 
 
-def subset(corpus: Corpus, sentences: Numbers) -> Corpus:
-    """Some sentences of a corpus, in the order given, with their values only."""
-    lengths = corpus.lengths()[sentences]
-    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    tokens = np.repeat(corpus.sentence_off[sentences] - off[:-1], lengths) + np.arange(off[-1])
-    columns = {
-        name: InternedColumn(corpus.text_column(name).codes[tokens], corpus.text_column(name).values)
-        for name in corpus.columns
-    }
-    # `slice` interns the columns anew.
-    return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, len(sentences))
-
-
 @dataclass(frozen=True)
 class Experiment:
     """The sentences of a task, in the order in which they were drawn."""
@@ -113,7 +99,7 @@ class Experiment:
         assert data is not None
         whole = read_corpus(path / FILES[task] if FILES[task] else path, data)
         drawn = np.random.default_rng(seed).permutation(whole.num_sentences)[:sentences]
-        return cls(task, subset(whole, drawn), **settings)
+        return cls(task, sentences_of(whole, drawn), **settings)
 
     @property
     def label(self) -> str:
@@ -132,7 +118,7 @@ class Experiment:
     def parts(self, job: Job) -> tuple[Corpus, Corpus]:
         """What a job trains on, and what it is scored on."""
         train, scored = self.sentences_of(job)
-        return subset(self.corpus, train), subset(self.corpus, scored)
+        return sentences_of(self.corpus, train), sentences_of(self.corpus, scored)
 
     def template(self, job: Job) -> Resolved:
         """With the settings of the job."""
@@ -144,22 +130,12 @@ class Experiment:
 
     def fingerprint(self, job: Job) -> str:
         """What the outcome of a job depends on, beside the program: a record with another one is of another job."""
-        digest = hashlib.sha256(to_text(self.template(job).require()).encode())
-        digest.update(job.method.encode())
-        for corpus in self.parts(job):
-            digest.update(corpus.sentence_off.tobytes())
-            for name in corpus.columns:
-                column = corpus.text_column(name)
-                digest.update("\0".join(column.values).encode())
-                digest.update(column.codes.tobytes())
-        return digest.hexdigest()[:16]
+        return fingerprint(to_text(self.template(job).require()) + job.method, self.parts(job))
 
     def run(self, job: Job) -> dict[str, Any]:
         """Trains, tags, and gives the record of both; times hold the extraction of features."""
         train, scored = self.parts(job)
-        wall, cpu = time.perf_counter(), time.process_time()
-        model = fit(self.template(job), train, stage=job.method, threads=self.threads)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        model, times = timed(lambda: fit(self.template(job), train, stage=job.method, threads=self.threads))
         own = model.record
         wrong = self._wrong(model, scored)
         return {
@@ -177,8 +153,7 @@ class Experiment:
             "reason": own.reason,
             "weights": model.num_weights,
             "nonzero": int(np.count_nonzero(model.weights)),
-            "seconds": wall,
-            "cpu_seconds": cpu,
+            **times._asdict(),
             "threads": self.threads,
         }
 

@@ -8,26 +8,24 @@ it was. Not here: the trainings (`experiment`), the arithmetic of the table (`ta
 
 from __future__ import annotations
 
-import argparse
 import functools
-import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
+
 from experiment import FOLDS, HELD_OUT, METHODS, SENTENCES, Experiment, Job, combinations
-from rich.console import Console
+from running import Log, add_options, exit_status, parser_of, refusals, say, say_differences, write
 from tables import accuracy_table, choice_table, rows_of
 
-from dcrfdsl import DcrfError
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["FULL", "QUICK", "Log", "Plan", "chosen", "main", "reproduce", "trained"]
+__all__ = ["FULL", "QUICK", "Plan", "chosen", "main", "reproduce"]
 
 Tried = Mapping[str, Sequence[str]]  # values of settings by name
-
-say = Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print
 
 
 @dataclass(frozen=True)
@@ -59,42 +57,8 @@ DIFFERENCES = {
 }
 
 
-class Log:
-    """The trainings that have finished, one JSON object a line."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.records: dict[tuple[Job, str], dict[str, Any]] = {}
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError:
-                    continue  # the line that was being written when the run was stopped
-                self._keep(record)
-
-    def add(self, record: dict[str, Any]) -> None:
-        # A broken last line must not take the new one with it.
-        broken = self.path.exists() and self.path.read_bytes()[-1:] not in (b"", b"\n")
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * broken + json.dumps(record) + "\n")
-        self._keep(record)
-
-    def _keep(self, record: dict[str, Any]) -> None:
-        settings = tuple((name, value) for name, value in record["settings"])
-        job = Job(record["task"], record["method"], record["fold"], settings, record["part"])
-        self.records[job, record["inputs"]] = record
-
-
-def trained(lab: Experiment, log: Log, talk: bool, job: Job) -> dict[str, Any]:
-    """The record of a job, from the log if it is there."""
-    known = (job, lab.fingerprint(job))
-    if known not in log.records:
-        log.add(lab.run(job))
-        if talk:
-            own = log.records[known]
-            say(f"{job}: {duration(own['seconds'])}, {own['iterations']} iterations, {100 * own['accuracy']:.2f}")
-    return log.records[known]
+def _line(record: Mapping[str, Any]) -> str:
+    return f"{duration(record['seconds'])}, {record['iterations']} iterations, {100 * record['accuracy']:.2f}"
 
 
 def chosen(jobs: Sequence[Job], record: Callable[[Job], Mapping[str, Any]]) -> Job:
@@ -104,7 +68,7 @@ def chosen(jobs: Sequence[Job], record: Callable[[Job], Mapping[str, Any]]) -> J
     return max(jobs, key=lambda job: float(record(job)["accuracy"]))
 
 
-def reproduce(labs: Sequence[Experiment], plan: Plan, log: Log, out: Path, talk: bool = True) -> dict[str, Any]:
+def reproduce(labs: Sequence[Experiment], plan: Plan, log: Log[Job], out: Path, talk: bool = True) -> dict[str, Any]:
     """Trains what `log` does not have yet, and writes everything to `out`. Ctrl-C keeps what has finished."""
     result: dict[str, Any] = {"complete": True, "tasks": {}}
     try:
@@ -119,11 +83,11 @@ def reproduce(labs: Sequence[Experiment], plan: Plan, log: Log, out: Path, talk:
                 "rows": [],
             }
             result["tasks"][lab.task] = own
-            _run_task(lab, plan, functools.partial(trained, lab, log, talk), own)
+            _run_task(lab, plan, functools.partial(log.record, lab, line=_line if talk else None), own)
     except KeyboardInterrupt:
         result["complete"] = False
-        say(f"stopped; the same command goes on with what {log.path} does not have yet")
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        log.say_stopped()
+    write(result, out)
     return result
 
 
@@ -145,21 +109,21 @@ def show(result: Mapping[str, Any]) -> None:
         print_table(accuracy_table(own["rows"]))
         say(f"\nSettings, chosen on every {HELD_OUT}th training sentence\n")
         print_table(choice_table(own["trainings"]))
-    say("\nWhat differs from the paper:")
-    for text in dict.fromkeys(text for own in result["tasks"].values() for text in own["differences"]):
-        say(f"* {text}")
+    say_differences(text for own in result["tasks"].values() for text in own["differences"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--ner", type=Path, metavar="DIR", help="CoNLL-2002 Spanish: esp.train")
     parser.add_argument("--pos", type=Path, metavar="FILE", help="lines `word tag`, an empty line after a sentence")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), metavar="NAME", help=f"of {', '.join(METHODS)}")
     parser.add_argument("--folds", type=int, metavar="N", help=f"default {FOLDS}")
-    parser.add_argument("--quick", action="store_true", help="60 sentences, 2 folds, fewer settings")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json", help="also FILE.jsonl")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: DCRFDSL_THREADS, else all cores")
-    parser.add_argument("--seed", type=int, default=0, help="of the sentences that are drawn")
+    add_options(
+        parser,
+        quick="60 sentences, 2 folds, fewer settings",
+        beside="FILE.jsonl",
+        seed="of the sentences that are drawn",
+    )
     options = parser.parse_args(argv)
     plan = QUICK if options.quick else FULL
     plan = Plan(
@@ -172,16 +136,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     paths = {task: path for task in TITLES if (path := getattr(options, task)) is not None}
     if not paths:
         parser.error("give --ner, --pos or both")
-    try:
+    with refusals():
         labs = [
             Experiment.of(task, path, plan.sentences, options.seed, folds=plan.folds, threads=options.threads)
             for task, path in paths.items()
         ]
-        result = reproduce(labs, plan, Log(options.out.with_suffix(".jsonl")), options.out)
-    except (DcrfError, OSError) as error:
-        raise SystemExit(str(error)) from None
+        result = reproduce(labs, plan, Log(options.out.with_suffix(".jsonl"), Job), options.out)
     show(result)
-    return 0 if result["complete"] else 130
+    return exit_status(result)
 
 
 if __name__ == "__main__":

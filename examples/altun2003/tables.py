@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
+from running import chance, empty_table
 from scipy import stats
 
 __all__ = ["AGAINST", "NAMES", "PAPER", "accuracy_table", "choice_table", "deviation", "paired_p", "rows_of"]
@@ -110,7 +111,7 @@ def rows_of(task: str, records: Sequence[Record]) -> list[Row]:
 
 def accuracy_table(rows: Sequence[Row]) -> Table:
     """Accuracies beside the paper's."""
-    table = _table(
+    table = empty_table(
         "method", "accuracy", "±", "p: CRF", "training", "weights ≠ 0", "of", "CPU (s)", "converged", "paper"
     )  # fmt: skip
     for row in rows:
@@ -118,7 +119,7 @@ def accuracy_table(rows: Sequence[Row]) -> Table:
             NAMES[row["method"]],
             f"{row['accuracy']:.2f}",
             "" if row["deviation"] is None else f"{row['deviation']:.2f}",
-            _chance(row["p"]),
+            chance(row["p"]),
             f"{row['train_accuracy']:.2f}",
             f"{row['nonzero']:,.0f}",
             f"{row['weights']:,.0f}",
@@ -131,7 +132,7 @@ def accuracy_table(rows: Sequence[Row]) -> Table:
 
 def choice_table(records: Sequence[Record]) -> Table:
     """How many folds chose which settings."""
-    table = _table("method", "settings: folds that chose them")
+    table = empty_table("method", "settings: folds that chose them")
     table.columns[1].justify = "left"
     for name in NAMES:
         chosen = Counter(
@@ -140,17 +141,3 @@ def choice_table(records: Sequence[Record]) -> Table:
         if chosen:
             table.add_row(NAMES[name], "; ".join(f"{text}: {count}" for text, count in chosen.most_common()))
     return table
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for heading in others:
-        table.add_column(heading, justify="right")
-    return table
-
-
-def _chance(p: float | None) -> str:
-    if p is None:
-        return ""
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

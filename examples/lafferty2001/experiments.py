@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from running import sentences_of
 from sources import MixedOrder, best_path, noisy_words
 
 from dcrfdsl import corpus_from_rows, fit, load_template, read_corpus
-from dcrfdsl.data import Corpus, InternedColumn
+from dcrfdsl.data import Corpus
 from dcrfdsl.metrics import unseen_values
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
@@ -213,17 +214,4 @@ def halves(corpus: Corpus, generator: np.random.Generator) -> tuple[Corpus, Corp
     """The sentences at random in two halves; the second has the odd one."""
     order = generator.permutation(corpus.num_sentences)
     middle = len(order) // 2
-    return _chosen(corpus, np.sort(order[:middle])), _chosen(corpus, np.sort(order[middle:]))
-
-
-def _chosen(corpus: Corpus, sentences: NDArray[np.int64]) -> Corpus:
-    """Some sentences, with their values only."""
-    lengths = corpus.lengths()[sentences]
-    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    tokens = np.repeat(corpus.sentence_off[sentences] - off[:-1], lengths) + np.arange(off[-1])
-    columns = {
-        name: InternedColumn(corpus.text_column(name).codes[tokens], corpus.text_column(name).values)
-        for name in corpus.columns
-    }
-    # `slice` interns the columns anew.
-    return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, len(sentences))
+    return sentences_of(corpus, np.sort(order[:middle])), sentences_of(corpus, np.sort(order[middle:]))

@@ -7,24 +7,23 @@ Not here: the trainings (`experiments`), the arithmetic of the tables (`tables`)
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
+
 from experiments import BiasPlan, MixedPlan, PosPlan, label_bias, mixed_order, pos_corpus, pos_tagging
 from figure import PAIRS, scatter
-from rich.console import Console
 from rich.table import Table
+from running import add_options, exit_status, parser_of, refusals, say, say_differences, write
 from tables import bias_rows, bias_table, mixed_rows, mixed_table, pos_rows, pos_table
 
-from dcrfdsl import DcrfError
 from dcrfdsl.cli.report import print_table
 
 __all__ = ["FULL", "QUICK", "Plan", "main", "reproduce", "show"]
-
-say = Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print
 
 Record = dict[str, Any]
 
@@ -137,10 +136,10 @@ def reproduce(
             own["rows"] = SECTIONS[name].rows(own["records"])
             own["differences"] = SECTIONS[name].differences
             result["sections"][name] = own
-            out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            write(result, out)
     except KeyboardInterrupt:
         result["complete"] = False
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, out)
     if "mixed" in result["sections"]:
         # the paper's figure is of the models with λ_y'yx
         points = [record for record in result["sections"]["mixed"]["records"] if record["form"] == "edges"]
@@ -167,27 +166,21 @@ def show(result: Mapping[str, Any]) -> None:
         section = SECTIONS[name]
         say(f"\n{section.title}: {section.counted}\n")
         print_table(section.table(own["rows"]))
-    say("\nWhat differs from the paper:")
-    for own in result["sections"].values():
-        for text in own["differences"]:
-            say(f"* {text}")
+    say_differences(text for own in result["sections"].values() for text in own["differences"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--pos", type=Path, metavar="FILE", help="lines `word tag`, an empty line after a sentence")
-    parser.add_argument("--quick", action="store_true", help="few and small data sets")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json", help="also FILE-crf-memm.svg …")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: DCRFDSL_THREADS, else all cores")
-    parser.add_argument("--seed", type=int, default=0, help="of all data that are drawn")
+    add_options(
+        parser, quick="few and small data sets", beside="FILE-crf-memm.svg …", seed="of all data that are drawn"
+    )
     options = parser.parse_args(argv)
-    try:
+    with refusals():
         plan = QUICK if options.quick else FULL
         result = reproduce(plan, options.out, options.pos, options.seed, options.threads)
-    except (DcrfError, OSError) as error:
-        raise SystemExit(str(error)) from None
     show(result)
-    return 0 if result["complete"] else 130
+    return exit_status(result)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from rich.table import Table
+from running import empty_table
 from sources import least_error
 
 __all__ = ["PAPER_BIAS", "bias_rows", "bias_table", "mixed_rows", "mixed_table", "pos_rows", "pos_table", "spread"]
@@ -67,16 +68,17 @@ def bias_rows(records: Sequence[Record]) -> list[Row]:
 
 
 def bias_table(rows: Sequence[Row]) -> Table:
-    table = _table("rib", "model")
-    for heading in (
+    table = empty_table(
+        "rib",
+        "model",
         "wrong words (%)",
         "range",
         "wrong states (%)",
         "iterations",
         "paper",
         "words − paper",
-    ):
-        table.add_column(heading, justify="right")
+        left=("model",),
+    )
     for row in rows:
         words, paper = row["words"], row["paper"]
         table.add_row(
@@ -116,10 +118,8 @@ def mixed_rows(records: Sequence[Record]) -> list[Row]:
 
 
 def mixed_table(rows: Sequence[Row]) -> Table:
-    table = _table("weights", "non-zero")
     headings = ("α", "CRF", "MEMM", "HMM", "CRF < MEMM", "CRF < HMM", "CRF less than MEMM by")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    table = empty_table("weights", "non-zero", *headings, left=("non-zero",))
     for row in rows:
         table.add_row(
             "λ_y'yx" if row["form"] == "edges" else "μ_yx",
@@ -155,10 +155,8 @@ def pos_rows(records: Sequence[Record]) -> list[Row]:
 
 
 def pos_table(rows: Sequence[Row]) -> Table:
-    table = _table("model")
     headings = ("error (%)", "error, unknown words (%)", "by spelling", "paper", "unknown by spelling", "paper")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    table = empty_table("model", *headings)
     for row in rows:
         changes = ((row["change"][name], paper) for name, paper in PAPER_SPELLING.items())
         table.add_row(
@@ -167,13 +165,6 @@ def pos_table(rows: Sequence[Row]) -> Table:
             _mean(row["unknown"], 2),
             *("" if own is None else f"{value:+.0f} %" for own, paper in changes for value in (own, paper)),
         )
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name)
     return table
 
 

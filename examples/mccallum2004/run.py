@@ -7,32 +7,30 @@ Not here: the arithmetic of the table (`tables`), the models (`ner.dcrf`, `pos.d
 
 from __future__ import annotations
 
-import argparse
-import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
+
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
+from running import add_options, exit_status, parser_of, refusals, say, say_differences, sentences_of, write
 from tables import MODELS, table1, table1_rows
 
-from dcrfdsl import DcrfError, fit, load_template, read_corpus
+from dcrfdsl import fit, load_template, read_corpus
 from dcrfdsl.cli.report import print_table
-from dcrfdsl.data import Corpus, InternedColumn
+from dcrfdsl.data import Corpus
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import Resolved
 
-__all__ = ["ROWS", "Task", "chosen", "main", "ner_task", "pos_task", "reproduce", "run_task", "wrong_tags"]
+__all__ = ["ROWS", "Task", "main", "ner_task", "pos_task", "reproduce", "run_task", "wrong_tags"]
 
 HERE = Path(__file__).parent
 POS_SENTENCES = 1154  # as in the paper
 QUICK_NER, QUICK_POS = (400, 400), (300, 500)  # training and test
 WARM_UP = 20  # sentences of the training that compiles and loads the kernels before the clock starts
-
-say = Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print
 
 
 class RowSpec(NamedTuple):
@@ -92,19 +90,6 @@ DIFFERENCES = {
 # data -----------------------------------------------------------------------------------------------------------
 
 
-def chosen(corpus: Corpus, sentences: NDArray[np.int64]) -> Corpus:
-    """Some sentences of a corpus, in the order given, with their values only."""
-    lengths = corpus.lengths()[sentences]
-    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    tokens = np.repeat(corpus.sentence_off[sentences] - off[:-1], lengths) + np.arange(off[-1])
-    columns = {
-        name: InternedColumn(corpus.text_column(name).codes[tokens], corpus.text_column(name).values)
-        for name in corpus.columns
-    }
-    # `slice` interns the columns anew.
-    return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, len(sentences))
-
-
 def ner_task(directory: Path, sentences: int | None = None, tested: int | None = None) -> Task:
     """CoNLL-2002 Spanish; the first `sentences` of training and `tested` of test, by default all."""
     resolved = load_template(HERE / "ner.dcrf")
@@ -126,7 +111,9 @@ def pos_task(file: Path, seed: int, sentences: int = POS_SENTENCES, tested: int 
     corpus = read_corpus(file, data)
     order = np.random.default_rng(seed).permutation(corpus.num_sentences)
     drawn, others = np.sort(order[:sentences]), np.sort(order[sentences:])
-    return Task("pos", resolved, chosen(corpus, drawn), chosen(corpus, others[:tested]), "pos", "accuracy(pos)")
+    return Task(
+        "pos", resolved, sentences_of(corpus, drawn), sentences_of(corpus, others[:tested]), "pos", "accuracy(pos)"
+    )
 
 
 # the rows -------------------------------------------------------------------------------------------------------
@@ -184,10 +171,10 @@ def reproduce(tasks: Sequence[Task], out: Path, threads: int | None = None, talk
                 "records": records,
                 "differences": [*DIFFERENCES["both"], *DIFFERENCES[task.name], *task.notes],
             }
-            out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            write(result, out)
     except KeyboardInterrupt:
         result["complete"] = False
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, out)
     return result
 
 
@@ -200,24 +187,19 @@ def show(result: Mapping[str, Any]) -> None:
         counts = f"{task['train_sentences']:,} sentences for training, {task['test_sentences']:,} for test"
         say(f"\nTable 1, {TITLES[name]}: {counts}\n")
         print_table(table1(name, task["rows"]))
-    say("\nWhat differs from the paper:")
-    for text in dict.fromkeys(text for task in result["tasks"].values() for text in task["differences"]):
-        say(f"* {text}")
+    say_differences(text for task in result["tasks"].values() for text in task["differences"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--ner", type=Path, metavar="DIR", help="CoNLL-2002 Spanish: esp.train, esp.testa")
     parser.add_argument("--pos", type=Path, metavar="FILE", help="lines `word tag`, an empty line after a sentence")
     parser.add_argument("--sentences", type=int, metavar="N", help="named entities: train on the first N alone")
-    parser.add_argument("--quick", action="store_true", help="a few hundred sentences")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: DCRFDSL_THREADS, else all cores")
-    parser.add_argument("--seed", type=int, default=0, help="of the sentences drawn for parts of speech")
+    add_options(parser, quick="a few hundred sentences", seed="of the sentences drawn for parts of speech")
     options = parser.parse_args(argv)
     if options.ner is None and options.pos is None:
         parser.error("give --ner, --pos or both")
-    try:
+    with refusals():
         tasks = []
         if options.pos is not None:
             sizes = QUICK_POS if options.quick else (POS_SENTENCES, None)
@@ -226,10 +208,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sizes = QUICK_NER if options.quick else (options.sentences, None)
             tasks.append(ner_task(options.ner, *sizes))
         result = reproduce(tasks, options.out, options.threads)
-    except (DcrfError, OSError) as error:
-        raise SystemExit(str(error)) from None
     show(result)
-    return 0 if result["complete"] else 130
+    return exit_status(result)
 
 
 if __name__ == "__main__":

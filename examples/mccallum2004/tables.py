@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
+from running import chance, empty_table
 from scipy import stats
 
 __all__ = ["PAPER", "TESTS", "Paper", "mcnemar_p", "paired_p", "table1", "table1_rows"]
@@ -118,13 +119,11 @@ def table1_rows(task: str, records: Mapping[str, Record]) -> list[Row]:
 
 def table1(task: str, rows: Sequence[Row]) -> Table:
     measure = MEASURES[task]
-    table = Table(box=None, pad_edge=False, header_style="bold", caption=f"p: {_NAMES[task]}", caption_justify="left")
-    table.add_column("model")
-    for heading in (
-        f"train {measure}", f"test {measure}", "time (s)", "CPU (s)", "L-BFGS", "p: MEMM", "p: CRF",
+    table = empty_table(
+        "model", f"train {measure}", f"test {measure}", "time (s)", "CPU (s)", "L-BFGS", "p: MEMM", "p: CRF",
         f"paper: train {measure}", f"paper: test {measure}", "paper: time",
-    ):  # fmt: skip
-        table.add_column(heading, justify="right")
+        caption=f"p: {_NAMES[task]}", caption_justify="left",
+    )  # fmt: skip
     for row in rows:
         paper = row["paper"]
         table.add_row(
@@ -134,7 +133,7 @@ def table1(task: str, rows: Sequence[Row]) -> Table:
             f"{row['seconds']:.1f}",
             f"{row['cpu_seconds']:.1f}",
             str(row["iterations"]),
-            *(_chance(row["p"][other]) for other in AGAINST),
+            *(chance(row["p"][other]) for other in AGAINST),
             *((f"{paper['train']:.2f}", f"{paper['test']:.2f}", _hours(paper["minutes"])) if paper else ("", "", "")),
         )
     return table
@@ -142,9 +141,3 @@ def table1(task: str, rows: Sequence[Row]) -> Table:
 
 def _hours(minutes: int) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _chance(p: float | None) -> str:
-    if p is None:
-        return ""
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

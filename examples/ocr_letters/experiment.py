@@ -7,7 +7,6 @@ tests on the nine others, or the other way round. Not here: which jobs there are
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from running import timed
 
 from dcrfdsl import corpus_from_rows, fit, load_template, to_text
 from dcrfdsl.data import Corpus
@@ -123,9 +123,7 @@ class Experiment:
     def run(self, job: Job) -> dict[str, Any]:
         """Trains, tags, and gives the record of both; times hold the extraction of features."""
         train, test = map(self.corpus, self.parts(job))
-        wall, cpu = time.perf_counter(), time.process_time()
-        model = fit(self.template(job), train, stage=job.method, threads=self.threads)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        model, times = timed(lambda: fit(self.template(job), train, stage=job.method, threads=self.threads))
         own, scores = model.record, [model.evaluate(part, threads=self.threads) for part in (train, test)]
         return {
             **job._asdict(),
@@ -140,7 +138,6 @@ class Experiment:
             "iterations": own.iterations,
             "reason": own.reason,
             "weights": model.num_weights,
-            "seconds": wall,
-            "cpu_seconds": cpu,
+            **times._asdict(),
             "threads": self.threads,
         }

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
+from running import empty_table
 
 __all__ = ["NAMES", "PUBLISHED", "Published", "error_rows", "error_table", "published_table"]
 
@@ -71,7 +72,7 @@ def error_rows(records: Sequence[Record]) -> list[Row]:
 
 def error_table(rows: Sequence[Row]) -> Table:
     """Errors in percent."""
-    table = _table(
+    table = empty_table(
         "method", "folds", "letters", "deviation", "least", "most", "words", "training letters", "iterations", "CPU (s)"
     )
     for row in rows:
@@ -88,17 +89,9 @@ def error_table(rows: Sequence[Row]) -> Table:
 
 
 def published_table(figures: Sequence[Published]) -> Table:
-    table = _table("method", "letters")
+    table = empty_table("method", "letters")
     for heading in ("trained and tested on", "source"):
         table.add_column(heading)
     for own in figures:
         table.add_row(own.method, f"{own.error:.1f}", own.how, own.source)
-    return table
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for heading in others:
-        table.add_column(heading, justify="right")
     return table

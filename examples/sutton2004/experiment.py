@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from running import fingerprint, sentences_of, timed
 
 from dcrfdsl import fit, load_template, load_text, read_corpus, to_text
 from dcrfdsl.data import Corpus, InternedColumn
@@ -91,14 +91,7 @@ class Experiment:
     def fingerprint(self, job: Job) -> str:
         """What the outcome of a job depends on, beside the program: a record with another one is of another job."""
         texts = [to_text(self.template(name, job.setting).require()) for name in MODELS[job.model].templates]
-        digest = hashlib.sha256("\0".join([*texts, self.lists.sha256, str(self.seed)]).encode())
-        for corpus in (self.train, self.test):
-            digest.update(corpus.sentence_off.tobytes())
-            for name in ("word", "pos", "chunk"):
-                column = corpus.text_column(name)
-                digest.update("\0".join(column.values).encode())
-                digest.update(column.codes.tobytes())
-        return digest.hexdigest()[:16]
+        return fingerprint("\0".join([*texts, self.lists.sha256, str(self.seed)]), (self.train, self.test))
 
     def run(self, job: Job) -> dict[str, Any]:
         """Trains, tags the test set, and gives the record of both.
@@ -110,16 +103,13 @@ class Experiment:
         if (job.model, job.setting) not in self._warm:
             train(subset.slice(0, min(WARM_UP, job.size)), ("train.optimizer=lbfgs(max_iterations=1)",))
             self._warm.add((job.model, job.setting))
-        wall, cpu = time.perf_counter(), time.process_time()
-        models = train(subset, ())
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        models, times = timed(lambda: train(subset, ()))
         records = [model.record for model in models]
         return {
             **job._asdict(),
             "inputs": self.fingerprint(job),
             "scores": MODELS[job.model].score(self, models),
-            "seconds": wall,
-            "cpu_seconds": cpu,
+            **times._asdict(),
             "threads": self.threads,
             "iterations": sum(record.iterations for record in records),
             "evaluations": sum(record.evaluations for record in records),
@@ -198,15 +188,7 @@ def drawn(corpus: Corpus, size: int, subset: int, seed: int) -> Corpus:
     """Subset number `subset` of `size` sentences, without replacement, in the corpus's order, with its values only."""
     generator = np.random.default_rng([seed, size, subset])
     chosen = np.sort(generator.choice(corpus.num_sentences, size, replace=False))
-    lengths = corpus.lengths()[chosen]
-    off = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    tokens = np.repeat(corpus.sentence_off[chosen] - off[:-1], lengths) + np.arange(off[-1])
-    columns = {
-        name: InternedColumn(corpus.text_column(name).codes[tokens], corpus.text_column(name).values)
-        for name in corpus.columns
-    }
-    # `slice` interns the columns anew.
-    return Corpus(corpus.file, off, columns, corpus.token_line[tokens], corpus.warnings).slice(0, size)
+    return sentences_of(corpus, chosen)
 
 
 def retagged(corpus: Corpus, tags: Prediction) -> Corpus:

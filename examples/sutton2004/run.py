@@ -9,24 +9,23 @@ it was. Not here: the trainings (`experiment`), the arithmetic of the tables (`t
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
+
 from experiment import MODELS, SETTINGS, Experiment, Job, read_lists
 from figure import figure3
-from rich.console import Console
+from running import Log, add_options, exit_status, parser_of, refusals, say, say_differences, write
 from tables import table1, table1_rows, table3, table3_rows
 
-from dcrfdsl import DcrfError
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["FULL", "QUICK", "Log", "Plan", "main", "reproduce"]
-
-say = Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print
+__all__ = ["FULL", "QUICK", "Plan", "main", "reproduce"]
 
 
 @dataclass(frozen=True)
@@ -84,33 +83,8 @@ WITH_LISTS = (
 )
 
 
-class Log:
-    """The trainings that have finished, one JSON object a line."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.records: dict[tuple[Job, str], dict[str, Any]] = {}
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError:
-                    continue  # the line that was being written when the run was stopped
-                self._keep(record)
-
-    def add(self, record: dict[str, Any]) -> None:
-        # A broken last line must not take the new one with it.
-        broken = self.path.exists() and self.path.read_bytes()[-1:] not in (b"", b"\n")
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * broken + json.dumps(record) + "\n")
-        self._keep(record)
-
-    def _keep(self, record: dict[str, Any]) -> None:
-        self.records[Job(*(record[name] for name in Job._fields)), record["inputs"]] = record
-
-
 def reproduce(
-    lab: Experiment, plan: Plan, log: Log, out: Path, tables: Sequence[str], talk: bool = True
+    lab: Experiment, plan: Plan, log: Log[Job], out: Path, tables: Sequence[str], talk: bool = True
 ) -> dict[str, Any]:
     """Trains what `log` does not have yet, and writes tables to `out` and the figure beside it. Returns the tables.
 
@@ -133,7 +107,7 @@ def reproduce(
                 say(f"[{number}/{len(wanted)}] {_line(job, record)}")
     except KeyboardInterrupt:
         stopped = True
-        say(f"stopped; the same command goes on with what {log.path} does not have yet")
+        log.say_stopped()
     found = {
         name: [log.records[job, wanted[job]] for job in part if (job, wanted[job]) in log.records]
         for name, part in jobs.items()
@@ -147,7 +121,7 @@ def reproduce(
         "table3": table3_rows(found["3"]),
         "trainings": [record for part in found.values() for record in part],
     }
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, out)
     if "1" in tables:
         out.with_suffix(".svg").write_text(figure3(result["table1"]), encoding="utf-8")
     return result
@@ -164,9 +138,7 @@ def show(result: dict[str, Any], tables: Iterable[str]) -> None:
         if number in tables:
             say(f"\nTable {number}: mean ± sample standard deviation over random subsets; {TESTS[number]}\n")
             print_table(table(rows))
-    say("\nWhat differs from the paper:")
-    for text in result["differences"]:
-        say(f"* {text}")
+    say_differences(result["differences"])
 
 
 TESTS = {
@@ -176,13 +148,15 @@ TESTS = {
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="CoNLL-2000: train.txt, test.txt")
     parser.add_argument("--table", choices=("1", "3", "all"), default="all", help="Figure 3 comes with Table 1")
-    parser.add_argument("--quick", action="store_true", help="two subsets of the two smallest sizes")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json", help="also FILE.jsonl, FILE.svg")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: DCRFDSL_THREADS, else all cores")
-    parser.add_argument("--seed", type=int, default=0, help="of the random subsets")
+    add_options(
+        parser,
+        quick="two subsets of the two smallest sizes",
+        beside="FILE.jsonl, FILE.svg",
+        seed="of the random subsets",
+    )
     parser.add_argument("--names", type=Path, metavar="DIR", help="lists: first-names.txt, places.txt")
     parser.add_argument(
         "--tagged", type=Path, action="append", default=[], metavar="FILE",
@@ -197,21 +171,18 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     tables = ("1", "3") if options.table == "all" else (options.table,)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            lab = Experiment.of(
-                options.data,
-                lists=read_lists(options.names, options.tagged, Path(folder)),
-                overrides=tuple(options.overrides),
-                threads=options.threads,
-                seed=options.seed,
-            )
-            log = Log(options.out.with_suffix(".jsonl"))
-            result = reproduce(lab, QUICK if options.quick else FULL, log, options.out, tables)
-    except (DcrfError, OSError) as error:
-        raise SystemExit(str(error)) from None
+    with refusals(), tempfile.TemporaryDirectory() as folder:
+        lab = Experiment.of(
+            options.data,
+            lists=read_lists(options.names, options.tagged, Path(folder)),
+            overrides=tuple(options.overrides),
+            threads=options.threads,
+            seed=options.seed,
+        )
+        log = Log(options.out.with_suffix(".jsonl"), Job)
+        result = reproduce(lab, QUICK if options.quick else FULL, log, options.out, tables)
     show(result, tables)
-    return 0 if result["complete"] else 130
+    return exit_status(result)
 
 
 if __name__ == "__main__":

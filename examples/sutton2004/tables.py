@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
+from running import chance, empty_table
 from scipy import stats
 
 __all__ = [
@@ -129,13 +130,15 @@ def table1_rows(records: Iterable[Record]) -> list[Row]:
 
 
 def table1(rows: Sequence[Row]) -> Table:
-    table = _table("measure", "sentences", *COLUMNS.values(), "p", *(f"paper: {name}" for name in COLUMNS.values()))
+    table = empty_table(
+        "measure", "sentences", *COLUMNS.values(), "p", *(f"paper: {name}" for name in COLUMNS.values())
+    )
     for row in rows:
         table.add_row(
             MEASURES[row["measure"]],
             str(row["size"]),
             *(_spread(row[model]) for model in COLUMNS),
-            _chance(row["p"]),
+            chance(row["p"]),
             *(_number(row["paper"][model]) for model in COLUMNS),
         )
     return table
@@ -177,7 +180,7 @@ _TIMED = {
 
 
 def table3(rows: Sequence[Row]) -> Table:
-    table = _table(
+    table = empty_table(
         "method", "time (s)", "p", "CPU (s)", "p", "NP F1", "p", "L-BFGS", "gradients",
         "paper: time (h)", "paper: NP F1", "paper: L-BFGS",
     )  # fmt: skip
@@ -186,11 +189,11 @@ def table3(rows: Sequence[Row]) -> Table:
         table.add_row(
             METHODS[row["setting"]],
             _spread(row["seconds"], 1),
-            _chance(row["p_seconds"]),
+            chance(row["p_seconds"]),
             _spread(row["cpu_seconds"], 1),
-            _chance(row["p_cpu_seconds"]),
+            chance(row["p_cpu_seconds"]),
             _spread(row["f1"]),
-            _chance(row["p_f1"]),
+            chance(row["p_f1"]),
             _spread(row["iterations"], 1),
             _spread(row["evaluations"], 1),
             f"{paper['hours']:.2f} ± {paper['hours_deviation']:.2f}",
@@ -201,14 +204,6 @@ def table3(rows: Sequence[Row]) -> Table:
 
 
 # cells ----------------------------------------------------------------------------------------------------------
-
-
-def _table(first: str, *headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    return table
 
 
 def _plain(found: Summary | None) -> dict[str, float | None] | None:
@@ -224,9 +219,3 @@ def _spread(found: Mapping[str, float | None] | None, digits: int = 2) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
-
-
-def _chance(p: float | None) -> str:
-    if p is None:
-        return ""
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

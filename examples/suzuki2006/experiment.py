@@ -7,14 +7,13 @@ which are then the development data. Not here: which jobs there are and what the
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from running import fingerprint, timed
 
 from dcrfdsl import fit, load_template, read_corpus, to_text
 from dcrfdsl.data import Corpus
@@ -120,22 +119,13 @@ class Experiment:
 
     def fingerprint(self, job: Job) -> str:
         """What the outcome of a job depends on, beside the program: a record with another one is of another job."""
-        digest = hashlib.sha256(to_text(self.template(job).require()).encode())
-        digest.update(f"{job.method} {self.held_out}".encode())
-        for corpus in self.parts(job):
-            digest.update(corpus.sentence_off.tobytes())
-            for name in corpus.columns:
-                column = corpus.text_column(name)
-                digest.update("\0".join(column.values).encode())
-                digest.update(column.codes.tobytes())
-        return digest.hexdigest()[:16]
+        text = to_text(self.template(job).require())
+        return fingerprint(f"{text}{job.method} {self.held_out}", self.parts(job))
 
     def run(self, job: Job) -> dict[str, Any]:
         """Trains, tags, and gives the record of both; times hold the extraction of features, and MAP before."""
         train, scored = self.parts(job)
-        wall, cpu = time.perf_counter(), time.process_time()
-        model = fit(self.template(job), train, stage=job.method, threads=self.threads)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        model, times = timed(lambda: fit(self.template(job), train, stage=job.method, threads=self.threads))
         own = model.record
         found = {
             **job._asdict(),
@@ -147,8 +137,7 @@ class Experiment:
             "evaluations": own.evaluations,
             "reason": own.reason,
             "weights": model.num_weights,
-            "seconds": wall,
-            "cpu_seconds": cpu,
+            **times._asdict(),
             "threads": self.threads,
         }
         if job.part == "test":

@@ -9,24 +9,22 @@ it was. Not here: the trainings (`experiment`), the arithmetic of the tables (`t
 
 from __future__ import annotations
 
-import argparse
 import functools
-import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))  # where `running` lies
+
 from experiment import HELD_OUT, METHODS, Experiment, Job
-from rich.console import Console
+from running import Log, add_options, exit_status, parser_of, refusals, say, say_differences, write
 from tables import PAPER, dev_table, score_rows, score_table, test_table
 
-from dcrfdsl import DcrfError
 from dcrfdsl.cli.report import duration, print_table
 
-__all__ = ["FULL", "QUICK", "Log", "Plan", "chosen", "main", "reproduce", "trained"]
-
-say = Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print
+__all__ = ["FULL", "QUICK", "Plan", "chosen", "main", "reproduce"]
 
 
 @dataclass(frozen=True)
@@ -73,42 +71,10 @@ DIFFERENCES = {
 }
 
 
-class Log:
-    """The trainings that have finished, one JSON object a line."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.records: dict[tuple[Job, str], dict[str, Any]] = {}
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError:
-                    continue  # the line that was being written when the run was stopped
-                self._keep(record)
-
-    def add(self, record: dict[str, Any]) -> None:
-        # A broken last line must not take the new one with it.
-        broken = self.path.exists() and self.path.read_bytes()[-1:] not in (b"", b"\n")
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * broken + json.dumps(record) + "\n")
-        self._keep(record)
-
-    def _keep(self, record: dict[str, Any]) -> None:
-        self.records[Job(*(record[name] for name in Job._fields)), record["inputs"]] = record
-
-
-def trained(lab: Experiment, log: Log, talk: bool, job: Job) -> dict[str, Any]:
-    """The record of a job, from the log if it is there."""
-    known = (job, lab.fingerprint(job))
-    if known not in log.records:
-        log.add(lab.run(job))
-        if talk:
-            own = log.records[known]
-            f1, sentence = (100 * own["scores"][name] for name in ("f1", "sentence"))
-            times = f"{duration(own['seconds'])}, {own['iterations']} iterations"
-            say(f"{job}: {times}, F1 {f1:.2f}, sentences {sentence:.2f}")
-    return log.records[known]
+def _line(record: Mapping[str, Any]) -> str:
+    f1, sentence = (100 * record["scores"][name] for name in ("f1", "sentence"))
+    times = f"{duration(record['seconds'])}, {record['iterations']} iterations"
+    return f"{times}, F1 {f1:.2f}, sentences {sentence:.2f}"
 
 
 def chosen(records: Sequence[Mapping[str, Any]]) -> int | None:
@@ -117,7 +83,7 @@ def chosen(records: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def reproduce(
-    labs: Sequence[Experiment], plans: Mapping[str, Plan], log: Log, out: Path, talk: bool = True
+    labs: Sequence[Experiment], plans: Mapping[str, Plan], log: Log[Job], out: Path, talk: bool = True
 ) -> dict[str, Any]:
     """Trains what `log` does not have yet, and writes everything to `out`. Ctrl-C keeps what has finished."""
     result: dict[str, Any] = {"complete": True, "tasks": {}}
@@ -135,11 +101,11 @@ def reproduce(
                 "rows_of_paper": [],
             }
             result["tasks"][lab.task] = own
-            _run_task(lab, plans[lab.task], functools.partial(trained, lab, log, talk), own)
+            _run_task(lab, plans[lab.task], functools.partial(log.record, lab, line=_line if talk else None), own)
     except KeyboardInterrupt:
         result["complete"] = False
-        say(f"stopped; the same command goes on with what {log.path} does not have yet")
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        log.say_stopped()
+    write(result, out)
     return result
 
 
@@ -184,24 +150,20 @@ def show(result: Mapping[str, Any]) -> None:
                 print_table(table)
                 say("")
             print_table(test_table(own["rows_of_paper"]))
-    say("\nWhat differs from the paper:")
-    for text in dict.fromkeys(text for own in result["tasks"].values() for text in own["differences"]):
-        say(f"* {text}")
+    say_differences(text for own in result["tasks"].values() for text in own["differences"])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--chunk", type=Path, metavar="DIR", help="CoNLL-2000: train.txt, test.txt")
     parser.add_argument("--ner", type=Path, metavar="DIR", help="CoNLL-2002 Spanish: esp.train, esp.testa")
-    parser.add_argument("--quick", action="store_true", help="600 sentences, two values of C")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json", help="also FILE.jsonl")
-    parser.add_argument("--threads", type=int, metavar="N", help="default: DCRFDSL_THREADS, else all cores")
+    add_options(parser, quick="600 sentences, two values of C", beside="FILE.jsonl")
     options = parser.parse_args(argv)
     plans = QUICK if options.quick else FULL
     folders = {task: folder for task in plans if (folder := getattr(options, task)) is not None}
     if not folders:
         parser.error("give --chunk, --ner or both")
-    try:
+    with refusals():
         labs = [
             Experiment.of(
                 task, folder, plans[task].sentences, plans[task].tested,
@@ -209,11 +171,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             for task, folder in folders.items()
         ]  # fmt: skip
-        result = reproduce(labs, plans, Log(options.out.with_suffix(".jsonl")), options.out)
-    except (DcrfError, OSError) as error:
-        raise SystemExit(str(error)) from None
+        result = reproduce(labs, plans, Log(options.out.with_suffix(".jsonl"), Job), options.out)
     show(result)
-    return 0 if result["complete"] else 130
+    return exit_status(result)
 
 
 if __name__ == "__main__":

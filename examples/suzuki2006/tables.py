@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.table import Table
+from running import chance, empty_table
 from scipy import stats
 
 __all__ = ["AGAINST", "NAMES", "PAPER", "Paper", "dev_table", "mcnemar_p", "score_rows", "score_table", "test_table"]
@@ -92,9 +93,9 @@ def score_rows(task: str, records: Sequence[Record]) -> list[Row]:
 
 def score_table(rows: Sequence[Row]) -> Table:
     """Scores beside the paper's."""
-    table = _table(
+    table = empty_table(
         "method", "optimizer", "n", "F1", "sentence", "train F1", "train sentence", "iterations", "CPU (s)",
-        "paper: n", "paper: F1", "paper: sentence",
+        "paper: n", "paper: F1", "paper: sentence", left=("optimizer",),
     )  # fmt: skip
     for row in rows:
         paper = row["paper"]
@@ -115,20 +116,22 @@ def score_table(rows: Sequence[Row]) -> Table:
 def test_table(rows: Sequence[Row]) -> Table:
     """McNemar's tests of each row against ML and MAP."""
     tests = [(other, kind) for other in AGAINST for kind in ("labels", "sentences")]
-    table = _table("method", "optimizer", *(f"{NAMES[other]}: {kind}" for other, kind in tests))
+    table = empty_table(
+        "method", "optimizer", *(f"{NAMES[other]}: {kind}" for other, kind in tests), left=("optimizer",)
+    )
     for row in rows:
         if row["method"] not in AGAINST:
             table.add_row(
                 NAMES[row["method"]],
                 row["optimizer"],
-                *(_chance(row["p"].get(other, {}).get(kind)) for other, kind in tests),
+                *(chance(row["p"].get(other, {}).get(kind)) for other, kind in tests),
             )
     return table
 
 
 def dev_table(records: Sequence[Record]) -> Table:
     """What each C that was tried scores on the development data."""
-    table = _table("method", "n", "F1", "sentence", "train F1", "objective", "iterations", "CPU (s)")
+    table = empty_table("method", "n", "F1", "sentence", "train F1", "objective", "iterations", "CPU (s)")
     for own in records:
         table.add_row(
             NAMES[own["method"]],
@@ -142,19 +145,5 @@ def dev_table(records: Sequence[Record]) -> Table:
     return table
 
 
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for heading in others:
-        table.add_column(heading, justify="left" if heading == "optimizer" else "right")
-    return table
-
-
 def _power(n: int | None) -> str:
     return "" if n is None else str(n)
-
-
-def _chance(p: float | None) -> str:
-    if p is None:
-        return ""
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"

@@ -18,8 +18,8 @@ from figures import Skip
 from numpy.typing import NDArray
 
 from dcrfdsl.cli.inputs import data_statement
-from dcrfdsl.criteria.base import Criterion
 from dcrfdsl.criteria.criteria_table import CRITERIA
+from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.likelihood import Likelihood
 from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.criteria.supervision import Supervision

@@ -208,7 +208,7 @@ def test_a_run_fills_the_table_and_is_not_repeated(
 ) -> None:
     out, plan = tmp_path / "result.json", run.Plan(30, 3, FEW)
     labs = [lab_of(task, corpus) for task in TASKS]
-    result = run.reproduce(labs, plan, run.Log(out.with_suffix(".jsonl")), out, talk=False)
+    result = run.reproduce(labs, plan, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False)
     assert json.loads(out.read_text()) == json.loads(json.dumps(result)) and result["complete"]
     for task in TASKS:
         own = result["tasks"][task]
@@ -222,7 +222,7 @@ def test_a_run_fills_the_table_and_is_not_repeated(
         raise AssertionError("everything was in the log")
 
     monkeypatch.setattr(experiment.Experiment, "run", never)
-    assert run.reproduce(labs, plan, run.Log(out.with_suffix(".jsonl")), out, talk=False) == result
+    assert run.reproduce(labs, plan, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False) == result
 
 
 def test_ctrl_c_keeps_what_has_finished(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_what_has_finished(corpus: Path, tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(experiment.Experiment, "run", stopped)
     out = tmp_path / "result.json"
-    log = run.Log(out.with_suffix(".jsonl"))
+    log = run.Log(out.with_suffix(".jsonl"), experiment.Job)
     result = run.reproduce([lab_of("pos", corpus)], run.Plan(30, 3, FEW), log, out, talk=False)
     assert not result["complete"]
     assert [row["method"] for row in result["tasks"]["pos"]["rows"]] == ["crf"]

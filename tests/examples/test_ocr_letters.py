@@ -126,7 +126,7 @@ def test_a_run_fills_every_row_and_is_not_repeated(
     out = tmp_path / "result.json"
     lab = experiment.Experiment(experiment.Words.of(file), threads=1)
     jobs = experiment.jobs_of(list(experiment.PROTOCOLS), list(tables.NAMES), 2)
-    result = run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl")), out, talk=False)
+    result = run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False)
     assert result == json.loads(out.read_text()) and result["complete"]
     for protocol in experiment.PROTOCOLS:
         expected = [name for name in tables.NAMES if protocol == "one" or name not in experiment.ONE_FOLD_ONLY]
@@ -141,7 +141,7 @@ def test_a_run_fills_every_row_and_is_not_repeated(
         raise AssertionError("everything was in the log")
 
     monkeypatch.setattr(experiment.Experiment, "run", never)
-    assert run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl")), out, talk=False) == result
+    assert run.reproduce(lab, jobs, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False) == result
 
 
 def test_ctrl_c_keeps_what_has_finished(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_ctrl_c_keeps_what_has_finished(file: Path, tmp_path: Path, monkeypatch:
     out = tmp_path / "result.json"
     lab = experiment.Experiment(experiment.Words.of(file), threads=1)
     jobs = [job("one"), job("nine")]
-    result = run.reproduce(lab, jobs, run.Log(tmp_path / "log.jsonl"), out, talk=False)
+    result = run.reproduce(lab, jobs, run.Log(tmp_path / "log.jsonl", experiment.Job), out, talk=False)
     assert not result["complete"] and len(result["trainings"]) == 1
     assert json.loads(out.read_text()) == result
 

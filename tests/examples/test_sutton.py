@@ -176,7 +176,7 @@ def test_the_full_plan_is_the_papers() -> None:
 
 def reproduced(data: Path, out: Path, talk: bool = False) -> dict[str, Any]:
     lab = experiment.Experiment.of(data, overrides=("train.optimizer=lbfgs(max_iterations=4)",), threads=1)
-    return run.reproduce(lab, PLAN, run.Log(out.with_suffix(".jsonl")), out, ("1", "3"), talk)
+    return run.reproduce(lab, PLAN, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, ("1", "3"), talk)
 
 
 def test_a_stopped_run_goes_on_where_it_was(

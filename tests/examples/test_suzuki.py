@@ -181,7 +181,7 @@ def test_a_run_fills_every_row_and_is_not_repeated(
         "chunk": run.Plan(tried=POWERS),
         "ner": run.Plan(tried=POWERS, methods=("map", "mce_f_map")),
     }
-    result = run.reproduce(labs, plans, run.Log(out.with_suffix(".jsonl")), out, talk=False)
+    result = run.reproduce(labs, plans, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False)
     assert result == json.loads(out.read_text()) and result["complete"]
     own = result["tasks"]["chunk"]
     rows = [row["method"] for row in own["rows"]]
@@ -201,7 +201,7 @@ def test_a_run_fills_every_row_and_is_not_repeated(
         raise AssertionError("everything was in the log")
 
     monkeypatch.setattr(experiment.Experiment, "run", never)
-    assert run.reproduce(labs, plans, run.Log(out.with_suffix(".jsonl")), out, talk=False) == result
+    assert run.reproduce(labs, plans, run.Log(out.with_suffix(".jsonl"), experiment.Job), out, talk=False) == result
 
 
 def test_ctrl_c_keeps_what_has_finished(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,9 @@ def test_ctrl_c_keeps_what_has_finished(data: Path, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(experiment.Experiment, "run", stopped)
     out = tmp_path / "result.json"
     lab = experiment.Experiment.of("chunk", data, held_out=10, threads=1)
-    result = run.reproduce([lab], {"chunk": run.Plan(tried=POWERS)}, run.Log(tmp_path / "log.jsonl"), out, talk=False)
+    result = run.reproduce(
+        [lab], {"chunk": run.Plan(tried=POWERS)}, run.Log(tmp_path / "log.jsonl", experiment.Job), out, talk=False
+    )
     assert not result["complete"]
     assert [row["method"] for row in result["tasks"]["chunk"]["rows"]] == ["map"]
     assert json.loads(out.read_text()) == result

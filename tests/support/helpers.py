@@ -19,11 +19,13 @@ def example_modules(folder: Path, *names: str) -> list[ModuleType]:
     """Files of an example: scripts that lie beside each other and find each other there, and no package."""
     for name in names:  # another example may have loaded its own
         sys.modules.pop(name, None)
-    sys.path.insert(0, str(folder))
+    paths = [str(folder), str(folder.parent)]  # what all examples share lies beside their folders
+    sys.path[:0] = paths
     try:
         return [importlib.import_module(name) for name in names]
     finally:
-        sys.path.remove(str(folder))
+        for path in paths:
+            sys.path.remove(path)
         for name in names:
             sys.modules.pop(name, None)
 

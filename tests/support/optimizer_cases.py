@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -254,9 +254,8 @@ GAUSSIAN = ("train.prior=gaussian(variance = 2)",)
 LAPLACE = ("train.prior=laplace(scale = 2)",)
 FREE = ("train.prior=none", "train.infer=exact")
 # Weights of what gold labels never show would be best at minus infinity.
-RIB_ROB_SEEN = RIB_ROB.replace("state: symbol", "state with states = seen: symbol").replace(
-    "= pad", "= pad, states = seen"
-)
+SEEN = {"state: symbol": "state with states = seen: symbol", "= pad": "= pad, states = seen"}
+RIB_ROB_SEEN = reduce(lambda text, change: text.replace(*change), SEEN.items(), RIB_ROB)
 MARGINS = ("train.C=0.7", "train.tolerance=1e-6")
 NO_PRIOR_FOR_SCALING = needing("prior-not-treated", "iis by S", "iis by T")
 NO_MARGINS = needing("cannot-train", "working_set", "bcfw")

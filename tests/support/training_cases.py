@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from template_cases import Case
 
-from dcrfdsl.criteria.base import Criterion
 from dcrfdsl.criteria.criteria_table import CRITERIA
+from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.inference import Workers
 from dcrfdsl.semantics.settings.settings_reading import stage_settings

@@ -10,8 +10,8 @@ import pytest
 from template_cases import CASES, Case
 from training_cases import many
 
-from dcrfdsl.criteria.base import Criterion
 from dcrfdsl.criteria.criteria_table import CRITERIA as BUILDERS
+from dcrfdsl.criteria.criterion import Criterion
 from dcrfdsl.criteria.hidden_markov import Hmm
 from dcrfdsl.optimizers.auto import SOLVERS
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS as METHODS

@@ -36,8 +36,8 @@ from ...kernels.optimization import (
 )
 from ...optimizers import MarginProblem
 from ...semantics import ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
-from ..base import Criterion
 from ..competing_labellings import OrderedRivals, constrained_decoder_of, unpacked_data_excluding_gold
+from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
 from ..supervision import Inference, Supervision
@@ -196,7 +196,7 @@ class Hmsvm(Criterion):
 def build_hmsvm(given: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
     own, inference = settings.criterion, given.inference(settings)
-    looked_at = _looked_at(given, own)
+    looked_at = given.labels_named(own.loss.labels if isinstance(own.loss, HammingLoss) else ())
     known = np.array(given.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
     search = _search(given, own, inference, known, looked_at)
     return Hmsvm(given, own, inference, search, known, looked_at, clamped_part(given, inference))
@@ -210,13 +210,6 @@ def _metric(given: Supervision) -> Metric:
     states = given.graph.templates[clique].num_assignments
     start = given.parameters.entry_start(clique)
     return Metric(start, start + len(gram) * states, states, gram)
-
-
-def _looked_at(given: Supervision, own: HmsvmSettings) -> list[int]:
-    """The label variables that the loss looks at."""
-    names = own.loss.labels if isinstance(own.loss, HammingLoss) else ()
-    numbers = {name: n for n, name in enumerate(given.graph.variables)}
-    return [numbers[name] for name in names] if names else list(range(given.graph.num_labels))
 
 
 def _search(

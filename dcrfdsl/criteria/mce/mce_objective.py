@@ -16,8 +16,8 @@ from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus, Workers
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
-from ..base import Criterion
 from ..competing_labellings import constrained_decoder_of, data_excluding_gold, rivals_of
+from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
 from ..likelihood import build_likelihood, clamped_part
@@ -115,13 +115,6 @@ def _inference(given: Supervision, settings: TrainSettings, own: MceSettings) ->
     return given.inference(settings)
 
 
-def _looked_at(given: Supervision, loss: object) -> list[int]:
-    """The label variables that a loss names, or all."""
-    names = loss.labels if isinstance(loss, LabelLoss | MeasureLoss) else ()
-    numbers = {name: n for n, name in enumerate(given.graph.variables)}
-    return [numbers[name] for name in names] if names else list(range(given.graph.num_labels))
-
-
 def _judged(given: Supervision, loss: object, looked_at: list[int]) -> list[Judged]:
     codes, off = given.gold.codes, given.sentence_off
     found = []
@@ -137,7 +130,7 @@ def _judged(given: Supervision, loss: object, looked_at: list[int]) -> list[Judg
 def _counter(
     given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, find_false: bool
 ) -> Counter:
-    looked_at = _looked_at(given, own.loss)
+    looked_at = given.labels_named(own.loss.labels if isinstance(own.loss, LabelLoss | MeasureLoss) else ())
     all_known = not (given.gold.codes < 0).any()
     judged = _judged(given, own.loss, looked_at)
     if all_known and math.isinf(own.psi) and own.measure != "difference" and inference.name in ("exact", "auto"):

@@ -19,7 +19,7 @@ from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, roles_o
 from ...inference import Binder, Expectations, ExpectingMethod, InstanceMethod, RunStatus, bind_instances, largest_table
 from ...kernels.tables import add_bias_gradient
 from ...semantics import ExactSettings, TrainSettings, inference_settings
-from ..base import Criterion
+from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood
 from ..penalties import Penalty

@@ -42,8 +42,8 @@ from ...semantics import (
     decode_rule,
     last_pieces,
 )
-from ..base import Criterion, Tightened
 from ..batches import SentenceBatches
+from ..criterion import Criterion, Tightened
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood
 from ..penalties import Penalty

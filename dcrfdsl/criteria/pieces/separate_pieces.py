@@ -18,7 +18,7 @@ from ...arrays import Floats, Ints
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
 from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
-from ..base import Criterion, Tightened
+from ..criterion import Criterion, Tightened
 from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
 

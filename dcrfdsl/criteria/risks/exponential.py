@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Mask
+from ...arrays import Floats, Mask, chosen_ranges
 from ...errors import DcrfError, Diagnostic
 from ...inference import BoundData, ExactMethod, Expectations, RunStatus
 from ...semantics import ExponentialSettings, TrainSettings
 from ..competing_labellings import data_excluding_gold
-from ..free_and_clamped import true_runs
 from ..gold_counts import gold_counts
 from ..likelihood import clamped_part
 from ..run_sums import FeatureSums
@@ -51,7 +50,7 @@ class _Source(NamedTuple):
         out, potentials, nothing = Expectations.empty(self.data), self.data.potentials(weights), np.zeros(0)
 
         def run(first: int, last: int) -> None:
-            for begin, end in true_runs(chosen[first:last], first):
+            for begin, end in chosen_ranges(chosen[first:last], first):
                 self.method.expectations(potentials, begin, end, out, nothing, np.zeros(len(self.data.hard)))
 
         self.sums.visit(run)
@@ -64,7 +63,7 @@ class _Source(NamedTuple):
             return np.zeros(self.data.num_weights)
 
         def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
-            for begin, end in true_runs(chosen[first:last], first):
+            for begin, end in chosen_ranges(chosen[first:last], first):
                 self.method.expectations(potentials, begin, end, out, gradient, expected, share)
 
         return self.sums.map(run)

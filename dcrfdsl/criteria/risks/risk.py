@@ -6,7 +6,7 @@ Not here: any of them (`exponential`, `marginal_risk`), the boosting (`boosting_
 from __future__ import annotations
 
 from ...inference import RunStatus, Workers
-from ..base import Criterion
+from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..penalties import Penalty
 from ..supervision import Supervision

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints, Ints32, Mask
+from ...arrays import Floats, Ints, Ints32, chosen_ranges
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
     FLOOR,
@@ -233,7 +233,7 @@ class ChainRuns:
         )  # fmt: skip
         if len(gradient):
             self.chain.spread(tables, sums, expected)
-        return _runs(status[first:last] == UNDERFLOW, first)
+        return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
     def tangents(
         self, potentials: Potentials, first: int, last: int, labelling: Ints32, risk: Floats,
@@ -250,7 +250,7 @@ class ChainRuns:
             ChainWorkspace(self.longest, cells), np.zeros(self.longest),
         )  # fmt: skip
         self.chain.spread(tables, sums, expected)
-        return _runs(status[first:last] == UNDERFLOW, first)
+        return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
     @property
     def judges(self) -> bool:
@@ -299,10 +299,4 @@ class ChainRuns:
             return [(first, last)]
         chain_decode(first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace())
         status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
-        return _runs(np.isnan(score[first:last]), first)
-
-
-def _runs(chosen: Mask, start: int) -> list[tuple[int, int]]:
-    """Runs of sequences that are chosen, counted from `start`."""
-    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+        return chosen_ranges(np.isnan(score[first:last]), first)

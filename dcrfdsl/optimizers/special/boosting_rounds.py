@@ -1,22 +1,22 @@
 """Boosting: in each round the weight whose step promises to lower the exponential risk most (Altun 2003, algorithm 2).
 
-With D the share of each wrong labelling in the risk, u_ik between L_ik and U_ik how much more it counts feature k than
-the gold labelling of sequence i, D(i) the share of the sequence and a_ik = Σ_y D(i, y) (U_ik − u_ik(y)) / (U_ik −
-L_ik), a step Δ multiplies the risk by
+Let D be the share of each wrong labelling in the risk, D(i) the share of sequence i, u_ik (between L_ik and U_ik) how
+much more often the labelling counts feature k than the gold labelling of i, and a_ik = Σ_y D(i, y) (U_ik − u_ik(y)) /
+(U_ik − L_ik). Then a step Δ multiplies the risk by
 
     Z_k(Δ) ≤ 1 + Σ_i [a_ik e^{Δ L_ik} + (D(i) − a_ik) e^{Δ U_ik} − D(i)],    i: the sequences in which k can count
 
-which is convex in Δ and made least by Newton's method, of the k that may be the best
-(`kernels.optimization.boosting_bounds`); with one pair of bounds that is Δ = log(−a L / ((1 − a) U)) / (U − L). Where
-no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step` towards it. `parallel`: every weight
-by 1/M of its own step, where at most M weights can count in a sequence; by convexity the risk falls by the mean of what
-they promise (Collins, Schapire & Singer 2002). Bounds are far apart for features that fire often, so the steps of these
-are short and others are chosen before them; `steepest` takes the largest derivative and searches along it. The risk is
-the start times the product of all Z, and so bounds what it bounds.
+which is convex in Δ. Newton's method minimises it for each k that may be the best
+(`kernels.optimization.boosting_bounds`); with one pair of bounds the minimum is Δ = log(−a L / ((1 − a) U)) / (U − L).
+If no L is below 0, or no U above, longer steps promise ever more, and Δ is `max_step` in that direction. `parallel`:
+every weight takes 1/M of its step, where at most M weights can count in a sequence; by convexity the risk falls by the
+mean of the promises (Collins, Schapire & Singer 2002). The bounds of frequent features are far apart, so their steps
+are short and other features are chosen first; `steepest` takes the largest derivative and searches along it. The risk
+is the start times the product of all Z, and so bounds what it bounds.
 
 Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
-search found no such step of the steepest weight), or the risk is 0. Not here: the risk, and what each sequence has of
-it (the objective knows).
+search found no such step of the steepest weight), or the risk is 0. Not here: the risk and the contribution of each
+sequence to it (the objective computes both).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, wat
         weights = progress.weights.copy()
         weights[seen] += update(progress.weights, progress.gradient)[seen]
         value, gradient = progress.evaluate(weights)
-        # what is less than the rounding of the objective may be a rise; nothing else is
+        # a rise is allowed only below the rounding of the objective
         if not value - progress.value <= ROUNDING * abs(progress.value):
             return False
         progress.accept(weights, value, gradient)

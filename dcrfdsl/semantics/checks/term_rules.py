@@ -53,12 +53,8 @@ __all__ = ["TermReader", "TermType", "UnknownName"]
 TermType: TypeAlias = Literal["text", "texts", "number", "vector", "test", "label", "group", "anything"]
 
 _OF_COLUMN: dict[str, TermType] = {
-    "str": "text",
-    "bag": "texts",
-    "float": "number",
-    "int": "number",
-    "vector": "vector",
-}
+    "str": "text", "bag": "texts", "float": "number", "int": "number", "vector": "vector",
+}  # fmt: skip
 _BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
 
 

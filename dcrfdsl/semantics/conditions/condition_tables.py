@@ -1,9 +1,9 @@
-"""Conditions over variables and data as tables: one axis for each site and for each thing that is read of the data.
+"""Conditions over variables and data as tables: one axis for each site and for each observation.
 
-Every combination of what the sites and the data can say is tried at once, by arrays whose axes have names and that
-broadcast against each other. Whatever reads the data alone is one test of it, however long (`Observed`), so that a
-table stays small; only its truth at the anchor counts. What is not in the sequence: a test that reads there is false,
-and `not` of it true. Not here: what a `forbid` or a memory makes of a table, evaluating tests on data (`features`).
+All combinations of states and observations are tried at once, by arrays with named axes that broadcast against each
+other. Any part that reads only the data is a single test of it, however long (`Observed`), so that a table stays small;
+only its value at the anchor counts. Outside the sequence a test is false, and `not` of it true. Not here: the use of a
+table by `forbid` or a memory, evaluating tests on data (`features`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a `forbid` or `require` allows: every assignment of the sites that it names, for every reading of the data.
+"""The table of a `forbid` or `require`: every assignment of the sites that it names, for every reading of the data.
 
-Not here: how a condition becomes a table (`condition_tables`), where instances lie (`graph`), whether a constraint
-makes sense (`checks.checker`).
+Not here: how a condition becomes a table (`condition_tables`), the places of instances (`graph`), whether a constraint
+is meaningful (`checks`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Feature groups that hold each other: circles, how deep they are nested, how many features they stand for.
+"""Feature groups that contain each other: cycles, depth of nesting, numbers of features.
 
-Nothing here recurses and nothing is expanded, so that any template can be asked. Not here: complaints
-(`checks.group_rules`), the expansion itself (`features`).
+Nothing here recurses or is expanded, so any template can be analysed. Not here: reporting (`checks.group_rules`), the
+expansion itself (`features`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What `train hmm` can express: each label given its earlier neighbours, and what is observed given the label alone.
+"""Models that `train hmm` can express: each label given its earlier neighbours, and observations given the label alone.
 
-A clique belongs to the last of its labels, by position and, within one, as they are declared; with `order = reverse` to
-the first. The cliques of a label without features give its distribution: the widest one that lies there; narrower ones
-must lie within it and hold where it does not lie, at the first positions. Cliques of one site may list features, which
-the label emits. Not here: counting (`criteria.hidden_markov`), what only the data tells (there too).
+A clique belongs to the last of its labels, by position and, within a position, by declaration; with `order = reverse`
+to the first. The cliques of a label without features define its distribution: the widest one that lies there. Narrower
+ones must lie within it and apply where it does not fit, at the first positions. Cliques of one site may list features,
+which the label emits. Not here: counting, facts that need data (both in `criteria.hidden_markov`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Memory variables as tables: the one state that a memory has, given what it reads of the past and of the data.
+"""Memory variables as tables: the state of a memory as a function of the past and of the data.
 
-A memory is a variable of the graph whose state the states before it and the data decide, so a table that allows one
-state for each reading is all there is to it. The first position has the value `initially`; near the start, where some
-of what is read lies before the sequence, a test of that is false and a copy of it `initially`. A text of the data that
-is copied and is none of the memory's states counts as `initially` too. Not here: what makes no sense
-(`checks.checker`).
+A memory is a variable of the graph whose state is determined by earlier states and the data, so a table that allows one
+state for each reading defines it. The first position has the value `initially`. Near the start, where part of the input
+lies before the sequence, a test of that part is false and a copy of it is `initially`. A copied text that is not a
+state of the memory counts as `initially` too. Not here: meaningless memories (`checks`).
 """
 
 from __future__ import annotations

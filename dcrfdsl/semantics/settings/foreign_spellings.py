@@ -1,8 +1,8 @@
-"""Settings as other tools spell and place them, and what to write here instead: text that can be copied as it stands.
+"""Settings in the spelling and place of other tools, and their equivalents here as text that can be copied.
 
 CRF++ (`c`, `f`), CRFsuite (`c1`, `c2`, `feature.minfreq`), Wapiti (`rho1`, `stopeps`), scikit-learn (`max_iter`, `tol`,
-`alpha`) and the usual words of other libraries put everything on the trainer. Here a penalty is a `prior`, what stops a
-search belongs to its `optimizer`, and rare features are cut where features are listed. Not here: reading settings
+`alpha`) and the usual words of other libraries put everything on the trainer. Here a penalty is a `prior`, stopping
+rules belong to the `optimizer`, and rare features are cut in feature lists. Not here: reading settings
 (`settings_reading`).
 """
 

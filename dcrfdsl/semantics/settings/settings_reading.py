@@ -1,9 +1,8 @@
-"""From what a template says about methods to their typed settings: inference, priors, optimizers, training stages.
+"""From the methods in a template to their typed settings: inference, priors, optimizers, training stages.
 
-The tables in `settings` hold every name, default and limit; here a call's arguments and its block's settings are
-brought together, constants replaced by their values, and what does not fit becomes a diagnostic with its place. Every
-function raises one `DcrfError` with all that is wrong. Not here: whether a method can run on a model
-(`checks.checker`).
+The tables of this room hold every name, default and limit. Here the arguments of a call and the settings of its block
+are combined, constants are replaced by their values, and each problem becomes a diagnostic with its place. Every
+function raises one `DcrfError` with all problems. Not here: whether a method can run on a model (`checks`).
 """
 
 from __future__ import annotations
