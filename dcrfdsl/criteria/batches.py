@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Ints32
-from ..inference import BoundData, Expectations, ExpectingMethod, Potentials, Workers
+from ..inference import BoundData, Expectations, ExpectingMethod, Workers
 from ..kernels.optimization import collect_touched, count_labellings, firing_runs, list_touched, move_cells
-from ..kernels.tables import add_bias_gradient, base_tables, exponentiate_base
+from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .free_and_clamped import Clamped
 
 __all__ = ["SentenceBatches"]

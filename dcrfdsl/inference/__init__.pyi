@@ -6,7 +6,7 @@ from .bound.chain_graphs import (
     chain_of as chain_of,
 )
 from .bound.clamped_data import bind_clamped as bind_clamped
-from .bound.potentials import Binder as Binder, BoundData as BoundData, Potentials as Potentials
+from .bound.potentials import Binder as Binder, BoundData as BoundData
 from .decoding.constrained_decoding import (
     ConstrainedDecoder as ConstrainedDecoder,
     ConstrainedLabellings as ConstrainedLabellings,

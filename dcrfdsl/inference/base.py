@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, Ints32, Mask
 from ..kernels.runtime import IMPOSSIBLE
-from ..kernels.tables import Results
-from .bound import BoundData, Potentials
+from ..kernels.tables import Potentials, Results
+from .bound import BoundData
 from .run_status import RunStatus
 
 __all__ = ["Decoder", "Expectations", "ExpectingMethod", "SequenceMethod"]

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..graph import FactorGraph, instances_of
-from ..kernels.tables import fill_tables
+from ..kernels.tables import Potentials, fill_tables
 from ..semantics import MethodSettings
-from .bound import BoundData, Potentials
+from .bound import BoundData
 from .run_status import RunStatus
 from .single_graph import infer_graph
 

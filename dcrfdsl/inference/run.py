@@ -12,8 +12,9 @@ import numpy as np
 
 from ..arrays import Floats, Ints32
 from ..kernels.sequences import score_labellings
+from ..kernels.tables import Potentials
 from .base import Decoder, Expectations, ExpectingMethod
-from .bound import BoundData, Potentials
+from .bound import BoundData
 from .workers import Workers
 
 __all__ = ["Decoded", "run_decoding", "run_inference", "score_sequences"]

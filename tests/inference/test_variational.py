@@ -23,7 +23,7 @@ from dcrfdsl.inference import METHODS, Expectations, Workers, infer_graph
 from dcrfdsl.kernels.messages.sum_product import node_potentials
 from dcrfdsl.kernels.messages.trw import Reweighting, reweighted_messages, stretch_tables
 from dcrfdsl.kernels.messages.trw_beliefs import reweighted_beliefs
-from dcrfdsl.kernels.tables.arguments import Control
+from dcrfdsl.kernels.tables.kernel_arguments import Control
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, GibbsSettings, MeanFieldSettings, TrwSettings
 from dcrfdsl.training.pipeline import fit

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcrfdsl.kernels.runtime import machine_vectors as vectors
+from dcrfdsl.kernels.runtime import cpu
 from dcrfdsl.kernels.runtime.compilation import kernel
 from dcrfdsl.kernels.runtime.cpu import LANES  # fmt: skip
 from dcrfdsl.kernels.runtime.machine_vectors import (
@@ -165,7 +165,7 @@ def test_aligned_zeros_begin_on_a_cache_line(size: int) -> None:
 
 @pytest.mark.parametrize(("features", "lanes"), [("+sse2,+avx,+avx2,+avx512f", 8), ("+avx,-avx512f", 4), ("+neon", 2)])
 def test_lanes_are_those_of_the_cpu(features: str, lanes: int) -> None:
-    assert vectors._lanes(features) == lanes
+    assert cpu._lanes(features) == lanes
 
 
 @pytest.mark.long

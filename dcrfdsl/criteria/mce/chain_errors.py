@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Floats, Ints32
-from ...inference import BoundData, ChainRuns, CompetitorTotals, Expectations, Potentials, RunStatus, Workers, chain_of
+from ...inference import BoundData, ChainRuns, CompetitorTotals, Expectations, RunStatus, Workers, chain_of
 from ...kernels.chain import Judging, SegmentMarks, Smoothing, Spans
+from ...kernels.tables import Potentials
 from ..batches import SentenceBatches
 from ..run_sums import FeatureSums
 from .error_counts import ErrorCounts

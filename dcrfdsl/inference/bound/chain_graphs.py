@@ -37,8 +37,8 @@ from ...kernels.chain import (
     workspace_for,
 )
 from ...kernels.runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, block_registers, padded
-from ...kernels.tables import Kinds, Ragged
-from .potentials import BoundData, Potentials
+from ...kernels.tables import Kinds, Potentials, Ragged
+from .potentials import BoundData
 
 __all__ = ["Chain", "ChainRuns", "CompetitorTotals", "chain_of"]
 

@@ -17,9 +17,10 @@ from ...errors import data_error
 from ...graph import ModelGraph, exact_cost
 from ...kernels.exact import exact_samples
 from ...kernels.sequences import NBestLists, exact_nbest, message_nbest
+from ...kernels.tables import Potentials
 from ...semantics import AutoSettings, BpSettings, ExactSettings, MethodSettings, TrpSettings
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 from ..methods import MessageMethod, Part, parts_by_cost
 from ..run_status import RunStatus
 from ..workers import Workers

@@ -16,9 +16,10 @@ import numpy as np
 from ...arrays import Codes, Floats, Ints
 from ...graph import ModelGraph, order_cost
 from ...kernels.sequences import Latents, NBestLists, summed_nbest
+from ...kernels.tables import Potentials
 from ...semantics import MethodSettings
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 from ..run_status import RunStatus
 from ..workers import Workers
 from .labellings import Labellings, NBest, arenas, largest_table, ordered_labellings

@@ -30,9 +30,9 @@ from ...graph import (
 from ...kernels.piecewise import TablePlaces, piece_tables
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode
-from ...kernels.tables import Bindings, Packed, Problem, Ragged, Rows
+from ...kernels.tables import Bindings, Packed, Potentials, Problem, Ragged, Rows
 from ..base import Expectations
-from ..bound import BoundData, Potentials, featureless_kinds, unpacked
+from ..bound import BoundData, featureless_kinds, unpacked
 from ..pieces import largest_piece
 
 __all__ = ["LocalDecoder", "local_cost"]

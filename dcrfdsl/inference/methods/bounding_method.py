@@ -16,10 +16,10 @@ import numpy as np
 from ...arrays import Floats, Ints, Ints32
 from ...kernels.messages import round_marginals
 from ...kernels.runtime import OK
-from ...kernels.tables import Control, Ragged, Totals, WarmStart
+from ...kernels.tables import Control, Potentials, Ragged, Totals, WarmStart
 from ...semantics import MeanFieldSettings, TrwSettings
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 
 __all__ = ["BoundingMethod"]
 

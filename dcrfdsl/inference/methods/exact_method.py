@@ -13,10 +13,10 @@ from ...arrays import Floats, Ints32, Mask
 from ...kernels.exact import blocked_decode, blocked_expectations
 from ...kernels.runtime import IMPOSSIBLE
 from ...kernels.sequences import exact_decode, exact_expectations
-from ...kernels.tables import Patterns, Programs, Ragged, Totals
+from ...kernels.tables import Patterns, Potentials, Programs, Ragged, Totals
 from ...semantics import AutoSettings, ExactSettings
 from ..base import Expectations
-from ..bound import BoundData, ChainRuns, Potentials, chain_of
+from ..bound import BoundData, ChainRuns, chain_of
 
 __all__ = ["ExactMethod"]
 

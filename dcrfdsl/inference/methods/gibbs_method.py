@@ -13,10 +13,10 @@ from ...arrays import Floats, Ints32
 from ...errors import DcrfError, Diagnostic
 from ...kernels.messages import CHAINS, Sampling, gibbs, gibbs_sequences, node_potentials
 from ...kernels.runtime import IMPOSSIBLE, OK
-from ...kernels.tables import Ragged
+from ...kernels.tables import Potentials, Ragged
 from ...semantics import GibbsSettings
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 
 __all__ = ["GibbsMethod", "no_log_z"]
 

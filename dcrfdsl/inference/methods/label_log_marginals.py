@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...arrays import Floats, Ints32
 from ...kernels.exact import exact_tangents
-from ...kernels.tables import Totals
+from ...kernels.tables import Potentials, Totals
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 from .exact_method import ExactMethod
 
 __all__ = ["ExactTangents"]

@@ -15,8 +15,9 @@ import numpy as np
 from ...arrays import Floats, Ints32
 from ...kernels.optimization import count_labellings
 from ...kernels.sequences import score_labellings
+from ...kernels.tables import Potentials
 from ..base import Expectations, SequenceMethod
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 
 __all__ = ["MaximumMethod"]
 

@@ -16,10 +16,10 @@ from ...kernels.sequences import (
     message_expectations,
     message_log_expectations,
 )
-from ...kernels.tables import Control, Ragged, Sweeps, Totals, WarmStart
+from ...kernels.tables import Control, Potentials, Ragged, Sweeps, Totals, WarmStart
 from ...semantics import AutoSettings, BpSettings, TrpSettings
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 
 __all__ = ["MessageMethod"]
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Ints32
 from ...graph import GraphShape, OrderCost, ShapeBank, best_order, exact_pays, least_table, order_cost
+from ...kernels.tables import Potentials
 from ...semantics import AutoSettings
 from ..base import Expectations, SequenceMethod
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 from .exact_method import ExactMethod
 from .message_method import MessageMethod
 

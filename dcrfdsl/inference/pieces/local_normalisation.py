@@ -15,9 +15,9 @@ from ...arrays import Floats, Ints, Ints32, Mask
 from ...graph import Gold, PieceTemplate, piece_arrays
 from ...kernels.piecewise import NONE, Cases, PieceInstances, piece_expectations
 from ...kernels.runtime import IMPOSSIBLE
-from ...kernels.tables import Ragged, Shapes, Totals
+from ...kernels.tables import Potentials, Ragged, Shapes, Totals
 from ..base import Expectations
-from ..bound import BoundData, Potentials
+from ..bound import BoundData
 
 __all__ = ["PieceMethod", "largest_piece", "no_cases"]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...kernels.runtime import IMPOSSIBLE
+from ...kernels.tables import Potentials
 from ..base import Expectations
-from ..bound import Potentials
 from .local_normalisation import PieceMethod
 
 __all__ = ["SharedPieceMethod", "are_shared"]

@@ -1,16 +1,7 @@
 from .beliefs import read_beliefs as read_beliefs, read_labelling as read_labelling, score_labelling as score_labelling
-from .feasible_search import (
-    feasible_labelling as feasible_labelling,
-    find_hard as find_hard,
-    message_labelling as message_labelling,
-    round_marginals as round_marginals,
-)
+from .feasible_search import message_labelling as message_labelling, round_marginals as round_marginals
 from .gibbs_sampling import CHAINS as CHAINS, Sampling as Sampling, gibbs as gibbs, gibbs_sequences as gibbs_sequences
-from .mean_field_ascent import (
-    mean_field as mean_field,
-    mean_field_beliefs as mean_field_beliefs,
-    mean_field_expectations as mean_field_expectations,
-)
+from .mean_field_ascent import mean_field_expectations as mean_field_expectations
 from .propagation import (
     FLOOD as FLOOD,
     ORDERED as ORDERED,
@@ -19,14 +10,4 @@ from .propagation import (
     propagate as propagate,
 )
 from .sum_product import node_potentials as node_potentials, recall as recall, remember as remember
-from .trw import (
-    Reweighting as Reweighting,
-    reweighted_messages as reweighted_messages,
-    stretch_tables as stretch_tables,
-)
-from .trw_beliefs import (
-    Forests as Forests,
-    reweighted_beliefs as reweighted_beliefs,
-    reweighted_bound as reweighted_bound,
-    reweighted_expectations as reweighted_expectations,
-)
+from .trw_beliefs import Forests as Forests, reweighted_expectations as reweighted_expectations

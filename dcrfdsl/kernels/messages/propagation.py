@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, direct_edges, inner, kernel, shuffle
 from ..tables import copy_run
-from .sum_product import Arithmetic, Scratch, send, send_pair
+from .sum_product import Limits, Scratch, send, send_pair
 
 __all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
 
@@ -33,8 +33,15 @@ class Turn(NamedTuple):
     number: int
     first: int
     last: int
-    damping: float
     tolerance: float
+    limits: Limits
+
+
+class Queue(NamedTuple):
+    """A tournament tree: best[1] is the largest change of all edges.   trial: messages that are not sent."""
+
+    best: NDArray[np.float64]
+    trial: NDArray[np.float64]
 
 
 class Visits(NamedTuple):
@@ -43,6 +50,7 @@ class Visits(NamedTuple):
     order: NDArray[np.int64]
     updated: NDArray[np.int64]
     recent: NDArray[np.float64]
+    scratch: Scratch
 
 
 @inner
@@ -52,22 +60,24 @@ def _dampened(damping):
 
 
 @inner
-def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, visits, arithmetic, scratch):
+def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise):
     """Sends the messages of an iteration into `pending`; notes in `visits` which edges those were and how they changed.
 
     Returns (whether one moved by the tolerance or more, status).
     """
-    kind, damping, log_space = sweeps.kind, turn.damping, arithmetic.log_space
+    kind, limits, scratch = sweeps.kind, turn.limits, visits.scratch
     moved = False
     for i in range(turn.first, turn.last):
         e = sweeps.passes.send[i] if kind == ORDERED else (visits.order[i] if kind == RANDOM else i)
         f = shapes.fac_off[g] + edges.edge_factor[edges.edge_off[g] + e]
-        if not log_space and damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
+        if not log_space and limits.damping == 0.0 and shapes.scope_off[f + 1] - shapes.scope_off[f] == 2:
             change, status = send_pair(
-                g, e, shapes, edges, value, node, message, pending, arithmetic.floor, scratch.q, scratch.new
+                g, e, shapes, edges, value, node, message, pending, limits.floor, scratch.q, scratch.new
             )
         else:
-            change, status = send(g, e, shapes, edges, value, node, message, pending, arithmetic, damping, scratch)
+            change, status = send(
+                g, e, shapes, edges, value, node, message, pending, log_space, maximise, limits, scratch
+            )
         if status != OK:
             return moved, status
         visits.updated[e], visits.recent[e] = turn.number, change
@@ -103,9 +113,8 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
     # products of `degree` messages, a potential and a table entry must stay normal doubles
     floor = 10.0 ** (-180.0 / (degree * (arity - 1) + 1))
     scratch = Scratch(np.empty((arity + 1, largest)), np.empty(largest))
-    arithmetic = Arithmetic(log_space, maximise, floor)
     if sweeps is None:
-        return _propagate_residual(g, shapes, edges, value, node, message, control, arithmetic, scratch)
+        return _propagate_residual(g, shapes, edges, value, node, message, control, log_space, maximise, floor, scratch)
     kind, schedules = sweeps
     tolerance, max_iterations, damping, seed = control
     order = np.empty(count, np.int64)
@@ -118,7 +127,7 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
     pending = message.copy() if kind == FLOOD else message
     last_moved = -1
     recent = np.full(count, np.inf)  # change of each edge when last sent
-    visits = Visits(order, updated, recent)
+    visits = Visits(order, updated, recent, scratch)
     asked, lowest, waited = damping, np.inf, 0
     for iteration in range(max_iterations):
         first, last = 0, count
@@ -129,10 +138,10 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
         elif kind == RANDOM:
             state = shuffle(order[:half], half, state)
             state = shuffle(order[half:], count - half, state)
+        turn = Turn(iteration, first, last, tolerance, Limits(damping, floor))
         moved, status = _send_all(
-            g, shapes, edges, value, node, message, pending, sweeps, Turn(iteration, first, last, damping, tolerance),
-            visits, arithmetic, scratch,
-        )  # fmt: skip
+            g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise
+        )
         if status != OK:
             return False, iteration + 1, np.inf, status, damping > asked
         if moved:
@@ -155,7 +164,7 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
 
 
 @kernel
-def _propagate_residual(g, shapes, edges, value, node, message, control, arithmetic, scratch):
+def _propagate_residual(g, shapes, edges, value, node, message, control, log_space, maximise, floor, scratch):
     """Always sends the message that would change most. A tournament tree over edges finds it in log time."""
     tolerance, max_iterations, damping, _ = control
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
@@ -163,9 +172,10 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, arithme
     while leaves < count:
         leaves *= 2
     best = np.full(2 * leaves, -1.0)  # best[1] is the largest change of all edges
-    trial = np.empty_like(message)
+    trial, undamped = np.empty_like(message), Limits(0.0, floor)
+    queue = Queue(best, trial)
     for e in range(count):
-        change, status = send(g, e, shapes, edges, value, node, message, trial, arithmetic, 0.0, scratch)
+        change, status = send(g, e, shapes, edges, value, node, message, trial, log_space, maximise, undamped, scratch)
         if status != OK:
             return False, 1, np.inf, status, False
         best[leaves + e] = change
@@ -185,7 +195,20 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, arithme
             moved = 0.0
             for i in range(2 * count):
                 e = i if i < count else 2 * count - 1 - i
-                change, status = send(g, e, shapes, edges, value, node, message, message, arithmetic, damping, scratch)
+                change, status = send(
+                    g,
+                    e,
+                    shapes,
+                    edges,
+                    value,
+                    node,
+                    message,
+                    message,
+                    log_space,
+                    maximise,
+                    Limits(damping, floor),
+                    scratch,
+                )
                 if status != OK:
                     return False, sends // count + 1, np.inf, status, damping > asked
                 moved = max(moved, change)
@@ -193,18 +216,20 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, arithme
             if moved < tolerance:
                 return True, sends // count, moved, OK, damping > asked
             for e in range(count):
-                _refresh(g, e, shapes, edges, value, node, message, trial, arithmetic, scratch, best)
+                _refresh(g, e, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue)
             continue
         sends += 1
         i = 1
         while i < leaves:
             i = 2 * i if best[2 * i] >= best[2 * i + 1] else 2 * i + 1
         e = i - leaves
-        change, status = send(g, e, shapes, edges, value, node, message, message, arithmetic, damping, scratch)
+        change, status = send(
+            g, e, shapes, edges, value, node, message, message, log_space, maximise, Limits(damping, floor), scratch
+        )
         if status != OK:
             return False, sends // count + 1, np.inf, status, damping > asked
         # what this message feeds: the other edges of the other factors at its variable, and itself if damped
-        _refresh(g, e, shapes, edges, value, node, message, trial, arithmetic, scratch, best)
+        _refresh(g, e, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue)
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             entry = edges.var_edge[j]
@@ -214,14 +239,19 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, arithme
             for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
                 other = edges.first_edge[f] + i
                 if other != entry:
-                    _refresh(g, other, shapes, edges, value, node, message, trial, arithmetic, scratch, best)
+                    _refresh(
+                        g, other, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue
+                    )
     return False, max_iterations, best[1], OK, damping > asked
 
 
 @inner
-def _refresh(g, other, shapes, edges, value, node, message, trial, arithmetic, scratch, best):
-    """Recomputes the change that sending `other` would make and repairs the tournament tree `best`."""
-    change, status = send(g, other, shapes, edges, value, node, message, trial, arithmetic, 0.0, scratch)
+def _refresh(g, other, shapes, edges, value, node, message, log_space, maximise, limits, scratch, queue):
+    """Recomputes the change that sending `other` would make and repairs the tournament tree."""
+    best = queue.best
+    change, status = send(
+        g, other, shapes, edges, value, node, message, queue.trial, log_space, maximise, limits, scratch
+    )
     i = len(best) // 2 + other
     best[i] = change if status != IMPOSSIBLE else np.inf
     while i > 1:

@@ -42,7 +42,7 @@ from ..runtime import (
 from ..tables import NARROW, WIDE, load_some, matrix_times, store_some, times_matrix
 
 __all__ = [
-    "Arithmetic",
+    "Limits",
     "Scratch",
     "incoming",
     "node_potentials",
@@ -56,11 +56,14 @@ __all__ = [
 LEAST_RECALLED = 1e-30
 
 
-class Arithmetic(NamedTuple):
-    """How messages are computed: sums or maxima, of numbers or logarithms."""
+class Limits(NamedTuple):
+    """How a message is stored.
 
-    log_space: bool
-    maximise: bool
+    Whether it is of sums or maxima, of numbers or logarithms, are arguments of their own: constants, for each of which
+    there is a compiled version. In a bundle they would be variables.
+    """
+
+    damping: float
     floor: float  # no positive entry of a linear message may fall below
 
 
@@ -266,12 +269,12 @@ def _store_undamped(new, states, message, target, m, floor):
 
 
 @fast_inner
-def send(g, e, shapes, edges, value, node, message, target, arithmetic, damping, scratch):
+def send(g, e, shapes, edges, value, node, message, target, log_space, maximise, limits, scratch):
     """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
 
     Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new in the message's own space.
     """
-    log_space, maximise, floor = arithmetic
+    damping, floor = limits
     q, new = scratch
     outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, new)
     e0 = edges.edge_off[g]

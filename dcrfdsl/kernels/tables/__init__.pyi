@@ -1,13 +1,3 @@
-from .arguments import (
-    Control as Control,
-    Potentials as Potentials,
-    Problem as Problem,
-    Ragged as Ragged,
-    Results as Results,
-    Sweeps as Sweeps,
-    Totals as Totals,
-    WarmStart as WarmStart,
-)
 from .dense import (
     NARROW as NARROW,
     WIDE as WIDE,
@@ -18,6 +8,16 @@ from .dense import (
     scale_run as scale_run,
     store_some as store_some,
     times_matrix as times_matrix,
+)
+from .kernel_arguments import (
+    Control as Control,
+    Potentials as Potentials,
+    Problem as Problem,
+    Ragged as Ragged,
+    Results as Results,
+    Sweeps as Sweeps,
+    Totals as Totals,
+    WarmStart as WarmStart,
 )
 from .log_tables import (
     TINY as TINY,

@@ -2,4 +2,3 @@ from .boosting_rounds import minimise_boosting as minimise_boosting
 from .counting import minimise_counted as minimise_counted
 from .iis import minimise_iis as minimise_iis
 from .perceptron_steps import minimise_perceptron as minimise_perceptron
-from .temperature import best_temperature as best_temperature

@@ -31,5 +31,4 @@ from .training_settings import (
     LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
-    TrainSettings as TrainSettings,
 )
