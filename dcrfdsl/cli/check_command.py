@@ -105,7 +105,7 @@ def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
 
 
 def _explain(slug: str) -> None:
-    from ..registry import did_you_mean
+    from ..errors import did_you_mean
     from ..semantics import EXPLANATIONS, explain
 
     page = explain(slug)

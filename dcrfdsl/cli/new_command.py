@@ -28,7 +28,7 @@ def new(
       dcrfdsl new
       dcrfdsl new linear_chain -o chunk.dcrf
     """
-    from ..registry import did_you_mean
+    from ..errors import did_you_mean
     from ..syntax import resource_path
 
     ready = {path.stem: path for path in sorted(resource_path("templates").glob("*.dcrf"))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..registry import Table, narrowed
+from ..errors import Table, narrowed
 from ..semantics import (
     PIECES,
     AdaboostSettings,

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Mask
+from ..errors import Table, taking
 from ..graph import Parameters
-from ..registry import Table, taking
 from ..semantics import (
     CliqueSpec,
     ElasticNetPrior,

@@ -14,8 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Ints
-from ..errors import DcrfError, Diagnostic, data_error
-from ..registry import did_you_mean
+from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import Column, DataSpec, plain
 from .column_blocks import Block
 from .columns import Parsed

@@ -10,8 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from ..errors import DcrfError, Diagnostic, data_error
-from ..registry import did_you_mean
+from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import Column, DataSpec
 from .column_blocks import Block
 from .columns import Parsed

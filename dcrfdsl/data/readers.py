@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import DATA, PATHS, DcrfError, Diagnostic, data_error, require_kind
-from ..registry import Table
+from ..errors import DATA, PATHS, DcrfError, Diagnostic, Table, data_error, require_kind
 from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
 from .columns import CorpusBuilder

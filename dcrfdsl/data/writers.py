@@ -20,8 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import data_error, json_text, shortened
-from ..registry import Table
+from ..errors import Table, data_error, json_text, shortened
 from .conll import conll_options
 from .conllu import MISC
 from .readers import Chunk

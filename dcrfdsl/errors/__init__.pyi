@@ -27,3 +27,12 @@ from .problems import (
     render_all as render_all,
     warn_of as warn_of,
 )
+from .registry import (
+    MOST_SHOWN as MOST_SHOWN,
+    Guesses as Guesses,
+    Table as Table,
+    did_you_mean as did_you_mean,
+    narrowed as narrowed,
+    quoted_names as quoted_names,
+    taking as taking,
+)

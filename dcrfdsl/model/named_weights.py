@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import DcrfError, Diagnostic
+from ..errors import DcrfError, Diagnostic, did_you_mean, quoted_names
 from ..features import FeatureExtractor
 from ..graph import ModelGraph, Parameters, assignment_states
 from ..optimizers import BoostingRound
-from ..registry import did_you_mean, shortened
 
 __all__ = ["NamedWeights"]
 
@@ -86,6 +85,6 @@ class NamedWeights(NamedTuple):
 
 def _no_clique(clique: str, names: Sequence[str]) -> DcrfError:
     guess = did_you_mean(clique, names)
-    listed = ", ".join(shortened(tuple(dict.fromkeys(names))))
+    listed = ", ".join(quoted_names(tuple(dict.fromkeys(names))))
     remedy = f"did you mean `{guess}`?" if guess else f"the cliques are {listed}"
     return DcrfError(Diagnostic("unknown-clique", f"the model has no clique `{clique}`", help=remedy))

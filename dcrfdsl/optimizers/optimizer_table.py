@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from ..arrays import Floats
-from ..registry import Table, narrowed
+from ..errors import Table, narrowed
 from ..semantics import (
     AutoOptimizer,
     BcfwSettings,

@@ -1,6 +1,6 @@
 """The surface of the language: from text to tree (`parse`) and back (`format_template`).
 
-Depends only on `errors` and `registry`. Not here: the meaning of names and settings (`semantics`).
+Depends only on `errors` and `errors.registry`. Not here: the meaning of names and settings (`semantics`).
 """
 
 import lazy_loader

@@ -19,11 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from ..errors import DcrfError, Diagnostic, json_text
+from ..errors import DcrfError, Diagnostic, Table, json_text
 from ..files import WRITING, clear_os_errors, ensure_writable, write_whole
 from ..model import TrainingRecord
 from ..optimizers import Iteration
-from ..registry import Table
 
 __all__ = ["FORMATS", "CurveWriter", "check_curve_path", "write_curve"]
 

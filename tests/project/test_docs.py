@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import dcrfdsl
+from dcrfdsl.errors.registry import Table
 from dcrfdsl.metrics import METRICS
-from dcrfdsl.registry import Table
 from dcrfdsl.semantics import FUNCTIONS
 from dcrfdsl.semantics.schema import statement_options as options
 from dcrfdsl.semantics.settings import loss_settings, margin_settings, training_settings

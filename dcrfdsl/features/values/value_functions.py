@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import TypeAlias
 
-from ...registry import Table
+from ...errors import Table
 from ...semantics import Number, Range, Reference, Value
 
 __all__ = ["FEATURES", "TextFunction"]

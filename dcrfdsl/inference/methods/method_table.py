@@ -13,9 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ...errors import data_error
+from ...errors import Table, data_error
 from ...graph import ModelGraph, exact_cost, exact_pays, sweep_cost, sweep_messages
-from ...registry import Table
 from ...semantics import (
     AutoSettings,
     BpSettings,

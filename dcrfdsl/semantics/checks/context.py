@@ -15,8 +15,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ...arrays import Ints
-from ...errors import Diagnostic, Label, Span
-from ...registry import Guesses, did_you_mean, shortened
+from ...errors import Diagnostic, Guesses, Label, Span, did_you_mean, quoted_names
 from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
 from ..conditions import BOOLEAN
 from ..schema import (
@@ -287,7 +286,7 @@ def a(words: str) -> str:
 
 def listed(names: Iterable[str], joint: str = "and") -> str:
     """`a`, `b` and `c`; for very many names the first, and how many more"""
-    quoted = shortened(list(names))
+    quoted = quoted_names(list(names))
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {joint} {quoted[-1]}" if quoted else "none"
 
 

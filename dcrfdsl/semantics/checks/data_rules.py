@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...errors import Diagnostic
-from ...registry import Table, did_you_mean
+from ...errors import Diagnostic, Table, did_you_mean
 from ..schema import NUMERIC, Column, ModelSpec, Path, plain
 from .context import Context, Rule, listed
 

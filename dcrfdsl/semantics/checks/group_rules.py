@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors import Diagnostic
-from ...registry import shortened
+from ...errors import Diagnostic, quoted_names
 from ..conditions import COUNT_LIMIT, DEEPEST, MOST_FEATURES, GroupTree, held_names
 from .context import Context, Rule
 from .walk import every_feature
@@ -28,7 +27,9 @@ def _tree(context: Context) -> GroupTree:
 def _chain(names: Sequence[str]) -> str:
     """`a` → `b` → … → `z`"""
     middle = (
-        shortened(names[:SHOWN]) if len(names) <= SHOWN else [*shortened(names[: SHOWN - 2]), "…", f"`{names[-1]}`"]
+        quoted_names(names[:SHOWN])
+        if len(names) <= SHOWN
+        else [*quoted_names(names[: SHOWN - 2]), "…", f"`{names[-1]}`"]
     )
     return " → ".join(middle)
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...errors import Diagnostic
-from ...registry import shortened
+from ...errors import Diagnostic, quoted_names
 from ..schema import FUNCTIONS, NUMERIC, Column, Member, Path, StatesOf
 from .context import COLUMN, LABEL_KINDS, Context, Rule, a
 from .term_messages import unknown_state
@@ -148,7 +147,7 @@ def label_columns(context: Context) -> Iterator[Diagnostic]:
             yield from _label_of_numbers(context, label.name, ("labels", n, "name"))
             continue
         guess, there = context.near(label.name, [COLUMN])
-        there = there or [(("data", "format"), f"the columns are {', '.join(shortened(columns))}")]
+        there = there or [(("data", "format"), f"the columns are {', '.join(quoted_names(columns))}")]
         yield context.complaint(
             "label-not-a-column",
             f"label `{label.name}` is not a column of the data",

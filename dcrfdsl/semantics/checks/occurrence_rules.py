@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from ...errors import Diagnostic
-from ...registry import did_you_mean, shortened
+from ...errors import Diagnostic, did_you_mean, quoted_names
 from ..schema import InSet, Is, Label, Learned, Path, Reference, Scheme, StatesOf, learn_types, read_cell, scheme_states
 from .context import Context, Rule, listed
 from .walk import constraint_nodes
@@ -107,7 +106,7 @@ def _not_learned(context: Context, label: str, state: str, known: Sequence[str],
     assert context.data is not None
     message = f"`{label}` is never `{state}` in `{context.data.file}`, so it does not have this state"
     guess = did_you_mean(state, known)
-    remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(shortened(known, SHOWN))}"
+    remedy = f"did you mean `{guess}`?" if guess else f"its states are {', '.join(quoted_names(known, SHOWN))}"
     return context.complaint("unseen-state", message, path, "not in the data", help=remedy, severity="warning")
 
 

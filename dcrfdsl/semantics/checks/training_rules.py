@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import DcrfError, Diagnostic
-from ...registry import Table
+from ...errors import DcrfError, Diagnostic, Table
 from ..schema import (
     NUMERIC,
     SCHEMES,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...registry import Table
+from ...errors import Table
 from .idle_pages import IDLE
 from .syntax_pages import SYNTAX
 

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
-from ...errors import Span
-from ...registry import did_you_mean
+from ...errors import Span, did_you_mean
 from ...syntax import ast
 from ..schema import (
     CLIQUE_OPTIONS,

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
-from ...errors import Diagnostic, Label, Span
-from ...registry import MOST_SHOWN
+from ...errors import MOST_SHOWN, Diagnostic, Label, Span
 from ..schema import Noted, Path, expressions as ex, model_spec as model
 
 __all__ = ["Draft", "Entry"]

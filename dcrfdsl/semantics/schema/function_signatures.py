@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...registry import Table
+from ...errors import Table
 from .expressions import Apply, Argument, Number, Range, Reference, Value
 
 __all__ = ["FUNCTIONS", "ArgumentProblem", "FunctionSignature", "Parameter", "bind"]

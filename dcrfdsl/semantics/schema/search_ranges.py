@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...registry import Table
+from ...errors import Table
 from .expressions import Number, Value
 from .model_spec import CallSpec
 

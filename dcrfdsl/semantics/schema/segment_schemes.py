@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Integers, Ints, Mask, Offsets
-from ...registry import Table
+from ...errors import Table
 
 __all__ = [
     "OUTSIDE",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...errors import Diagnostic, Label
-from ...registry import did_you_mean, shortened
+from ...errors import Diagnostic, Label, did_you_mean, quoted_names
 from .model_spec import Stage
 from .source_spans import SpanTable
 
@@ -19,7 +18,7 @@ def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diag
     """The error for an unknown stage. `place`: where it is named."""
     names = list(known)
     guess = did_you_mean(label, names)
-    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(shortened(names))}"
+    remedy = f"did you mean `{guess}`?" if guess else f"the stages are {', '.join(quoted_names(names))}"
     return Diagnostic("unknown-stage", f"there is no training stage `{label}`", place, help=remedy)
 
 
@@ -33,7 +32,7 @@ def stage_cycle(stages: Sequence[Stage], circle: Sequence[int], spans: SpanTable
     others = sorted(n for n in circle if n != first)
     places = {n: spans.label(*(_path(n)), text=f"`{stages[n].label}` after `{stages[n].after}`") for n in circle}
     there = tuple(place for n in others if (place := places[n]) is not None)
-    names = shortened([stages[n].label for n in sorted(circle)])
+    names = quoted_names([stages[n].label for n in sorted(circle)])
     message = f"stage {names[0]} comes after itself"
     if others:
         message = f"stages {', '.join(names[:-1])} and {names[-1]} come after each other"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...errors import Diagnostic, Label
-from ...registry import Guesses, did_you_mean
+from ...errors import Diagnostic, Guesses, Label, did_you_mean
 from .expressions import Apply, Number, Range, Reference, Regex, Text, Value
 from .model_spec import ModelSpec, Setting
 from .source_spans import Path, SpanTable

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...registry import Table
+from ...errors import Table
 from .method_settings import CriterionSettings, MethodSettings
 
 __all__ = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from ...registry import Table
+from ...errors import Table
 from ..schema import Frozen
 
 __all__ = ["Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape"]

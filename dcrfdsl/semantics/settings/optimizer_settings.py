@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...registry import Table
+from ...errors import Table
 from .method_settings import OptimizerSettings, Shape
 
 __all__ = [

@@ -10,7 +10,7 @@ from abc import abstractmethod
 
 from pydantic import Field
 
-from ...registry import Table
+from ...errors import Table
 from .method_settings import MethodSettings, Shape
 
 __all__ = ["PRIORS", "ElasticNetPrior", "GaussianPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior"]

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ...errors import DcrfError, Diagnostic
-from ...registry import Guesses, Table, did_you_mean
+from ...errors import DcrfError, Diagnostic, Guesses, Table, did_you_mean
 from ..schema import (
     CallSpec,
     Frozen,

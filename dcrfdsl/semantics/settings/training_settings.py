@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from ...registry import Table
+from ...errors import Table
 from ..schema import Frozen
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings

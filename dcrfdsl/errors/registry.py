@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Guesses", "Table", "did_you_mean", "narrowed", "shortened", "taking"]
+__all__ = ["Guesses", "Table", "did_you_mean", "narrowed", "quoted_names", "taking"]
 
 Entry = TypeVar("Entry", covariant=True)
 Kind = TypeVar("Kind")
@@ -54,7 +54,7 @@ class Guesses:
         return did_you_mean(word, known, synonyms) if self.left >= 0 else None
 
 
-def shortened(names: Sequence[str], most: int = MOST_SHOWN) -> list[str]:
+def quoted_names(names: Sequence[str], most: int = MOST_SHOWN) -> list[str]:
     """The names, the first of them where they are too many to be read, and a word for how many are left out."""
     quoted = [f"`{name}`" for name in names[:most]]
     return quoted if len(names) <= most else [*quoted, f"{len(names) - most:,} more"]
