@@ -37,7 +37,7 @@ def test_marginals_and_best_labellings_equal_enumeration(name):
     exact = model.spec.model_copy(
         update={"infer": model.spec.infer.model_copy(update={"name": "exact", "arguments": ()})}
     )
-    model.spec = exact
+    model = replace(model, spec=exact)
     marginals, status = model.marginals(corpus)
     prediction = model.predict(corpus)
     assert status.converged and replace(status, redone=0).impossible == ()

@@ -148,7 +148,7 @@ def test_a_model_file_that_has_one_can_be_used(tmp_path: Path) -> None:
     old = (Setting(key=("checkpoint",), value=Number(value=60)),)
     call = stage.criterion.model_copy(update={"settings": old})
     spec = model.spec.model_copy(update={"stages": (stage.model_copy(update={"criterion": call}),)})
-    model.spec = spec
+    model = dataclasses.replace(model, spec=spec)
     model.save(tmp_path / "a.model")
     assert TrainedModel.load(tmp_path / "a.model").predict(case.corpus(), threads=1).codes
 

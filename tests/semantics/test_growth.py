@@ -24,6 +24,8 @@ from dcrfdsl.semantics.schema.unparse import to_text
 from dcrfdsl.semantics.settings.piece_shorthands import expanded
 from dcrfdsl.syntax import format_template, parse_partial
 
+pytestmark = pytest.mark.long
+
 FEW, MANY = 50, 200
 FLOOR = 0.1  # seconds; what takes less at the larger size is not judged
 STEEPEST = 9.0  # n log n gives about 5, n² gives 16

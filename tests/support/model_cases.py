@@ -11,7 +11,8 @@ import numpy as np
 from helpers import SHARED
 from template_twin import TemplateTwin
 
-from dcrfdsl.criteria.criteria_table import Likelihood, Penalty
+from dcrfdsl.criteria.likelihood import Likelihood
+from dcrfdsl.criteria.penalties import Penalty
 from dcrfdsl.data.labels import encode_labels
 from dcrfdsl.inference import METHODS, Binder, Workers
 from dcrfdsl.model.supervised_data import gold_of as full_gold
