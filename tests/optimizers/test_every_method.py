@@ -14,7 +14,7 @@ from dcrfdsl.optimizers import Iteration
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check
 
-PAIRS = [(method, problem) for problem in PROBLEMS for method in METHODS]
+PAIRS = [(method, problem) for problem in PROBLEMS for method in METHODS if method not in PROBLEMS[problem].unsuited]
 REACHED = [(method, problem) for method, problem in PAIRS if method not in PROBLEMS[problem].refused]
 REFUSED = [pair for pair in PAIRS if pair not in REACHED]
 
@@ -35,7 +35,8 @@ def test_the_optimum_is_reached(method: str, problem: str) -> None:
     start = np.zeros(objective.num_weights) if own.start is None else own.start.copy()
     outcome = OPTIMIZERS[settings.method](objective, start, settings, watch)
     assert outcome.objective == pytest.approx(best, rel=max(near, own.near), abs=1e-9)
-    assert outcome.objective >= best - max(1e-6, own.near) * abs(best)
+    exact = 1e-12 if own.template is None else 1e-9  # how well the least value is known
+    assert outcome.objective >= best - max(exact, own.near) * abs(best)
     assert np.array_equal(start, np.zeros_like(start) if own.start is None else own.start)  # it is not changed
     if own.where is not None:
         value, weight = own.within
@@ -55,11 +56,10 @@ def test_a_refused_pair_is_refused_for_that_reason(method: str, problem: str) ->
         assert np.abs(OPTIMIZERS["lbfgs"](objective, start, settings, watch).weights).max() > 20.0
         return
     if own.template is None:
-        if reason in OFFERED:
-            objective = own.make()
-            assert OFFERED[reason](objective) is None
-            with pytest.raises((DcrfError, TypeError)):
-                OPTIMIZERS[name](objective, own.start, METHODS[method][0], watch)
+        objective = own.make()
+        assert OFFERED[reason](objective) is None
+        with pytest.raises((DcrfError, TypeError)):
+            OPTIMIZERS[name](objective, own.start, METHODS[method][0], watch)
         return
     case = replace(own.template, text=f"{own.template.text}    optimizer = {name}\n")
     assert [d.slug for d in check(case.resolved()) if d.severity == "error"] == [reason]
