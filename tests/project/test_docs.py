@@ -23,7 +23,8 @@ from dcrfdsl.syntax import KEYWORDS
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
 PACKAGE = ROOT / "dcrfdsl"
 README, DOCS = ROOT / "README.md", ROOT / "docs"
-PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md")),
+DOCUMENTS = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCUMENTS,
          *sorted(ROOT.glob("examples/*/README.md")))  # fmt: skip
 ROOMS = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -76,17 +77,17 @@ def test_the_readme_is_short() -> None:
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: ".".join(room.relative_to(PACKAGE).parts))
 def test_the_architecture_names_every_room(room: Path) -> None:
-    assert f"`{'/'.join(room.relative_to(PACKAGE).parts)}/`" in page(DOCS / "architecture.md")
+    assert f"`{'/'.join(room.relative_to(PACKAGE).parts)}/`" in page(DOCS / "project/architecture.md")
 
 
 # templates and programs -----------------------------------------------------------------------------------------------
 
 
 def templates() -> Iterator[tuple[str, str]]:
-    for path in (README, *DOCS.glob("*.md")):
+    for path in (README, *DOCUMENTS):
         for n, block in enumerate(blocks(path), 1):
             if block.startswith("dcrf 1\n"):
-                yield f"{path.name}-{n}", block
+                yield f"{path.stem}-{n}", block
 
 
 @pytest.mark.parametrize("template", list(dict(templates()).values()), ids=list(dict(templates())))
@@ -141,13 +142,13 @@ def tables() -> dict[str, Table[type]]:
 @pytest.mark.parametrize("table", list(tables().values()), ids=list(tables()))
 def test_every_method_and_setting_is_described(table: Table[type]) -> None:
     settings = {field for entry in table.values() for field in entry.model_fields if field != entry.names}
-    assert {*table, *settings} - names(DOCS / "settings.md") == set()
+    assert {*table, *settings} - names(DOCS / "reference/settings.md") == set()
 
 
 def test_every_metric_is_described() -> None:
-    assert set(METRICS) - names(DOCS / "settings.md") == set()
+    assert set(METRICS) - names(DOCS / "reference/settings.md") == set()
 
 
 def test_every_statement_option_and_function_is_described() -> None:
     words = {*KEYWORDS, *FUNCTIONS, *options.LABEL_OPTIONS, *options.GROUP_OPTIONS, *options.CLIQUE_OPTIONS}
-    assert words - names(DOCS / "language.md") == set()
+    assert words - names(DOCS / "reference/language.md") == set()

@@ -1,0 +1,155 @@
+"""Runs what a page of the documentation shows, in the order of the page, and compares what comes out with the page.
+
+A page is Markdown. In a folder of its own, from top to bottom:
+
+* a code block with a `:caption:` is written to the file of that name (`{code-block} dcrf` with `:caption: ner.dcrf`);
+* in a block `console`, each line after `$ ` is a command for bash, and the lines below it are all that it prints;
+* a block `python` runs, with the names of the blocks above it; a block `text` right after it is all that it prints.
+
+In what is shown, `…` within a line stands for any text, and a line that is `…` alone for any number of lines. Blocks of
+other languages are for reading. Comments of the page say more: `<!-- in: examples/address -->` begins with a copy of
+that folder, `<!-- requires: sklearn -->` names modules without which the page is skipped, `<!-- long -->` marks a page
+for the long run, and `<!-- fails -->` before a block says that its last command ends with an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Step", "comment_of", "matches", "run_page", "steps_of"]
+
+ANY = "…"
+FENCE = re.compile(r"^(`{3,})(\S*)[ \t]*(\S*)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+OPTION = re.compile(r"^:(\w+):[ \t]*(.*)\n", re.MULTILINE)
+COMMENT = re.compile(r"<!-- *(\w+)(?:: *(.*?))? *-->")
+REPL = """
+import contextlib, io, json, sys
+names = {"__name__": "__main__"}
+for line in sys.stdin:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(json.loads(line), "<page>", "exec"), names)
+    print(json.dumps(out.getvalue()), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A block that is written or run.   kind: `file`, `console` or `python`; name: of the file; line: in the page."""
+
+    kind: str
+    text: str
+    line: int
+    name: str = ""
+    shown: str | None = None
+    fails: bool = False
+
+
+def comment_of(page: str, key: str) -> str | None:
+    """The value of the comment `<!-- key: value -->`; empty if it has none, None if there is no such comment."""
+    return next((value or "" for name, value in COMMENT.findall(page) if name == key), None)
+
+
+def steps_of(page: str) -> list[Step]:
+    """The steps of a page, in order."""
+    steps: list[Step] = []
+    end = 0
+    for fence in FENCE.finditer(page):
+        _, language, argument, body = fence.groups()
+        between, end = page[end : fence.start()].strip(), fence.end()
+        line = page.count("\n", 0, fence.start()) + 1
+        fails = comment_of(between.rpartition("\n")[2], "fails") is not None
+        options: dict[str, str] = {}
+        if language == "{code-block}":
+            language = argument
+            while option := OPTION.match(body):
+                options[option[1]] = option[2]
+                body = body[option.end() :]
+            body = body.lstrip("\n") if options else body
+        if "caption" in options:
+            steps.append(Step("file", body, line, name=options["caption"].strip("`")))
+        elif language in ("console", "python"):
+            steps.append(Step(language, body, line, fails=fails))
+        elif language == "text" and not between and steps and steps[-1].kind == "python" and steps[-1].shown is None:
+            steps[-1] = Step("python", steps[-1].text, steps[-1].line, shown=body)
+    return steps
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether a page's `shown` fits what was `printed`, but for white space at the ends of lines."""
+    pattern = ""
+    for line in shown.rstrip().splitlines():
+        if line.strip() == ANY:
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += "[^\n]*?".join(map(re.escape, line.rstrip().split(ANY))) + r"\n"
+    lines = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
+    return re.fullmatch(pattern, lines) is not None
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console block with what is shown below it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        length = 1 + next((n for n, line in enumerate(lines) if not line.endswith("\\")), 0)
+        yield "\n".join(lines[:length]), "\n".join(lines[length:])
+
+
+def run_page(path: Path, root: Path, folder: Path) -> None:
+    """Runs the page `path` of the project `root` in `folder`; AssertionError where it shows something else."""
+    page = path.read_text(encoding="utf-8")
+    if source := comment_of(page, "in"):
+        shutil.copytree(root / source, folder, dirs_exist_ok=True)
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(root), "DCRFDSL_THREADS": "2"}
+    session: subprocess.Popen[str] | None = None
+    try:
+        for step in steps_of(page):
+            where = f"{path.name}:{step.line}"
+            if step.kind == "file":
+                (folder / step.name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / step.name).write_text(step.text, encoding="utf-8")
+            elif step.kind == "console":
+                _run_console(step, folder, environment, where)
+            else:
+                if session is None:
+                    session = subprocess.Popen(
+                        [sys.executable, "-c", REPL], cwd=folder, env=environment, text=True,
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    )  # fmt: skip
+                _run_python(step, session, where)
+    finally:
+        if session is not None:
+            session.kill()
+            session.communicate()
+
+
+def _run_console(step: Step, folder: Path, environment: dict[str, str], where: str) -> None:
+    every = list(commands(step.text))
+    for n, (command, shown) in enumerate(every, 1):
+        define = f'dcrfdsl() {{ "{sys.executable}" -c "from dcrfdsl.cli import main; main()" "$@"; }}; '
+        run = subprocess.run(
+            ["bash", "-c", f'{define} python() {{ "{sys.executable}" "$@"; }}; {command}'], cwd=folder,
+            env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        wrong = step.fails and n == len(every)
+        assert bool(run.returncode) == wrong, f"{where}: `{command}` ends with {run.returncode}:\n{run.stdout}"
+        assert matches(shown, run.stdout), f"{where}: `{command}` prints\n{run.stdout}\nthe page shows\n{shown}"
+
+
+def _run_python(step: Step, session: subprocess.Popen[str], where: str) -> None:
+    assert session.stdin and session.stdout and session.stderr
+    session.stdin.write(json.dumps(step.text) + "\n")
+    session.stdin.flush()
+    answer = session.stdout.readline()
+    assert answer, f"{where} fails:\n{session.stderr.read()}"
+    printed = json.loads(answer)
+    if step.shown is not None:
+        assert matches(step.shown, printed), f"{where} prints\n{printed}\nthe page shows\n{step.shown}"
