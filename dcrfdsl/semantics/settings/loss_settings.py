@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from pydantic import Field
-
 from ...errors import Table
-from .method_settings import CriterionSettings, MethodSettings
+from .method_settings import CriterionSettings, MethodSettings, setting
 
 __all__ = [
     "LOSSES", "SMOOTHINGS", "BalancedLoss", "LabelLoss", "LogisticSmoothing", "MceSettings", "MeasureLoss",
@@ -20,67 +18,81 @@ __all__ = [
 
 
 class SmoothingSettings(MethodSettings):
-    """A smooth count ℓ(d) of errors. alpha: how steep.   beta: added to α d; None: −α where d is a `ratio`, else 0."""
+    """Base of smooth counts ℓ(d) of errors."""
 
-    alpha: float = Field(default=1.0, gt=0)
-    beta: float | None = None
+    alpha: float = setting(1.0, "α: the larger, the nearer the count is to 0 and 1", unit="per unit of score", gt=0)
+    beta: float | None = setting(None, "β: added to α d; by default 0, and −α where `measure = ratio`")
 
 
 class SigmoidSmoothing(SmoothingSettings):
-    """ℓ(d) = 1 / (1 + exp(−α d − β)): from 0 to 1, not convex (eq. 8)."""
+    """ℓ(d) = 1 / (1 + exp(−α d − β)): from 0 to 1, not convex."""
 
     method = "sigmoid"
+    source = "Suzuki 2006, eq. 8"
+    example = "train mce(loss = label, smoothing = sigmoid(alpha = 2))"
 
 
 class LogisticSmoothing(SmoothingSettings):
-    """ℓ(d) = log(1 + exp(α d + β)) / α: above the count of errors (eq. 8)."""
+    """ℓ(d) = log(1 + exp(α d + β)) / α: it grows with d without a bound."""
 
     method = "logistic"
+    source = "Suzuki 2006, eq. 8"
+    example = "train mce(smoothing = logistic(alpha = 2))"
 
 
 class SequenceLoss(MethodSettings):
-    """A whole sequence is right or wrong (eq. 10)."""
+    """A whole sequence is right or wrong."""
 
     method = "sequence"
+    source = "Suzuki 2006, eq. 10"
+    example = "train mce(loss = sequence)"
 
 
 class LabelLoss(MethodSettings):
-    """Each position of these labels is right or wrong (eq. 14)."""
+    """Each position of these labels is right or wrong."""
 
     method = "label"
+    source = "Suzuki 2006, eq. 14"
+    example = "train mce(loss = label(chunk))"
     names = "labels"
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = setting((), "the labels that count; by default all")
 
 
 class BalancedLoss(LabelLoss):
-    """As `label`, every state with the same share of the sum, however often it occurs."""
+    """As `label`, every state with the same share of the sum, however often it occurs: this weighs rare classes up."""
 
     method = "balanced_accuracy"
+    source = ""
+    example = "train mce(loss = balanced_accuracy(chunk))"
 
 
 class MeasureLoss(MethodSettings):
-    """A measure of the counts of right and wrong segments of these labels (eq. 13–16)."""
+    """Base of measures of the counts of right and wrong segments."""
 
+    source = "Suzuki 2006, eq. 13–16"
     names = "labels"
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = setting((), "the labels whose segments count; by default the one that has segments")
 
 
 class FscoreLoss(MeasureLoss):
-    """(γ² FN + FP) / ((γ² + 1) TP), least where the F-score is greatest (eq. 16)."""
+    """(γ² FN + FP) / ((γ² + 1) TP) of segments, least where their F-score is greatest."""
 
     method = "fscore"
+    example = "train mce(loss = fscore(chunk), gamma = 1)"
 
 
 class PrecisionLoss(MeasureLoss):
-    """FP / TP, least where precision is greatest."""
+    """FP / TP of segments, least where their precision is greatest."""
 
     method = "precision"
+    example = "train mce(loss = precision(chunk))"
 
 
 class RecallLoss(MeasureLoss):
-    """FN / TP, least where recall is greatest."""
+    """FN / TP of segments, least where their recall is greatest."""
 
     method = "recall"
+    example = "train mce(loss = recall(chunk))"
 
 
 SMOOTHINGS: Table[type[SmoothingSettings]] = Table(
@@ -94,20 +106,26 @@ LOSSES: Table[type[MethodSettings]] = Table(
 
 
 class MceSettings(CriterionSettings):
-    """ℓ(d), d = how much better the best wrong labelling is than the right one (Suzuki 2006 eq. 5–16).
-
-    psi: of the soft maximum over wrong labellings (eq. 7), inf for the maximum.   gamma: of `fscore`.
-    normalise: whether the soft maximum is a mean (A = 1 / (|Y| − 1)).   measure: d on scores (eq. 7), or the
-    difference of probabilities or the ratio of potentials of the appendix.
+    """Minimum classification error: a smooth count ℓ(d) of errors, where d is how much higher the best wrong labelling
+    scores than the right one.
     """
 
     method = "mce"
+    source = "Suzuki 2006, eq. 5–16"
+    example = "train mce(loss = fscore(chunk)): prior = gaussian(variance = 10)"
     offers = ("gradient", "sequences")
     margin = True
     methods = {"loss": LOSSES, "smoothing": SMOOTHINGS}
-    loss: MethodSettings = SequenceLoss()
-    psi: float = Field(default=math.inf, gt=0)
-    gamma: float = Field(default=1.0, gt=0)
-    smoothing: SmoothingSettings = SigmoidSmoothing()
-    normalise: bool = False
-    measure: Literal["softmax", "difference", "ratio"] = "softmax"
+    loss: MethodSettings = setting(SequenceLoss(), "what is counted")
+    psi: float = setting(
+        math.inf, "ψ: the sharpness of the soft maximum over wrong labellings (eq. 7); `inf` is the maximum", gt=0
+    )
+    gamma: float = setting(1.0, "γ: the weight of recall in `fscore`", gt=0)
+    smoothing: SmoothingSettings = setting(SigmoidSmoothing(), "what makes the count smooth")
+    normalise: bool = setting(
+        False, "whether the soft maximum is a mean over wrong labellings: A = 1 / (|Y| − 1) in eq. 7"
+    )
+    measure: Literal["softmax", "difference", "ratio"] = setting(
+        "softmax", "d of scores (`softmax`, eq. 7), or of the paper's appendix the `difference` of probabilities or "
+        "the `ratio` of potentials",
+    )  # fmt: skip

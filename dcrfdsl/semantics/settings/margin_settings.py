@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from ...errors import Table
-from .method_settings import CriterionSettings, MethodSettings
+from .method_settings import CriterionSettings, MethodSettings, setting
 
 __all__ = [
     "KERNELS", "MARGIN_LOSSES", "HammingLoss", "HmsvmSettings", "KernelSettings", "LinearKernel", "PolyKernel",
@@ -26,36 +24,43 @@ class LinearKernel(KernelSettings):
     """φ(x)·φ(x'): the same model as without a kernel, by its dual."""
 
     method = "linear"
+    example = "train hmsvm: kernel.words = linear"
 
 
 class PolyKernel(KernelSettings):
     """(scale φ(x)·φ(x') + constant)^degree."""
 
     method = "poly"
-    degree: int = Field(default=2, ge=1, le=20)
-    scale: float = Field(default=1.0, gt=0)
-    constant: float = Field(default=1.0, ge=0)
+    source = "Altun & Hofmann 2003, §5"
+    example = "train hmsvm: kernel.words = poly(degree = 2)"
+    degree: int = setting(2, "the power", ge=1, le=20)
+    scale: float = setting(1.0, "the factor of φ(x)·φ(x')", gt=0)
+    constant: float = setting(1.0, "what is added before the power is taken", ge=0)
 
 
 class RbfKernel(KernelSettings):
     """exp(−gamma ‖φ(x) − φ(x')‖²)."""
 
     method = "rbf"
-    gamma: float = Field(default=0.1, gt=0)
+    example = "train hmsvm: kernel.words = rbf(gamma = 0.05)"
+    gamma: float = setting(0.1, "how fast likeness falls with the distance", unit="per squared distance", gt=0)
 
 
 class ZeroOneLoss(MethodSettings):
     """Every wrong labelling costs 1."""
 
     method = "zero_one"
+    source = "Altun & Hofmann 2003, §5"
+    example = "train hmsvm(loss = zero_one)"
 
 
 class HammingLoss(MethodSettings):
-    """A wrong labelling costs as much as it has wrong states of these labels, by default of all."""
+    """A wrong labelling costs as much as it has wrong states."""
 
     method = "hamming"
+    example = "train hmsvm(loss = hamming(chunk))"
     names = "labels"
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = setting((), "the labels that count; by default all")
 
 
 KERNELS: Table[type[MethodSettings]] = Table(
@@ -71,22 +76,31 @@ MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
 
 
 class HmsvmSettings(CriterionSettings):
-    """½ ‖λ‖² + C Σ ξ, (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong labellings y (Altun & Hofmann 2003 §5).
+    """The hidden Markov support vector machine: ½ ‖λ‖² + C Σ ξ, where (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong
+    labellings y.
 
-    slack: a ξ a sequence (SVM1), or one a labelling (SVM2), of which at most `most` a sequence are looked at and each
-    counts for `weight` to the power of the number of labels.
-    tolerance: of the duality gap, relative to the objective.   `kernel.CLIQUE` replaces the features of a clique by an
-    observation kernel: see `TrainSettings.clique_kernels`.
+    `kernel.CLIQUE` replaces the features of a clique by an observation kernel: see `TrainSettings.clique_kernels`.
     """
 
     method = "hmsvm"
+    source = "Altun & Hofmann 2003, §5"
+    example = "train hmsvm(C = 1, loss = hamming)"
     offers = ("margins",)
     takes_prior = False
     margin = True
     methods = {"loss": MARGIN_LOSSES}
-    C: float = Field(default=1.0, gt=0, le=1e9)
-    slack: Literal["sequence", "labelling"] = "sequence"
-    loss: MethodSettings = ZeroOneLoss()
-    most: int = Field(default=100, ge=1)
-    weight: float = Field(default=1.0, gt=0, le=1)
-    tolerance: float = Field(default=1e-4, gt=0, lt=1)
+    C: float = setting(1.0, "the weight of the slacks: the larger, the fewer errors on the training data", gt=0, le=1e9)
+    slack: Literal["sequence", "labelling"] = setting(
+        "sequence", "a slack ξ for each `sequence` (SVM1), or for each wrong `labelling` (SVM2)"
+    )
+    loss: MethodSettings = setting(ZeroOneLoss(), "what a wrong labelling costs")
+    most: int = setting(
+        100, "under `slack = labelling`, how many labellings of a sequence are looked at", unit="labellings", ge=1
+    )
+    weight: float = setting(
+        1.0, "under `slack = labelling`, a sequence's slacks count this number to the power of its number of labels",
+        gt=0, le=1,
+    )  # fmt: skip
+    tolerance: float = setting(
+        1e-4, "it has converged where the duality gap is below this share of the objective", unit="relative", gt=0, lt=1
+    )

@@ -7,12 +7,14 @@ the tables that list them (`training_settings`, `prior_settings`, `optimizer_set
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from ...errors import Table
 from ..schema import Frozen
 
-__all__ = ["Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape"]
+__all__ = ["Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape", "setting"]
 
 Shape = Literal["none", "quadratic", "smooth", "corner"]
 # Value and gradient of all data; gradients of single sequences; exact expectations of counts, of the likelihood alone;
@@ -20,13 +22,22 @@ Shape = Literal["none", "quadratic", "smooth", "corner"]
 Access = Literal["gradient", "sequences", "counts", "margins"]
 
 
+def setting(default: Any, meaning: str, *, unit: str = "", **limits: Any) -> Any:
+    """A field with what the reference says of it.   limits: `gt`, `ge`, `lt`, `le`."""
+    return Field(default=default, description=meaning, json_schema_extra={"unit": unit} if unit else None, **limits)
+
+
 class MethodSettings(Frozen):
     """Base: `method` is the name in a template.
 
-    `gives_log_z`: of inference, whether it estimates or bounds log Z, without which nothing can be trained.
+    The first paragraph of a method's docstring and the meanings of its settings are what `dcrfdsl explain` and the
+    reference say. `source`: paper and equation. `example`: lines of a template that use it. `gives_log_z`: of
+    inference, whether it estimates or bounds log Z, without which nothing can be trained.
     """
 
     method: ClassVar[str]
+    source: ClassVar[str] = ""
+    example: ClassVar[str] = ""
     names: ClassVar[str] = ""  # the field that unnamed arguments go to: names of pieces, for example
     positional: ClassVar[tuple[str, ...]] = ()  # fields whose values may be given by their place
     methods: ClassVar[Mapping[str, Table[type[MethodSettings]]]] = {}  # fields whose values are methods of a table

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from ...errors import Table
-from .method_settings import OptimizerSettings, Shape
+from .method_settings import OptimizerSettings, Shape, setting
 
 __all__ = [
     "OPTIMIZERS", "AutoOptimizer", "BcfwSettings", "CgSettings", "DualSettings", "GpdSettings", "IisSettings",
@@ -25,25 +23,34 @@ NO_PENALTY: tuple[Shape, ...] = ("none",)
 
 
 class StoppingSettings(OptimizerSettings):
-    """Base of those that take the gradient of all data in each iteration. They stop at ‖g‖/‖g₀‖ < `tolerance`, where
+    """Base of those that take the gradient of all data in each iteration. They stop where ‖g‖/‖g₀‖ < `tolerance` and
     the objective has come to rest as well, and after `max_iterations`.
     """
 
-    tolerance: float = Field(default=1e-5, gt=0, lt=1)
-    max_iterations: int = Field(default=1000, ge=1)
+    tolerance: float = setting(
+        1e-5, "it has converged where the gradient's norm is below this share of its norm at the start, and the "
+        "objective has come to rest as well", unit="relative", gt=0, lt=1,
+    )  # fmt: skip
+    max_iterations: int = setting(1000, "it ends after so many iterations, converged or not", unit="iterations", ge=1)
 
 
 class LbfgsSettings(StoppingSettings):
-    """Limited-memory BFGS; `memory` is the number of pairs that it remembers."""
+    """Limited-memory BFGS: quasi-Newton steps from the last gradients. What `auto` takes for smooth objectives."""
 
     method = "lbfgs"
-    memory: int = Field(default=7, ge=1, le=100)
+    source = "Nocedal & Wright 2006, Algorithm 7.5"
+    example = "train likelihood: optimizer = lbfgs(max_iterations = 200)"
+    memory: int = setting(
+        7, "how many of the last steps and changes of the gradient it keeps", unit="pairs", ge=1, le=100
+    )
 
 
 class OwlqnSettings(LbfgsSettings):
-    """Orthant-wise limited-memory quasi-Newton, for penalties with a corner at zero (Andrew & Gao 2007)."""
+    """Orthant-wise limited-memory quasi-Newton, for penalties with a corner at zero, such as `laplace`."""
 
     method = "owlqn"
+    source = "Andrew & Gao 2007"
+    example = "train likelihood: prior = laplace(scale = 1), optimizer = owlqn"
     treats = EVERY_SHAPE
 
 
@@ -51,20 +58,18 @@ class CgSettings(StoppingSettings):
     """Nonlinear conjugate gradients by Polak and Ribière, with restarts."""
 
     method = "cg"
+    source = "Nocedal & Wright 2006, §5.2"
+    example = "train likelihood: optimizer = cg"
 
 
 class OnlineSettings(OptimizerSettings):
-    """Base of those that take a step after each sequence.
-
-    `epochs`: passes over the data; `rate`: the first step size, by default the best one on a sample; `seed`: of the
-    order of sequences, and of the sample.
-    """
+    """Base of those that take a step after each sequence."""
 
     needs = "sequences"
     treats = QUADRATIC
-    epochs: int = Field(default=30, ge=1)
-    rate: float | None = Field(default=None, gt=0)
-    seed: int = Field(default=0, ge=0)
+    epochs: int = setting(30, "passes over the data, at most", unit="passes", ge=1)
+    rate: float | None = setting(None, "the first step size; by default the best one on a sample of the data", gt=0)
+    seed: int = setting(0, "draws the order of the sequences, and the sample on which the rate is chosen", ge=0)
 
     @property
     def passes(self) -> tuple[int, int]:
@@ -72,89 +77,97 @@ class OnlineSettings(OptimizerSettings):
 
 
 class SgdSettings(OnlineSettings):
-    """Stochastic gradient descent; ends where a pass changes the objective by less than `tolerance`, relatively."""
+    """Stochastic gradient descent: a step after each sequence."""
 
     method = "sgd"
-    tolerance: float = Field(default=1e-4, gt=0, lt=1)
+    example = "train likelihood: optimizer = sgd(epochs = 10, seed = 1)"
+    tolerance: float = setting(
+        1e-4, "it ends where a pass over the data changes the objective by less than this share", unit="relative", gt=0,
+        lt=1,
+    )  # fmt: skip
 
 
 class GpdSettings(OnlineSettings):
     """Generalised probabilistic descent: a step a sequence, whose size falls linearly to 0 over all `epochs`."""
 
     method = "gpd"
+    source = "Katagiri, Lee & Juang 1991"
+    example = "train mce(loss = label): optimizer = gpd(epochs = 10)"
 
 
 class QuickpropSettings(StoppingSettings):
-    """Quickprop: a secant of its own for each weight, growing by `mu` at most (Fahlman 1988).
-
-    `online`: passes by `gpd` before; `rate` and `seed` are of these.
-    """
+    """Quickprop: a secant for each weight by itself, after some passes by `gpd`."""
 
     method = "quickprop"
+    source = "Fahlman 1988"
+    example = "train mce(loss = label): optimizer = quickprop(online = 5)"
     needs = "sequences"
     treats = QUADRATIC
-    mu: float = Field(default=1.75, gt=1)
-    online: int = Field(default=10, ge=0)
-    rate: float | None = Field(default=None, gt=0)
-    seed: int = Field(default=0, ge=0)
+    mu: float = setting(1.75, "a step of a weight is at most so many times the one before", unit="factor", gt=1)
+    online: int = setting(10, "passes by `gpd` before the first secant", unit="passes", ge=0)
+    rate: float | None = setting(None, "the first step size of these passes; by default the best one on a sample", gt=0)
+    seed: int = setting(0, "draws the order of the sequences in these passes", ge=0)
 
 
 class IisSettings(StoppingSettings):
-    """Improved iterative scaling: `S` with a slack feature, `T` by the feature total of each sequence (Lafferty §4)."""
+    """Improved iterative scaling: each weight takes the step that a bound of the likelihood allows."""
 
     method = "iis"
+    source = "Lafferty 2001, §4, algorithms S and T"
+    example = "train likelihood: prior = none, optimizer = iis(algorithm = T)"
     needs = "counts"
     treats = NO_PENALTY
-    algorithm: Literal["S", "T"] = "T"
+    algorithm: Literal["S", "T"] = setting(
+        "T", "`S` adds a slack feature; `T` goes by the number of features of each sequence, and takes larger steps"
+    )
 
 
 class DualSettings(OptimizerSettings):
-    """Base of those that climb the dual of a margin problem until the gap to the primal is closed.
-
-    `max_iterations`: passes in which labellings are looked for.
-    """
+    """Base of those that climb the dual of a margin problem until the gap to the primal is closed."""
 
     needs = "margins"
     treats = NO_PENALTY
-    max_iterations: int = Field(default=1000, ge=1)
+    max_iterations: int = setting(
+        1000, "passes in which the labelling that violates the margin most is looked for, at most", unit="passes", ge=1
+    )
 
 
 class WorkingSetSettings(DualSettings):
-    """Keeps the labellings that were violated, and solves for them (Altun & Hofmann 2003, Algorithm 1).
-
-    `sweeps`: at most so many over what is kept, after each pass.
-    """
+    """Keeps the labellings that violated their margin, and solves the problem of these."""
 
     method = "working_set"
-    sweeps: int = Field(default=10, ge=0)
+    source = "Altun & Hofmann 2003, Algorithm 1"
+    example = "train hmsvm(C = 1): optimizer = working_set"
+    sweeps: int = setting(10, "sweeps over the labellings that are kept, after each pass, at most", unit="sweeps", ge=0)
 
 
 class BcfwSettings(DualSettings):
-    """Block-coordinate Frank–Wolfe: a step a sequence towards the labelling violated most (Lacoste-Julien et al. 2013).
-
-    `average`: whether the mean of the weights on the way is kept where its objective is lower; `seed`: of the order.
-    """
+    """Block-coordinate Frank–Wolfe: a step a sequence towards the labelling that violates its margin most."""
 
     method = "bcfw"
-    average: bool = True
-    seed: int = Field(default=0, ge=0)
+    source = "Lacoste-Julien et al. 2013"
+    example = "train hmsvm(C = 1): optimizer = bcfw(seed = 1)"
+    average: bool = setting(True, "keeps the mean of the weights on the way, where its objective is lower")
+    seed: int = setting(0, "draws the order of the sequences", ge=0)
 
 
 class AutoOptimizer(LbfgsSettings):
     """The optimizer that fits: OWL-QN for a penalty with a corner, else L-BFGS, where it helps after a start by AdaGrad
     on batches of sentences.
-
-    `memory` is that of L-BFGS. `epochs`: passes of the start over the data, `rate`: about how far a weight moves in its
-    first step, `seed`: of the order of batches.
     """
 
     method = "auto"
+    example = "train likelihood: optimizer = auto(tolerance = 1e-6)"
     needs = None
     treats = EVERY_SHAPE
-    memory: int = Field(default=20, ge=1, le=100)
-    epochs: int = Field(default=3, ge=0)
-    rate: float = Field(default=0.5, gt=0)
-    seed: int = Field(default=0, ge=0)
+    memory: int = setting(
+        20, "how many of the last steps and changes of the gradient L-BFGS keeps", unit="pairs", ge=1, le=100
+    )
+    epochs: int = setting(
+        3, "passes over the data of the start by AdaGrad, which helps on large data", unit="passes", ge=0
+    )
+    rate: float = setting(0.5, "about how far a weight moves in the first step of the start", unit="weight", gt=0)
+    seed: int = setting(0, "draws the order of the batches of the start", ge=0)
 
 
 OPTIMIZERS: Table[type[OptimizerSettings]] = Table(

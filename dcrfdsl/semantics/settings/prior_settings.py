@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from pydantic import Field
-
 from ...errors import Table
-from .method_settings import MethodSettings, Shape
+from .method_settings import MethodSettings, Shape, setting
 
 __all__ = ["PRIORS", "ElasticNetPrior", "GaussianPrior", "LaplacePrior", "LphiPrior", "NoPrior", "Prior"]
 
@@ -26,9 +24,10 @@ class Prior(MethodSettings):
 
 
 class NoPrior(Prior):
-    """Maximum likelihood: no penalty."""
+    """No penalty: maximum likelihood."""
 
     method = "none"
+    example = "train likelihood: prior = none"
 
     @property
     def shape(self) -> Shape:
@@ -36,10 +35,12 @@ class NoPrior(Prior):
 
 
 class GaussianPrior(Prior):
-    """Penalty ‖λ‖² / 2v with the variance v (Sutton 2004 §3.3)."""
+    """The penalty ‖λ‖² / 2v, L2: weights become small."""
 
     method = "gaussian"
-    variance: float = Field(default=10.0, gt=0)
+    source = "Sutton 2004, §3.3"
+    example = "train likelihood: prior = gaussian(variance = 5)"
+    variance: float = setting(10.0, "v: the smaller, the stronger the penalty", unit="weight, squared", gt=0)
 
     @property
     def shape(self) -> Shape:
@@ -47,10 +48,11 @@ class GaussianPrior(Prior):
 
 
 class LaplacePrior(Prior):
-    """Penalty ‖λ‖₁ / b with the scale b: weights become exactly zero."""
+    """The penalty ‖λ‖₁ / b, L1: weights become exactly zero."""
 
     method = "laplace"
-    scale: float = Field(default=1.0, gt=0)
+    example = "train likelihood: prior = laplace(scale = 2)"
+    scale: float = setting(1.0, "b: the smaller, the more weights are zero", unit="weight", gt=0)
 
     @property
     def shape(self) -> Shape:
@@ -58,11 +60,13 @@ class LaplacePrior(Prior):
 
 
 class LphiPrior(Prior):
-    """Penalty Σ |λ|^φ / φC (Suzuki 2006 eq. 2): a gaussian of variance C at φ = 2, a laplace of scale C at φ = 1."""
+    """The penalty Σ |λ|^φ / φC: a gaussian of variance C at φ = 2, a laplace of scale C at φ = 1."""
 
     method = "lphi"
-    phi: float = Field(default=2.0, ge=1, le=100)
-    C: float = Field(default=1.0, gt=0)
+    source = "Suzuki 2006, eq. 2"
+    example = "train likelihood: prior = lphi(phi = 1.5, C = 2)"
+    phi: float = setting(2.0, "the exponent φ", ge=1, le=100)
+    C: float = setting(1.0, "the smaller, the stronger the penalty", unit="weight to the power φ", gt=0)
 
     @property
     def shape(self) -> Shape:
@@ -70,11 +74,13 @@ class LphiPrior(Prior):
 
 
 class ElasticNetPrior(Prior):
-    """Penalty l1 ‖λ‖₁ + l2 ‖λ‖²."""
+    """The penalty l1 ‖λ‖₁ + l2 ‖λ‖²: some weights become zero, the others small."""
 
     method = "elastic_net"
-    l1: float = Field(default=0.1, ge=0)
-    l2: float = Field(default=0.05, ge=0)
+    source = "Zou & Hastie 2005"
+    example = "train likelihood: prior = elastic_net(l1 = 0.1, l2 = 0.05)"
+    l1: float = setting(0.1, "the factor of Σ |λ|", unit="per weight", ge=0)
+    l2: float = setting(0.05, "the factor of Σ λ²", unit="per weight, squared", ge=0)
 
     @property
     def shape(self) -> Shape:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .method_settings import CriterionSettings
+from .method_settings import CriterionSettings, setting
 
 __all__ = ["AdaboostSettings", "ExponentialSettings", "MarginalSettings"]
 
@@ -18,42 +18,50 @@ Weight = Literal["uniform"] | Annotated[float, Field(gt=0, le=1)]
 
 
 class MarginalSettings(CriterionSettings):
-    """−Σ log p(y_v | x) of every label by itself (eq. 10); labels are then best decoded one by one."""
+    """−Σ log p(y_v | x) of every label by itself. Its models decode label by label."""
 
     method = "marginal"
+    source = "Altun & Hofmann 2003, eq. 10"
+    example = "train marginal: prior = gaussian(variance = 10)"
     decode = "marginal"
 
 
 class ExponentialSettings(CriterionSettings):
-    """Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) (eq. 13).
-
-    weight: w_i of a sequence: `uniform`, 1 over the number of its wrong labellings, so that each counts 1 where all
-    weights are 0; or π, which gives π to the power of the number of its labels.
-    """
+    """The exponential risk of wrong labellings, Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)), by its gradient."""
 
     method = "exponential"
-    weight: Weight = "uniform"
+    source = "Altun & Hofmann 2003, eq. 13"
+    example = "train exponential(weight = 1): prior = gaussian(variance = 1)"
+    weight: Weight = setting(
+        "uniform", "w_i of a sequence: `uniform` is 1 over the number of its wrong labellings, so that each sequence "
+        "counts 1 where all weights are 0; a number π gives π to the power of the number of its labels",
+    )  # fmt: skip
 
 
 class AdaboostSettings(CriterionSettings):
-    """The exponential risk, a feature a round (algorithm 2).
-
-    rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
-    feature that speaks for one side alone, for which no step would be long enough; of `steepest`, any.   update: by
-    bounds of each sequence the best feature (`sequential`), or all of them, each by a small step (`parallel`);
-    `steepest`, the one with the largest derivative, by a search for the least risk.   weight: as in `exponential`, of a
-    risk that is 1 at the start: `uniform` gives each sequence the same share, 1 each wrong labelling, and so most of it
-    to the longest sequences.
-    """
+    """Label sequence boosting: the exponential risk, lowered by one feature a round."""
 
     method = "adaboost"
+    source = "Altun & Hofmann 2003, algorithm 2, eq. 13–16"
+    example = "train adaboost(rounds = 100)"
     offers = ()  # it brings steps of its own
     takes_prior = False
-    rounds: int = Field(default=500, ge=1)
-    tolerance: float = Field(default=1e-5, ge=0, lt=1)
-    max_step: float = Field(default=1.0, gt=0)
-    update: Literal["sequential", "parallel", "steepest"] = "sequential"
-    weight: Weight = "uniform"
+    rounds: int = setting(500, "rounds, at most", unit="rounds", ge=1)
+    tolerance: float = setting(
+        1e-5, "it ends when a round cannot promise to lower the risk by this share", unit="relative", ge=0, lt=1
+    )
+    max_step: float = setting(
+        1.0, "the longest step of a feature that speaks for one side alone, for which no step would be long enough; "
+        "under `steepest`, of any feature", unit="weight", gt=0,
+    )  # fmt: skip
+    update: Literal["sequential", "parallel", "steepest"] = setting(
+        "sequential", "by bounds of each sequence the best feature (`sequential`), or all features, each by a small "
+        "step (`parallel`); `steepest` takes the feature with the largest derivative, and searches for the least risk",
+    )  # fmt: skip
+    weight: Weight = setting(
+        "uniform", "as in `exponential`, of a risk that is 1 at the start: `uniform` gives each sequence the same "
+        "share, 1 gives it to each wrong labelling, and so most of it to the longest sequences",
+    )  # fmt: skip
 
     @property
     def passes(self) -> tuple[int, int]:

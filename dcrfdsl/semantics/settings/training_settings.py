@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-from pydantic import Field
-
 from ...errors import Table
 from ..schema import Frozen
 from .loss_settings import MceSettings
 from .margin_settings import HmsvmSettings
-from .method_settings import CriterionSettings, MethodSettings, OptimizerSettings
+from .method_settings import CriterionSettings, MethodSettings, OptimizerSettings, setting
 from .optimizer_settings import (
     OPTIMIZERS,
     AutoOptimizer,
@@ -46,69 +44,101 @@ __all__ = [
 
 
 class ExactSettings(MethodSettings):
-    """Variable elimination; `max_table` is the largest table (entries) that it may build."""
+    """Variable elimination: exact marginals, log Z and labellings, on any graph whose tables fit."""
 
     method = "exact"
-    max_table: int = Field(default=2**24, ge=1, le=2**30)
+    source = "Sutton 2004, §3.1"
+    example = "infer exact"
+    max_table: int = setting(
+        2**24, "the largest table that it may build; a graph that needs a larger one is refused before anything runs",
+        unit="entries, 8 bytes each", ge=1, le=2**30,
+    )  # fmt: skip
 
 
 class _MessagePassing(MethodSettings):
-    tolerance: float = Field(default=1e-3, gt=0, lt=1)
-    max_iterations: int = Field(default=1000, ge=1)
-    damping: float = Field(default=0.0, ge=0, lt=1)
-    seed: int = Field(default=0, ge=0)
+    """Base of methods that send messages, or update marginals, until they rest."""
+
+    tolerance: float = setting(
+        1e-3,
+        "it has converged where no entry of a message, which sums to 1, moves by as much",
+        unit="absolute",
+        gt=0,
+        lt=1,
+    )
+    max_iterations: int = setting(1000, "it ends after so many iterations, and says so if it did not converge",
+                                  unit="iterations", ge=1)  # fmt: skip
+    damping: float = setting(0.0, "the share of the old message that a new one keeps", unit="share", ge=0, lt=1)
+    seed: int = setting(0, "draws spanning forests, or the order of messages", ge=0)
 
 
 class TrpSettings(_MessagePassing):
-    """Tree-based reparameterization: messages along random spanning forests (Sutton 2004 §3.2)."""
+    """Tree-based reparameterization: messages along random spanning forests. Approximate on graphs with loops."""
 
     method = "trp"
+    source = "Sutton 2004, §3.2; Wainwright et al. 2001"
+    example = "infer trp(tolerance = 1e-4)"
 
 
 class BpSettings(_MessagePassing):
-    """Belief propagation; `schedule` is the order in which messages go (Sutton 2004 §3.2)."""
+    """Belief propagation: messages in an order that `schedule` names. Approximate on graphs with loops."""
 
     method = "bp"
-    schedule: Literal["random", "flood", "residual"] = "random"
+    source = "Sutton 2004, §3.2"
+    example = "infer bp(schedule = residual)"
+    schedule: Literal["random", "flood", "residual"] = setting(
+        "random", "`random`: all edges one way in a random order, then all the other way; `flood`: all at once; "
+        "`residual`: always the message that would change most",
+    )  # fmt: skip
 
 
 class AutoSettings(_MessagePassing):
-    """`exact` where it is cheap enough, else `trp` with these settings."""
+    """`exact` where it is cheap enough, else `trp` with these settings. `check --data` says which, and why."""
 
     method = "auto"
-    max_table: int = Field(default=2**24, ge=1, le=2**30)
+    example = "infer auto"
+    max_table: int = setting(
+        2**24, "the largest table of exact inference; where a graph needs a larger one, `trp` is taken",
+        unit="entries, 8 bytes each", ge=1, le=2**30,
+    )  # fmt: skip
 
 
 class MeanFieldSettings(_MessagePassing):
-    """Naive mean field: a lower bound on log Z. `seed` draws the start, `tolerance` is a change of a marginal."""
+    """Naive mean field: a lower bound on log Z. `seed` draws the start, and `tolerance` is a change of a marginal."""
 
     method = "mean_field"
+    source = "Sutton 2004, §5"
+    example = "infer mean_field(tolerance = 1e-5)"
 
 
 class TrwSettings(_MessagePassing):
     """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees; `tolerance` is of log messages."""
 
     method = "trw"
+    source = "Wainwright, Jaakkola & Willsky 2005"
+    example = "infer trw(tolerance = 1e-5)"
 
 
 class GibbsSettings(MethodSettings):
-    """Gibbs sampling: `samples` sweeps are kept, every `thin`-th after `burn_in`. It has no log Z, so cannot train."""
+    """Gibbs sampling: marginals as shares of samples. It has no log Z, so it cannot train."""
 
     method = "gibbs"
+    example = "infer gibbs(samples = 2000, burn_in = 200)"
     gives_log_z = False
-    samples: int = Field(default=1000, ge=1)
-    burn_in: int = Field(default=100, ge=0)
-    thin: int = Field(default=1, ge=1)
-    seed: int = Field(default=0, ge=0)
+    samples: int = setting(1000, "sweeps that count", unit="sweeps", ge=1)
+    burn_in: int = setting(100, "sweeps before the first that counts", unit="sweeps", ge=0)
+    thin: int = setting(1, "of the later sweeps each so many-th counts", unit="sweeps", ge=1)
+    seed: int = setting(0, "draws the samples", ge=0)
 
 
 # criteria -------------------------------------------------------------------------------------------------------
 
 
 class LikelihoodSettings(CriterionSettings):
-    """−log p(y|x) summed over sequences (Sutton 2004 eq. 7)."""
+    """−log p(y|x), summed over sequences: what a CRF is trained by. What is not labelled is summed out."""
 
     method = "likelihood"
+    source = "Sutton 2004, eq. 7"
+    example = "train likelihood: prior = gaussian(variance = 10)"
     offers = ("gradient", "sequences", "counts")
 
 
@@ -116,33 +146,41 @@ class LikelihoodSettings(CriterionSettings):
 
 
 class _Cases(MethodSettings):
-    """`reach`: every joint value of what a piece conditions on, or those that differ from the gold in one variable."""
+    """Base of sets of cases."""
 
-    reach: Literal["all", "one"] = "all"
+    reach: Literal["all", "one"] = setting(
+        "all", "every joint value of what a piece conditions on, or those that differ from the gold in `one` variable"
+    )
 
 
 class AllCases(_Cases):
     """Every case."""
 
     method = "all"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise(nota = all)"
 
 
 class SampledCases(_Cases):
-    """Each case with probability `rate`, drawn once."""
+    """Cases drawn at random, once."""
 
     method = "sampled"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise(nota = sampled(0.2))"
     positional = ("rate",)
-    rate: float = Field(default=0.1, gt=0, le=1)
-    seed: int = Field(default=0, ge=0)
+    rate: float = setting(0.1, "the probability of each case", unit="probability", gt=0, le=1)
+    seed: int = setting(0, "draws the cases", ge=0)
 
 
 class LikelyCases(_Cases):
-    """After `after` iterations those whose marginal under the model at hand is above `threshold`, chosen once."""
+    """The cases that the model at hand holds likely, by the product of its marginals, chosen once."""
 
     method = "above"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise(nota = above(0.2, 20))"
     positional = ("threshold", "after")
-    threshold: float = Field(default=0.2, gt=0, lt=1)
-    after: int = Field(default=20, ge=1)
+    threshold: float = setting(0.2, "the least probability of a case", unit="probability", gt=0, lt=1)
+    after: int = setting(20, "the iteration after which they are chosen", unit="iterations", ge=1)
 
 
 CASES: Table[type[MethodSettings]] = Table(
@@ -151,80 +189,99 @@ CASES: Table[type[MethodSettings]] = Table(
 
 
 class PieceSettings(CriterionSettings):
-    """Σ_π −log p̃(y_π | y_N(π), x): pieces, each normalised over its own variables (McCallum & Sutton 2004 §2).
+    """Base of Σ_π −log p̃(y_π | y_N(π), x): pieces, each normalised over its own variables."""
 
-    nota: cases in which no outcome is right.   max_cases: of an instance.   overlap: whether a clique that is in
-    several pieces counts in each, or is divided among them.
-    """
-
+    source = "McCallum & Sutton 2004, §2"
     offers = ("gradient", "sequences")
     methods = {"nota": CASES}
-    nota: MethodSettings | None = None
-    max_cases: int = Field(default=4096, ge=1)
-    overlap: Literal["count", "divide"] = "count"
+    nota: MethodSettings | None = setting(
+        None, 'cases in which "none of the above" is right: what a piece conditions on has another value than the gold'
+    )
+    max_cases: int = setting(
+        4096, "the cases of one instance of a piece, at most; more are refused", unit="cases", ge=1
+    )
+    overlap: Literal["count", "divide"] = setting(
+        "count", "a clique that several pieces hold counts in each, or is divided among them"
+    )
 
 
 class PiecewiseSettings(PieceSettings):
-    """The pieces that are named; without names, one a clique over all its variables."""
+    """Piecewise training: the named pieces are normalised apart; without names, each clique over all its variables."""
 
     method = "piecewise"
+    example = "train piecewise: prior = gaussian(variance = 10)"
     names = "pieces"
-    pieces: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = setting((), "names of `piece` statements; by default one piece a clique")
 
 
 class MemmSettings(PieceSettings):
-    """Each clique in the piece of its last variable, or its first; a piece a variable, or a position."""
+    """A maximum-entropy Markov model: each label is normalised given its earlier neighbours."""
 
     method = "memm"
-    order: Literal["declared", "reverse"] = "declared"
-    by: Literal["variable", "slice"] = "variable"
+    source = "McCallum & Sutton 2004, §2; Lafferty 2001, §2"
+    example = "train memm(by = variable)"
+    order: Literal["declared", "reverse"] = setting(
+        "declared", "`declared`: a clique is in the piece of its last variable; `reverse`: in that of its first"
+    )
+    by: Literal["variable", "slice"] = setting(
+        "variable", "a piece is a variable, or all variables of a position (`slice`)"
+    )
 
 
 class PseudolikelihoodSettings(PieceSettings):
-    """Each variable given all others."""
+    """The pseudolikelihood: each variable given all others."""
 
     method = "pseudolikelihood"
+    source = "Besag 1975; McCallum & Sutton 2004, §2"
+    example = "train pseudolikelihood"
 
 
 class PwplSettings(PieceSettings):
-    """Of each clique each variable, given the others."""
+    """Piecewise pseudolikelihood: of each clique each variable, given the clique's others."""
 
     method = "pwpl"
+    source = "Sutton & McCallum 2007"
+    example = "train pwpl"
 
 
 class BidirectionalSettings(PieceSettings):
-    """`memm` in both directions."""
+    """`memm` in both directions: each label given its earlier neighbours, and given its later ones."""
 
     method = "bidirectional"
+    example = "train bidirectional"
 
 
 class RescaleSettings(CriterionSettings):
-    """A factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
-
-    label: the state of the clique's last site; source: of its first, as in the paper.
-    """
+    """A factor for the weights of each subset, learned by the likelihood. It follows a stage that trains weights."""
 
     method = "rescale"
+    source = "McCallum & Sutton 2004, §3"
+    example = "train piecewise as parts\ntrain rescale(per = clique) after parts"
     takes_prior = False
-    per: Literal["clique", "label", "source", "piece"] = "clique"
+    per: Literal["clique", "label", "source", "piece"] = setting(
+        "clique", "a factor for each `clique`, each state of a clique's last site (`label`) or first (`source`, as in "
+        "the paper), or each `piece`",
+    )  # fmt: skip
 
 
 class PerceptronSettings(CriterionSettings):
-    """How far the best labelling scores above the gold one; trained by the steps of the perceptron (Collins 2002).
-
-    `epochs`: passes over the data; `average`: whether the mean of the weights after each sequence is kept, which errs
-    less on other data, or the last ones.   vote: labellings are elected by all weights that training went through.
-    voters: how many of them at most, those that lasted longest; by default all.
-    """
+    """The structured perceptron: how far the best labelling scores above the gold one."""
 
     method = "perceptron"
+    source = "Collins 2002"
+    example = "train perceptron(epochs = 20)"
     offers = ()  # it brings steps of its own
     takes_prior = False
     margin = True
-    epochs: int = Field(default=10, ge=1)
-    average: bool = True
-    vote: bool = False
-    voters: int | None = Field(default=None, ge=1)
+    epochs: int = setting(10, "passes over the data", unit="passes", ge=1)
+    average: bool = setting(
+        True,
+        "keeps the mean of the weights after each sequence, which errs less on other data, instead of the last ones",
+    )
+    vote: bool = setting(False, "labellings are elected by all weights that training went through")
+    voters: int | None = setting(
+        None, "under `vote`, how many of them elect, those that lasted longest; by default all", ge=1
+    )
 
     @property
     def passes(self) -> tuple[int, int]:
@@ -232,43 +289,46 @@ class PerceptronSettings(CriterionSettings):
 
 
 class InduceSettings(CriterionSettings):
-    """The likelihood, after rounds in which the crosses of features that raise it most become features (Lafferty §6).
-
-    criteria: `likelihood`, by which crosses are judged.   group: the feature group whose features are crossed, by
-    default all of a clique's.   rounds: how many at most.   per_round: weights that enter in each.   iterations: of the
-    optimizer before each.   candidates: crosses of a clique's features that are looked at, the most frequent ones.
-    min_count: positions where a cross fires at least.
-    """
+    """The likelihood, after rounds in which those crosses of features become features that raise it most."""
 
     method = "induce"
+    source = "Lafferty 2001, §6"
+    example = "train induce(likelihood, rounds = 5)"
     names = "criteria"
-    criteria: tuple[str, ...] = ()
-    group: str | None = None
-    rounds: int = Field(default=10, ge=1)
-    per_round: int = Field(default=500, ge=1)
-    iterations: int = Field(default=10, ge=1)
-    candidates: int = Field(default=100_000, ge=1)
-    min_count: int = Field(default=3, ge=1)
+    criteria: tuple[str, ...] = setting((), "what crosses are judged by: `likelihood`")
+    group: str | None = setting(None, "the feature group whose features are crossed; by default all of a clique's")
+    rounds: int = setting(10, "rounds, at most", unit="rounds", ge=1)
+    per_round: int = setting(500, "weights that enter in each round", unit="weights", ge=1)
+    iterations: int = setting(10, "iterations of the optimizer before each round", unit="iterations", ge=1)
+    candidates: int = setting(
+        100_000, "crosses of a clique's features that are looked at, the most frequent ones", unit="crosses", ge=1
+    )
+    min_count: int = setting(3, "the fewest training positions where a cross fires", unit="positions", ge=1)
 
 
 class HmmSettings(CriterionSettings):
-    """−log p(y, x) of a hidden Markov model, minimised by counting (Altun 2003, Table 1; Lafferty 2001, §5).
-
-    order: whether a label is given its earlier neighbours or its later ones.   overlapping: whether it emits the first
-    feature of its clique that is read at its position, or all of them, as if they were independent.   smoothing: what
-    is added to each count.   moves: the same for moves from label to label, by default as much.   unseen: whether a
-    value that training does not show has the probability that smoothing gives it, or as much as those have together
-    that it shows once.
-    """
+    """−log p(y, x) of a hidden Markov model, by counting: a baseline."""
 
     method = "hmm"
+    source = "Lafferty 2001, §5; Altun & Hofmann 2003, Table 1"
+    example = "train hmm(smoothing = 0.1)"
     offers = ()  # it counts
     takes_prior = False
-    order: Literal["declared", "reverse"] = "declared"
-    overlapping: bool = False
-    smoothing: float = Field(default=0.1, gt=0)
-    moves: float | None = Field(default=None, gt=0)
-    unseen: Literal["smoothing", "once"] = "smoothing"
+    order: Literal["declared", "reverse"] = setting(
+        "declared", "a label is given its earlier neighbours, or its later ones (`reverse`)"
+    )
+    overlapping: bool = setting(
+        False, "a label emits all features of its clique, as if they were independent, instead of the first one that "
+        "is read at its position",
+    )  # fmt: skip
+    smoothing: float = setting(0.1, "what is added to each count", unit="counts", gt=0)
+    moves: float | None = setting(
+        None, "the same for moves from label to label; by default as much", unit="counts", gt=0
+    )
+    unseen: Literal["smoothing", "once"] = setting(
+        "smoothing", "a value that training does not show has the probability that smoothing gives it, or as much as "
+        "those have together that it shows `once`",
+    )  # fmt: skip
 
     @property
     def passes(self) -> tuple[int, int]:
@@ -314,12 +374,15 @@ class TrainSettings(Frozen, Generic[Chosen]):
     """
 
     criterion: Chosen
-    prior: Prior = GaussianPrior()
+    prior: Prior = setting(GaussianPrior(), "the prior of all weights; `prior.CLIQUE` that of one clique")
     clique_priors: dict[str, Prior] = {}
     clique_kernels: dict[str, MethodSettings] = {}
-    optimizer: OptimizerSettings = AutoOptimizer()
-    infer: MethodSettings | None = None
-    decode: str | None = None
-    restarts: int = Field(default=1, ge=1)
-    seed: int = Field(default=0, ge=0)
-    patience: int | None = Field(default=None, ge=1)
+    optimizer: OptimizerSettings = setting(AutoOptimizer(), "what fits the weights")
+    infer: MethodSettings | None = setting(None, "the inference of this stage; by default that of the template")
+    decode: str | None = setting(None, "the decoding rule of this stage; by default that of the template")
+    restarts: int = setting(1, "random starts, of which the best objective wins", unit="starts", ge=1)
+    seed: int = setting(0, "draws the starts", ge=0)
+    patience: int | None = setting(
+        None, "training ends when the dev score has not risen for so many iterations, and keeps the best weights",
+        unit="iterations", ge=1,
+    )  # fmt: skip
