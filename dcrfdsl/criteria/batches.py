@@ -153,10 +153,10 @@ class SentenceBatches:
         out, expected = self._known_out, np.zeros_like(clamped.data.hard)
         for begin, end in runs:
             clamped.method.expectations(potentials, begin, end, out, self._known, expected)
-        own = self._known[batch.touched]
+        clamped_gradient = self._known[batch.touched]
         self._known[batch.touched] = 0.0
-        add_bias_gradient(clamped.data.bindings, expected, own)  # biases come first in every list
-        gradient -= own
+        add_bias_gradient(clamped.data.bindings, expected, clamped_gradient)  # biases come first in every list
+        gradient -= clamped_gradient
         return float(sum(out.log_z[begin:end].sum() for begin, end in runs))
 
     def moved(self, number: int) -> None:

@@ -41,17 +41,17 @@ __all__ = [
 ]
 
 
-def data_excluding_gold(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+def data_excluding_gold(supervision: Supervision, looked_at: Sequence[int]) -> BoundData:
     """The training data without the labellings that agree with what is known, packed, with contraction programs."""
-    return unpacked_data_excluding_gold(given, looked_at).packed(bundled=True)
+    return unpacked_data_excluding_gold(supervision, looked_at).packed(bundled=True)
 
 
-def unpacked_data_excluding_gold(given: Supervision, looked_at: Sequence[int]) -> BoundData:
+def unpacked_data_excluding_gold(supervision: Supervision, looked_at: Sequence[int]) -> BoundData:
     """The same, not packed."""
-    graph = graph_excluding_gold(given.graph, given.gold, looked_at, len(given.rows))
-    rows = (*given.rows, *known_label_rows(given.graph, given.gold, looked_at))
-    binder = Binder(graph, given.parameters, programs=True)
-    return binder.bind(rows, given.sentence_off, given.relations)
+    graph = graph_excluding_gold(supervision.graph, supervision.gold, looked_at, len(supervision.rows))
+    rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, looked_at))
+    binder = Binder(graph, supervision.parameters, programs=True)
+    return binder.bind(rows, supervision.sentence_off, supervision.relations)
 
 
 class Rivals(Protocol):
@@ -68,9 +68,9 @@ class Rivals(Protocol):
 class ExactRivals:
     """Exact, on every graph that `exact` can do."""
 
-    def __init__(self, data: BoundData, width: int, settings: ExactSettings, given: Supervision):
+    def __init__(self, data: BoundData, width: int, settings: ExactSettings, supervision: Supervision):
         """data: see `data_excluding_gold`.   width: variables of a position in the model."""
-        self._data, self._width, self._workers = data, width, given.workers
+        self._data, self._width, self._workers = data, width, supervision.workers
         self._method = METHODS["exact"].build(data, settings)
         self.status = RunStatus()
 
@@ -80,24 +80,24 @@ class ExactRivals:
         best = run_decoding(data, method, data.potentials(weights), self._workers)
         impossible = best.outcome.summary().impossible  # no other labelling: nothing can go wrong there
         self.status = self.status + RunStatus(graphs=data.num_sequences)
-        found = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
+        codes = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
         for s in impossible:
-            found[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
-        return found
+            codes[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+        return codes
 
 
 class OrderedRivals:
     """By any method; as good as that is."""
 
-    def __init__(self, decoder: ConstrainedDecoder, given: Supervision, looked_at: Sequence[int], inference: Inference):
-        self._decoder, self._given, self._looked_at = decoder, given, tuple(looked_at)
-        self._data = given.bind(programs=METHODS[inference.name].programs)
+    def __init__(self, decoder: ConstrainedDecoder, supervision: Supervision, looked_at: Sequence[int], inference: Inference):
+        self._decoder, self._supervision, self._looked_at = decoder, supervision, tuple(looked_at)
+        self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
         # a sentence of which nothing is known is never wrong
-        cards = given.graph.cards
+        cards = supervision.graph.cards
         says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._looked_at]
         told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
-        self._can_be_wrong = told[given.sentence_off[1:]] > told[given.sentence_off[:-1]]
+        self._can_be_wrong = told[supervision.sentence_off[1:]] > told[supervision.sentence_off[:-1]]
 
     @property
     def status(self) -> RunStatus:
@@ -106,39 +106,39 @@ class OrderedRivals:
 
     def best_wrong(self, weights: Floats) -> Codes:
         """See `Rivals.best_wrong`."""
-        off = self._given.sentence_off
-        count, labels = len(off) - 1, self._given.graph.num_labels
+        off = self._supervision.sentence_off
+        count, labels = len(off) - 1, self._supervision.graph.num_labels
         free = np.full((labels, int(off[-1])), ANY_STATE, np.int32)
-        found = self._decode(weights, StateConstraints(np.arange(count), free))
+        codes = self._decode(weights, StateConstraints(np.arange(count), free))
         same = np.ones(count, np.bool_)
-        wrong = self._given.gold.contradicts(found[:labels], self._given.graph.cards[:labels])
+        wrong = self._supervision.gold.contradicts(codes[:labels], self._supervision.graph.cards[:labels])
         for variable in self._looked_at:
             same[np.searchsorted(off, np.flatnonzero(wrong[variable]), side="right") - 1] = False
         again = np.flatnonzero(same & self._can_be_wrong)
-        found[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
+        codes[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
         if not len(again):
-            return found
+            return codes
         constraints = self._likeliest_others(weights, again)
         others = self._decode(weights, constraints)
         at = 0
         for s in again.tolist():
             length = int(off[s + 1] - off[s])
-            found[:, off[s] : off[s + 1]] = others[:, at : at + length]
+            codes[:, off[s] : off[s + 1]] = others[:, at : at + length]
             at += length
-        return found
+        return codes
 
     def _allowed(self, variable: int, card: int) -> Mask:
         """The states that a label may have as far as is known, [N, card]."""
-        gold = self._given.gold
+        gold = self._supervision.gold
         return gold.allowed(variable, card)[gold.runs(variable, card)]
 
     def _decode(self, weights: Floats, constraints: StateConstraints) -> Codes:
         result = self._decoder.decode(weights, constraints)
-        return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
+        return result.labelling.reshape(-1, len(self._supervision.graph.cards)).T.copy()
 
     def _likeliest_others(self, weights: Floats, sentences: Ints) -> StateConstraints:
         """For each of some sentences: the wrong state that has the largest marginal."""
-        data, method, given = self._data, self._method, self._given
+        data, method, given = self._data, self._method, self._supervision
         out = run_inference(data, method, data.potentials(weights), given.workers, marginals=True)
         cards = given.graph.cards
         marginals = out.marginals.reshape(-1, sum(cards))
@@ -146,9 +146,9 @@ class OrderedRivals:
         best = np.full((len(self._looked_at), len(marginals)), -1.0)
         state = np.zeros(best.shape, np.int32)
         for n, variable in enumerate(self._looked_at):
-            own = marginals[:, starts[variable] : starts[variable + 1]].copy()
-            own[self._allowed(variable, cards[variable])] = -1.0
-            best[n], state[n] = own.max(axis=1), own.argmax(axis=1)
+            state_marginals = marginals[:, starts[variable] : starts[variable + 1]].copy()
+            state_marginals[self._allowed(variable, cards[variable])] = -1.0
+            best[n], state[n] = state_marginals.max(axis=1), state_marginals.argmax(axis=1)
         off, blocks = given.sentence_off, []
         for s in sentences.tolist():
             part = best[:, off[s] : off[s + 1]]
@@ -159,25 +159,25 @@ class OrderedRivals:
         return StateConstraints(sentences, np.concatenate(blocks, axis=1))
 
 
-def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
+def rivals_of(supervision: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
     """What finds the best wrong labellings, by the inference of a stage."""
     if inference.name == "exact":
         exact = ExactSettings(max_table=largest_table(inference.settings))
-        return ExactRivals(data_excluding_gold(given, looked_at), len(given.graph.cards), exact, given)
-    return OrderedRivals(constrained_decoder_of(given, inference, looked_at), given, looked_at, inference)
+        return ExactRivals(data_excluding_gold(supervision, looked_at), len(supervision.graph.cards), exact, supervision)
+    return OrderedRivals(constrained_decoder_of(supervision, inference, looked_at), supervision, looked_at, inference)
 
 
-def constrained_decoder_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> ConstrainedDecoder:
+def constrained_decoder_of(supervision: Supervision, inference: Inference, looked_at: Sequence[int]) -> ConstrainedDecoder:
     """Decodes the training data; constraints on a label that is looked at may ask whether a segment goes on."""
     sets = []
-    for variable in range(given.graph.num_labels):
+    for variable in range(supervision.graph.num_labels):
         goes = (
-            goes_on(given.states[variable])
+            goes_on(supervision.states[variable])
             if variable in looked_at
-            else np.zeros((0, given.graph.cards[variable]), np.bool_)
+            else np.zeros((0, supervision.graph.cards[variable]), np.bool_)
         )
         sets.append(np.concatenate([goes, ~goes]))
     return ConstrainedDecoder(
-        given.graph, given.parameters, given.rows, given.sentence_off, given.relations, sets, inference.name,
-        inference.settings, given.workers,
+        supervision.graph, supervision.parameters, supervision.rows, supervision.sentence_off, supervision.relations, sets, inference.name,
+        inference.settings, supervision.workers,
     )  # fmt: skip

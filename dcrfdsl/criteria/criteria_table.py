@@ -47,9 +47,9 @@ class Builder(Generic[Settings]):
     def __init__(self, settings: type[Settings], build: Callable[[Supervision, TrainSettings[Settings]], Criterion]):
         self.settings, self._build = settings, build
 
-    def __call__(self, given: Supervision, settings: TrainSettings[Any]) -> Criterion:
+    def __call__(self, supervision: Supervision, settings: TrainSettings[Any]) -> Criterion:
         narrowed(settings.criterion, self.settings)
-        return self._build(given, settings)
+        return self._build(supervision, settings)
 
 
 CRITERIA: Table[Builder[Any]] = Table(

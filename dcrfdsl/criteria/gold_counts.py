@@ -62,20 +62,20 @@ class _Instances(NamedTuple):
     value: Floats
 
 
-def gold_counts(given: Supervision) -> SequenceCounts:
+def gold_counts(supervision: Supervision) -> SequenceCounts:
     """F(y*, x) of every sequence whose labels are all known, [S, W]."""
-    parameters, complete = given.parameters, given.gold.complete_sentences(given.sentence_off)
+    parameters, complete = supervision.parameters, supervision.gold.complete_sentences(supervision.sentence_off)
     sequences, weights, counts = [], [], []
-    for number, own in enumerate(parameters.cliques):
-        sentence, assignment, fires = _fires(given, number)
+    for number, clique_weights in enumerate(parameters.cliques):
+        sentence, assignment, fires = _fires(supervision, number)
         known = (complete[sentence] & (assignment >= 0))[fires.instance]
         which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
-        size = given.graph.templates[number].num_assignments
-        run = np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off))
-        keys = np.concatenate([own.bias - size, run * size + own.entry])  # ascending, as weights are in either part
+        size = supervision.graph.templates[number].num_assignments
+        run = np.repeat(np.arange(len(clique_weights.run_off) - 1), np.diff(clique_weights.run_off))
+        keys = np.concatenate([clique_weights.bias - size, run * size + clique_weights.entry])  # ascending, as weights are in either part
         numbers = np.concatenate([
-            parameters.bias_start(number) + np.arange(len(own.bias)),
-            parameters.entry_start(number) + np.arange(len(own.entry)),
+            parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
+            parameters.entry_start(number) + np.arange(len(clique_weights.entry)),
         ])  # fmt: skip
         wanted = feature * size + assignment[which]
         place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
@@ -83,7 +83,7 @@ def gold_counts(given: Supervision) -> SequenceCounts:
         sequences.append(sentence[which[there]])
         weights.append(numbers[place[there]])
         counts.append(value[there])
-    shape = len(given.sentence_off) - 1, parameters.num_weights
+    shape = len(supervision.sentence_off) - 1, parameters.num_weights
     return SequenceCounts.summed(np.concatenate(sequences), np.concatenate(weights), np.concatenate(counts), shape)
 
 
@@ -104,9 +104,9 @@ class Firing:
     @property
     def column_of(self) -> Ints:
         """The column of each weight, [W]."""
-        found = np.empty(len(self.order), np.int64)
-        found[self.order] = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-        return found
+        columns = np.empty(len(self.order), np.int64)
+        columns[self.order] = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        return columns
 
     def sequences_of(self) -> tuple[Ints, Ints]:
         """The sequences in which each column fires: offsets [columns + 1], and sequences."""
@@ -114,23 +114,23 @@ class Firing:
         return np.searchsorted(self.above.column[order], np.arange(len(self.first))), self.above.sequence[order]
 
 
-def firing_of(given: Supervision) -> Firing:
+def firing_of(supervision: Supervision) -> Firing:
     """Of all sequences and features that have a weight."""
-    parameters = given.parameters
+    parameters = supervision.parameters
     sequences, columns, values, sizes, orders = [], [], [], [], []
     at = 0
-    for number, own in enumerate(parameters.cliques):
-        sentence, _, fires = _fires(given, number)
-        many = np.concatenate([[len(own.bias)], np.diff(own.run_off)])  # the bias of a clique comes before its features
+    for number, clique_weights in enumerate(parameters.cliques):
+        sentence, _, fires = _fires(supervision, number)
+        many = np.concatenate([[len(clique_weights.bias)], np.diff(clique_weights.run_off)])  # the bias of a clique comes before its features
         has_weights = many[fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])
         columns.append(at + 1 + fires.feature[has_weights])
         values.append(fires.value[has_weights])
         sizes.append(many)
-        orders += [parameters.bias_start(number) + np.arange(len(own.bias)),
-                   parameters.entry_start(number) + np.arange(len(own.entry))]  # fmt: skip
+        orders += [parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
+                   parameters.entry_start(number) + np.arange(len(clique_weights.entry))]  # fmt: skip
         at += len(many)
-    size = len(given.sentence_off) - 1, at
+    size = len(supervision.sentence_off) - 1, at
     sequence, column, value = np.concatenate(sequences), np.concatenate(columns), np.concatenate(values)
     return Firing(
         SequenceCounts.summed(sequence, column, np.maximum(value, 0.0), size),
@@ -140,18 +140,18 @@ def firing_of(given: Supervision) -> Firing:
     )
 
 
-def _fires(given: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
+def _fires(supervision: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
     """Of the instances of a clique: sentence and known assignment of each, and what fires at them."""
-    template, off, own = given.graph.templates[number], given.sentence_off, given.parameters.cliques[number]
-    pairs = given.relations.get(number)
+    template, off, clique_weights = supervision.graph.templates[number], supervision.sentence_off, supervision.parameters.cliques[number]
+    pairs = supervision.relations.get(number)
     sentence, anchor = instances_of(template, off, pairs)
-    assignment = known_assignments(template, given.gold, off, sentence, anchor, pairs)
+    assignment = known_assignments(template, supervision.gold, off, sentence, anchor, pairs)
     parts = []
-    if len(own.bias):
+    if len(clique_weights.bias):
         every = np.arange(len(sentence))
         parts.append(_Instances(every, np.full(len(every), -1), np.ones(len(every))))
     if template.feature_set >= 0:
-        rows = given.rows[template.feature_set]
+        rows = supervision.rows[template.feature_set]
         row = rows.first_row(off)[sentence] + anchor
         many = np.diff(rows.row_off)[row]
         which = np.repeat(np.arange(len(row)), many)

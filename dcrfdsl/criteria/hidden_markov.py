@@ -48,21 +48,21 @@ class Hmm(Criterion):
         return -float(weights @ self.counts), -self.counts
 
 
-def build_hmm(given: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
+def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
     """Counts. DcrfError where the template or its features are no hidden Markov model, or labels are not known."""
-    own = settings.criterion
-    found = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(given.spec, own.order)]
-    if found:
-        raise DcrfError(found)
-    if (given.gold.codes < 0).any():
+    criterion = settings.criterion
+    problems = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(supervision.spec, criterion.order)]
+    if problems:
+        raise DcrfError(problems)
+    if (supervision.gold.codes < 0).any():
         raise _error("`hmm` counts gold labels, and some are missing or ambiguous", "train by `likelihood`")
-    counter = _Counter(given, own)
-    for label in given.spec.labels:
+    counter = _Counter(supervision, criterion)
+    for label in supervision.spec.labels:
         counter.distribution(label.name)
-    for number, template in enumerate(given.graph.templates[: len(given.spec.cliques)]):
+    for number, template in enumerate(supervision.graph.templates[: len(supervision.spec.cliques)]):
         if template.feature_set >= 0:
             counter.emissions(number, template)
-    return Hmm(counter.weights, given.counts)
+    return Hmm(counter.weights, supervision.counts)
 
 
 class _Placed(NamedTuple):
@@ -78,15 +78,15 @@ class _Placed(NamedTuple):
 class _Counter:
     """Fills `weights` [W], a part at a time."""
 
-    def __init__(self, given: Supervision, own: HmmSettings):
-        self.given, self.own = given, own
-        self.weights = np.zeros(given.parameters.num_weights)
+    def __init__(self, supervision: Supervision, settings: HmmSettings):
+        self.supervision, self.settings = supervision, settings
+        self.weights = np.zeros(supervision.parameters.num_weights)
 
     # p(y | earlier neighbours) ----------------------------------------------------------------------------------
 
     def distribution(self, label: str) -> None:
         """The biases of the cliques of a label, from the narrowest to the widest."""
-        spec, order = self.given.spec, self.own.order
+        spec, order = self.supervision.spec, self.settings.order
         numbers = [
             n for n, clique in enumerate(spec.cliques) if clique.sites[last_site(spec, clique, order)].variable == label
         ]
@@ -97,21 +97,21 @@ class _Counter:
             wider = np.concatenate([np.zeros(0, np.int64), *(other.place for other in placed[n + 1 :])])
             alone = ~np.isin(one.place, wider)
             table = np.zeros(one.template.num_assignments)
-            bias = self.given.parameters.cliques[one.number].bias
+            bias = self.supervision.parameters.cliques[one.number].bias
             if alone.any() and len(bias):
                 table[bias] = self._conditional(one, alone)[bias]
                 for narrow, known in zip(placed[:n], tables, strict=True):
                     table[bias] -= _seen_in(narrow, known, one, bias)
-            start = self.given.parameters.bias_start(one.number)
+            start = self.supervision.parameters.bias_start(one.number)
             self.weights[start : start + len(bias)] += table[bias]
             tables.append(table)
 
     def _placed(self, number: int) -> _Placed:
-        spec, off, gold = self.given.spec, self.given.sentence_off, self.given.gold
-        template = self.given.graph.templates[number]
+        spec, off, gold = self.supervision.spec, self.supervision.sentence_off, self.supervision.gold
+        template = self.supervision.graph.templates[number]
         sentence, anchor = instances_of(template, off)
-        site = last_site(spec, spec.cliques[number], self.own.order)
-        margin = 1 + 2 * max(abs(o) for t in self.given.graph.templates for o in t.offsets)
+        site = last_site(spec, spec.cliques[number], self.settings.order)
+        margin = 1 + 2 * max(abs(o) for t in self.supervision.graph.templates for o in t.offsets)
         place = off[sentence] + (2 * sentence + 1) * margin + anchor + template.offsets[site]
         self._require_all_states(number, template)
         return _Placed(
@@ -121,7 +121,7 @@ class _Counter:
     def _require_all_states(self, number: int, template: CliqueTemplate) -> None:
         """A clique of one label has a bias for every state, or one that it lacks would have the score 0."""
         wanted = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
-        if len(template.cards) == 1 and len(self.given.parameters.cliques[number].bias) < wanted:
+        if len(template.cards) == 1 and len(self.supervision.parameters.cliques[number].bias) < wanted:
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
 
@@ -131,9 +131,9 @@ class _Counter:
         What a constraint over other sites forbids (a scheme: a first state) keeps its share.
         """
         size, cards = one.template.num_assignments, one.template.full_cards
-        smoothing = self.own.smoothing if self.own.moves is None else self.own.moves
+        smoothing = self.settings.smoothing if self.settings.moves is None else self.settings.moves
         possible = np.zeros(size, np.bool_)
-        possible[self.given.parameters.cliques[one.number].bias] = True
+        possible[self.supervision.parameters.cliques[one.number].bias] = True
         counts = np.bincount(one.assignment[chosen], minlength=size) + smoothing
         mass = np.where(possible, counts, 0.0).reshape(cards)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,7 +144,7 @@ class _Counter:
 
     def emissions(self, number: int, template: CliqueTemplate) -> None:
         """The weights of a clique's features, and what its bias has of them."""
-        given = self.given
+        given = self.supervision
         assert given.extractor is not None
         listed, listed_as = given.extractor.listed(template.feature_set)
         rows, off = given.rows[template.feature_set], given.sentence_off
@@ -154,18 +154,18 @@ class _Counter:
         fired = np.repeat(np.arange(len(state)), np.diff(rows.row_off))  # the row of each entry
         which = np.append(listed_as, -1)[np.minimum(rows.feature, len(listed_as))]
         for chosen in self._emitting(listed, template.name):
-            own = fired[which == chosen]
-            if len(np.unique(own)) < len(own):
+            emitting = fired[which == chosen]
+            if len(np.unique(emitting)) < len(emitting):
                 message = f"`hmm` counts one value a position, and `{listed[chosen].name}` has several"
                 raise _error(message, "list features that have one value, or train by `likelihood`")
             values = np.flatnonzero(listed_as == chosen)
             value = rows.feature[which == chosen]
             once = (np.bincount(value, minlength=len(listed_as)) == 1)[value]
-            self._emission(number, template, values, state, state[own], state[own[once]])
+            self._emission(number, template, values, state, state[emitting], state[emitting[once]])
 
     def _emitting(self, listed: Sequence[ExpandedFeature], clique: str) -> list[int]:
         """Which of a clique's features are emitted."""
-        if self.own.overlapping:
+        if self.settings.overlapping:
             return list(range(len(listed)))
         here = [n for n, feature in enumerate(listed) if all(factor.offset == 0 for factor in feature.factors)]
         if not here:
@@ -181,35 +181,35 @@ class _Counter:
         state: of each position.   emitting, once: of those where it has a value, and where it has one that is nowhere
         else.
         """
-        parameters, smoothing = self.given.parameters, self.own.smoothing
-        own, size = parameters.cliques[number], template.num_assignments
+        parameters, smoothing = self.supervision.parameters, self.settings.smoothing
+        clique_weights, size = parameters.cliques[number], template.num_assignments
         total = np.bincount(state, minlength=size)
         silent = total - np.bincount(emitting, minlength=size)
-        if self.own.unseen == "once":
+        if self.settings.unseen == "once":
             new = np.bincount(once, minlength=size)
             total, silent = total + new, silent + new
-        entries = np.concatenate([np.zeros(0, np.int64), *(np.arange(*own.run_off[v : v + 2]) for v in values)])
-        if silent.any() and len(entries) < len(values) * len(own.bias):
+        entries = np.concatenate([np.zeros(0, np.int64), *(np.arange(*clique_weights.run_off[v : v + 2]) for v in values)])
+        if silent.any() and len(entries) < len(values) * len(clique_weights.bias):
             message = (
                 f"a feature of `{template.name}` has no value at some positions, or values that count as new; then "
                 "`hmm` needs a weight of each value for each state"
             )
             raise _error(message, f"write `clique {template.name} with states = all: …`, or list another feature")
-        weight, label = parameters.entry_start(number) + entries, own.entry[entries]
-        self.weights[weight] = np.log((self.given.counts[weight] + smoothing) / (silent[label] + smoothing))
+        weight, label = parameters.entry_start(number) + entries, clique_weights.entry[entries]
+        self.weights[weight] = np.log((self.supervision.counts[weight] + smoothing) / (silent[label] + smoothing))
         nothing = np.log((silent + smoothing) / (total + smoothing * (len(values) + 1)))
         start = parameters.bias_start(number)
-        self.weights[start : start + len(own.bias)] += nothing[own.bias]
+        self.weights[start : start + len(clique_weights.bias)] += nothing[clique_weights.bias]
 
 
 def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: Ints32) -> Floats:
     """What the narrow clique adds where the wide one has `assignments`; 0 where it does not lie there."""
     states = np.unravel_index(assignments, wide.template.full_cards)
     of = dict(zip(_sites(wide), states, strict=True))
-    own = [of[site] for site in _sites(narrow)]
+    narrow_states = [of[site] for site in _sites(narrow)]
     cards = narrow.template.full_cards
-    lies = np.all([one < card for one, card in zip(own, cards, strict=True)], axis=0)
-    index = np.ravel_multi_index(tuple(np.where(lies, one, 0) for one in own), cards)
+    lies = np.all([one < card for one, card in zip(narrow_states, cards, strict=True)], axis=0)
+    index = np.ravel_multi_index(tuple(np.where(lies, one, 0) for one in narrow_states), cards)
     return np.where(lies, table[index], 0.0)
 
 

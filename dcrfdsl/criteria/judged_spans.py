@@ -81,10 +81,10 @@ def judged_segments(
         message = f"`{loss.method}` counts segments, and `{name}` is not known at a token of sentence {where}"
         raise DcrfError(Diagnostic("unknown-segments", message, help="train by `likelihood`, which sums it out"))
     mark, kind, _ = mark_table(states)
-    found = segments_of(codes, mark, kind, sentence_off)
-    sentence = np.searchsorted(sentence_off, found.start, side="right") - 1
-    checked = np.isin(mark[codes[found.end]], GOES_ON)
-    return Judged(variable, sentence, spans_of(sentence, found.start, found.end, checked, sentence_off))
+    segments = segments_of(codes, mark, kind, sentence_off)
+    sentence = np.searchsorted(sentence_off, segments.start, side="right") - 1
+    checked = np.isin(mark[codes[segments.end]], GOES_ON)
+    return Judged(variable, sentence, spans_of(sentence, segments.start, segments.end, checked, sentence_off))
 
 
 def segment_marks(states: tuple[str, ...]) -> SegmentMarks:

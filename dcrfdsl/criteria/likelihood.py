@@ -201,20 +201,20 @@ class Likelihood(Criterion):
         return self.method.sharpen()
 
 
-def build_likelihood(given: Supervision, settings: TrainSettings) -> Likelihood:
+def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
-    inference = given.inference(settings)
+    inference = supervision.inference(settings)
     programs = METHODS[inference.name].programs
-    data, clamped = given.bind(programs=programs), clamped_part(given, inference)
+    data, clamped = supervision.bind(programs=programs), clamped_part(supervision, inference)
     method = inference.build(data)
-    penalty = given.penalty(settings)
-    return Likelihood(data, method, given.counts, penalty, given.workers, clamped, given.labelling, inference)
+    penalty = supervision.penalty(settings)
+    return Likelihood(data, method, supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference)
 
 
-def clamped_part(given: Supervision, inference: Inference) -> Clamped | None:
+def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | None:
     """The sentences of which some label is not known, clamped to what is; None if there are none."""
-    partly = ~given.gold.complete_sentences(given.sentence_off)
+    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if not partly.any():
         return None
-    known = given.bind_known(programs=METHODS[inference.name].programs)
+    known = supervision.bind_known(programs=METHODS[inference.name].programs)
     return Clamped(known, inference.build(known), partly)

@@ -143,9 +143,9 @@ def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], param
     columns = np.empty((len(Terms._fields), parameters.num_weights))
     columns[:] = np.array(PRIORS[settings.prior.method](settings.prior))[:, None]
     for number, clique in enumerate(cliques):
-        own = settings.clique_priors.get(clique.label)
-        if own is not None:
-            columns[:, parameters.of_clique(number)] = np.array(PRIORS[own.method](own))[:, None]
+        prior = settings.clique_priors.get(clique.label)
+        if prior is not None:
+            columns[:, parameters.of_clique(number)] = np.array(PRIORS[prior.method](prior))[:, None]
     precision, l1, power, exponent = columns.copy()
     powers = (power, exponent) if power.any() else (None, None)
     return Penalty(precision, l1 if l1.any() else None, *powers)

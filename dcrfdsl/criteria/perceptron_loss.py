@@ -31,7 +31,7 @@ class Perceptron(Likelihood):
     def __init__(
         self,
         data: BoundData,
-        given: Supervision,
+        supervision: Supervision,
         settings: TrainSettings[PerceptronSettings],
         inference: Inference,
         build: Build,
@@ -39,26 +39,26 @@ class Perceptron(Likelihood):
     ):
         penalty = Penalty.none(data.num_weights)
         super().__init__(
-            data, build(data), given.counts, penalty, given.workers, clamped, given.labelling, inference, build
+            data, build(data), supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference, build
         )
-        own = settings.criterion
-        self._passes = MistakePasses(own.epochs, own.average or own.vote, own.vote, own.voters, settings.seed)
+        criterion = settings.criterion
+        self._passes = MistakePasses(criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed)
 
     def mistakes(self) -> MistakePasses:
         return self._passes
 
 
-def build_perceptron(given: Supervision, settings: TrainSettings[PerceptronSettings]) -> Perceptron:
+def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> Perceptron:
     """The criterion of a stage; labellings are found by the method that it asks for."""
-    inference = given.inference(settings)
+    inference = supervision.inference(settings)
     programs = METHODS[inference.name].programs
 
     def build(data: BoundData) -> MaximumMethod:
         return MaximumMethod(data, inference.build(data))
 
-    data, clamped = given.bind(programs=programs), None
-    partly = ~given.gold.complete_sentences(given.sentence_off)
+    data, clamped = supervision.bind(programs=programs), None
+    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if partly.any():
-        known = given.bind_known(programs=programs)
+        known = supervision.bind_known(programs=programs)
         clamped = Clamped(known, build(known), partly)
-    return Perceptron(data, given, settings, inference, build, clamped)
+    return Perceptron(data, supervision, settings, inference, build, clamped)

@@ -52,7 +52,7 @@ class LikelihoodScaling:
         nothing, ascending = np.zeros(d.num_weights), self.totals[self._order]
 
         def expectation(first: int, last: int) -> list[tuple[Ints, Floats]]:
-            found = []
+            expectations = []
             for total in totals[first:last].tolist():
                 out, partial, expected = Expectations.empty(d), d.partial_gradients(1), np.zeros(len(d.hard))
                 begin, end = np.searchsorted(ascending, [total, np.nextafter(total, np.inf)]).tolist()
@@ -61,8 +61,8 @@ class LikelihoodScaling:
                 gradient = np.empty(d.num_weights)
                 collect_gradient(0, len(gradient), partial, self._cell_of, nothing, nothing, nothing, gradient)
                 add_bias_gradient(d.bindings, expected, gradient)
-                own = np.flatnonzero(gradient > 0.0)
-                found.append((own, gradient[own]))
-            return found
+                positive = np.flatnonzero(gradient > 0.0)
+                expectations.append((positive, gradient[positive]))
+            return expectations
 
         return [part for run in self.workers.map(expectation, even_runs(len(totals))) for part in run]

@@ -98,8 +98,8 @@ class Supervision:
 
     def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> Inference:
         """`exact`, whatever the stage asks for. DcrfError where that does not fit: `what` needs it."""
-        found = self.exact_if_it_fits(settings)
-        if found is None:
+        inference = self.exact_if_it_fits(settings)
+        if inference is None:
             asked, cost = self._asked(settings), exact_cost(self.graph)
             table = f"a table of {cost.largest:.3g} entries" if not self.graph.relational else "too large a table"
             message = (
@@ -107,7 +107,7 @@ class Supervision:
                 f"{table}; `max_table` allows {largest_table(asked):,}"
             )
             raise data_error("needs-exact", message, help=remedy)
-        return found
+        return inference
 
     def _asked(self, settings: TrainSettings) -> MethodSettings:
         return settings.infer or inference_settings(self.spec)

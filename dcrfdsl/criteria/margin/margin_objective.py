@@ -64,16 +64,16 @@ class Hmsvm(Criterion):
     solver = "working_set"
 
     def __init__(
-        self, given: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | ListSearch,
+        self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | ListSearch,
         known: Codes, looked_at: list[int], clamped: Clamped | None,
     ):  # fmt: skip
         """known: a labelling of all variables, flat; negative where it is to be completed, which it is at once."""
-        self._data = given.bind_plain(programs=False)
+        self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
         self._looked_at, self._counts_states = looked_at, isinstance(settings.loss, HammingLoss)
-        self._given, self.inference_description, self.num_weights = given, inference.name, self._data.num_weights
+        self._supervision, self.inference_description, self.num_weights = supervision, inference.name, self._data.num_weights
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
-        self._found = np.zeros_like(known)
+        self._competitors = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
         self._total = np.zeros(self.num_weights)
         self._is_listed = np.zeros(self.num_weights, np.bool_)
@@ -81,8 +81,8 @@ class Hmsvm(Criterion):
         self.each_counts, self._most = isinstance(search, ListSearch), settings.most
         self.limit = np.full(count, settings.C)
         if self.each_counts:
-            self.limit *= settings.weight ** (np.diff(given.sentence_off) * given.graph.num_labels)
-        self.metric = _metric(given)
+            self.limit *= settings.weight ** (np.diff(supervision.sentence_off) * supervision.graph.num_labels)
+        self.metric = _metric(supervision)
         self.tolerance = settings.tolerance
         self.runs: Sequence[tuple[int, int]] = (
             [(0, count)] if search.whole else self._data.chunks(max(1, min(SEARCHES, count // SMALLEST)))
@@ -108,12 +108,12 @@ class Hmsvm(Criterion):
         labelling all that are violated, as far as they are listed.
         """
         if not isinstance(self._search, ListSearch):
-            self._search.find(scores, first, last, self._found)
-            return self._cuts(first, last, self._found, np.ones(last - first, np.bool_))
-        found, count = self._search.list(scores, first, last)
+            self._search.find(scores, first, last, self._competitors)
+            return self._cuts(first, last, self._competitors, np.ones(last - first, np.bool_))
+        labellings, count = self._search.list(scores, first, last)
         cuts = no_cuts(last - first)
         for rank in range(int(count.max(initial=0))):
-            more = self._cuts(first, last, found[rank], count > rank)
+            more = self._cuts(first, last, labellings[rank], count > rank)
             is_violated = more.loss > margins_of(more, scores, np.zeros(len(more.loss)))
             cuts = join_cuts(cuts, np.ones(len(cuts.loss), np.bool_), more, is_violated)
         self._is_full[first:last] = np.diff(cuts.block_off) >= self._most
@@ -121,27 +121,27 @@ class Hmsvm(Criterion):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        found = []
+        sentences = []
         if self._search.approximate:
-            found.append(
+            sentences.append(
                 f"`{self.inference_description}` may miss the labelling that violates its margin most, so the gap is "
                 "that to the worst of those that it found"
             )
         if self._is_full.any():
-            found.append(
+            sentences.append(
                 f"in {np.count_nonzero(self._is_full):,} of {len(self._is_full):,} sentences more labellings may "
                 "violate their margin than `most` lists, and the objective counts those that are listed"
             )
-        return tuple(found)
+        return tuple(sentences)
 
-    def _cuts(self, first: int, last: int, found: Codes, chosen: Mask) -> Cuts:
+    def _cuts(self, first: int, last: int, labelling: Codes, chosen: Mask) -> Cuts:
         """The cuts by a labelling each of some sequences, `chosen` [last - first] and wrong."""
         d, off = self._data, self._data.labelling_off
-        wrong = self._wrong(first, last, found)
+        wrong = self._wrong(first, last, labelling)
         differs = chosen & (wrong.sum(axis=0) > 0)
         sequence = first + np.flatnonzero(differs)
         ends, index, value = list_differences(
-            0, len(sequence), d.problem, self._bias_of, self._known, found, off, sequence, self._total, self._is_listed
+            0, len(sequence), d.problem, self._bias_of, self._known, labelling, off, sequence, self._total, self._is_listed
         )
         block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
         loss = wrong[self._looked_at].sum(axis=0) if self._counts_states else np.ones(last - first)
@@ -150,23 +150,23 @@ class Hmsvm(Criterion):
         measure_cuts(cuts, self.metric)
         return cuts
 
-    def _wrong(self, first: int, last: int, found: Codes) -> Ints:
+    def _wrong(self, first: int, last: int, labelling: Codes) -> Ints:
         """How many wrong states each label has in what was found for some sequences, [labels, last - first]."""
-        graph, off = self._given.graph, self._given.sentence_off[first : last + 1]
+        graph, off = self._supervision.graph, self._supervision.sentence_off[first : last + 1]
         labels, begin, end = graph.num_labels, int(off[0]), int(off[-1])
-        states = found.reshape(-1, len(graph.cards))[begin:end, :labels]
-        gold = replace(self._given.gold, codes=self._given.gold.codes[:, begin:end])
+        states = labelling.reshape(-1, len(graph.cards))[begin:end, :labels]
+        gold = replace(self._supervision.gold, codes=self._supervision.gold.codes[:, begin:end])
         wrong = np.cumsum(gold.contradicts(states.T, graph.cards[:labels]), axis=1)
         return np.diff(np.concatenate([np.zeros((labels, 1), np.int64), wrong], axis=1)[:, off - begin], axis=1)
 
     def metric_times(self, point: Floats) -> Floats:
         """See `MarginProblem.metric_times`."""
-        own = self.metric
-        if not len(own.gram):
+        metric = self.metric
+        if not len(metric.gram):
             return point
-        found = point.copy()
-        found[own.start : own.stop] = (own.gram @ point[own.start : own.stop].reshape(-1, own.states)).ravel()
-        return found
+        scores = point.copy()
+        scores[metric.start : metric.stop] = (metric.gram @ point[metric.start : metric.stop].reshape(-1, metric.states)).ravel()
+        return scores
 
     def complete(self, weights: Floats) -> bool:
         """See `MarginProblem.complete`."""
@@ -193,45 +193,45 @@ class Hmsvm(Criterion):
         return value, self.metric_times(pull)
 
 
-def build_hmsvm(given: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
+def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
-    own, inference = settings.criterion, given.inference(settings)
-    looked_at = given.labels_named(own.loss.labels if isinstance(own.loss, HammingLoss) else ())
-    known = np.array(given.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
-    search = _search(given, own, inference, known, looked_at)
-    return Hmsvm(given, own, inference, search, known, looked_at, clamped_part(given, inference))
+    criterion, inference = settings.criterion, supervision.inference(settings)
+    looked_at = supervision.labels_named(criterion.loss.labels if isinstance(criterion.loss, HammingLoss) else ())
+    known = np.array(supervision.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
+    search = _search(supervision, criterion, inference, known, looked_at)
+    return Hmsvm(supervision, criterion, inference, search, known, looked_at, clamped_part(supervision, inference))
 
 
-def _metric(given: Supervision) -> Metric:
+def _metric(supervision: Supervision) -> Metric:
     """Of weights, but for a clique whose features are positions."""
-    if given.compared is None:
+    if supervision.compared is None:
         return Metric(0, 0, 1, np.zeros((0, 0)))
-    clique, gram = given.compared
-    states = given.graph.templates[clique].num_assignments
-    start = given.parameters.entry_start(clique)
+    clique, gram = supervision.compared
+    states = supervision.graph.templates[clique].num_assignments
+    start = supervision.parameters.entry_start(clique)
     return Metric(start, start + len(gram) * states, states, gram)
 
 
 def _search(
-    given: Supervision, own: HmsvmSettings, inference: Inference, known: Codes, looked_at: list[int]
+    supervision: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes, looked_at: list[int]
 ) -> Search | ListSearch:
-    labels, all_known = list(range(given.graph.num_labels)), bool((known >= 0).all())
-    counts_states = isinstance(own.loss, HammingLoss)
-    judged = costed(given, looked_at) if counts_states else given
-    if own.slack == "labelling":
+    labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())
+    counts_states = isinstance(criterion.loss, HammingLoss)
+    judged = costed(supervision, looked_at) if counts_states else supervision
+    if criterion.slack == "labelling":
         if inference.name != "exact":
             message = (
                 f"`slack = labelling` lists the best labellings, which `{inference.name}` cannot: only `exact` can"
             )
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
         if all_known:
-            return ListSearch(judged.bind_plain(programs=True), own.most + 1, given)
-        return ListSearch(unpacked_data_excluding_gold(judged, labels), own.most, given)
+            return ListSearch(judged.bind_plain(programs=True), criterion.most + 1, supervision)
+        return ListSearch(unpacked_data_excluding_gold(judged, labels), criterion.most, supervision)
     if all_known and counts_states:
         return CostedSearch(judged, inference)
     if inference.name == "exact":
-        runs = deciding_chain(given) if all_known else None
+        runs = deciding_chain(supervision) if all_known else None
         if runs is not None:
-            return ChainSearch(runs, known, given)
+            return ChainSearch(runs, known, supervision)
         return SearchExcludingGold(judged, labels, ExactSettings(max_table=largest_table(inference.settings)))
     return OrderedSearch(OrderedRivals(constrained_decoder_of(judged, inference, labels), judged, labels, inference))

@@ -37,10 +37,10 @@ __all__ = [
 HALF = 2.0  # margins are halves of differences of scores
 
 
-def costed(given: Supervision, looked_at: Sequence[int]) -> Supervision:
+def costed(supervision: Supervision, looked_at: Sequence[int]) -> Supervision:
     """The training data with a cost a wrong state."""
-    graph = cost_augmented_graph(given.graph, given.gold, looked_at, HALF, len(given.rows))
-    return replace(given, graph=graph, rows=(*given.rows, *known_label_rows(given.graph, given.gold, looked_at)))
+    graph = cost_augmented_graph(supervision.graph, supervision.gold, looked_at, HALF, len(supervision.rows))
+    return replace(supervision, graph=graph, rows=(*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, looked_at)))
 
 
 class Search(Protocol):
@@ -53,13 +53,13 @@ class Search(Protocol):
     def status(self) -> RunStatus:
         """How inference ended, over all calls."""
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """Writes the labellings of some sequences at `weights` [W] into `found`."""
 
 
-def deciding_chain(given: Supervision) -> ChainRuns | None:
+def deciding_chain(supervision: Supervision) -> ChainRuns | None:
     """What decodes the training data if its graphs are chains, packed if that can be."""
-    for data in (given.bind(programs=False), given.bind_plain(programs=False)):
+    for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
         if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
             return None
@@ -75,8 +75,8 @@ class _Decoding:
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, given: Supervision):
-        self._data, self._workers, self.status = data, given.workers, RunStatus()
+    def __init__(self, data: BoundData, supervision: Supervision):
+        self._data, self._workers, self.status = data, supervision.workers, RunStatus()
         self._cells: Floats | None = None
 
     def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -88,16 +88,16 @@ class _Decoding:
 class ChainSearch(_Decoding):
     """Of chains, exactly."""
 
-    def __init__(self, runs: ChainRuns, known: Codes, given: Supervision):
-        super().__init__(runs.data, given)
+    def __init__(self, runs: ChainRuns, known: Codes, supervision: Supervision):
+        super().__init__(runs.data, supervision)
         self._runs, self._known = runs, known
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         potentials = self._data.potentials(weights, self._cells)
         self._cells = potentials.weights if self._data.packing is not None else None
         self._workers.map(
-            lambda a, b: self._runs.decode_other(potentials, a, b, self._known, found), self._parts(first, last)
+            lambda a, b: self._runs.decode_other(potentials, a, b, self._known, labelling), self._parts(first, last)
         )
         self.status = self.status + RunStatus(graphs=last - first)
 
@@ -105,13 +105,13 @@ class ChainSearch(_Decoding):
 class SearchExcludingGold(_Decoding):
     """Of any graph that `exact` can do, exactly."""
 
-    def __init__(self, given: Supervision, looked_at: Sequence[int], settings: ExactSettings):
-        super().__init__(data_excluding_gold(given, looked_at), given)
-        self._width = len(given.graph.cards)
+    def __init__(self, supervision: Supervision, looked_at: Sequence[int], settings: ExactSettings):
+        super().__init__(data_excluding_gold(supervision, looked_at), supervision)
+        self._width = len(supervision.graph.cards)
         self._method = METHODS["exact"].build(self._data, settings)
         self._labelling = np.zeros(int(self._data.labelling_off[-1]), np.int32)
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         data, out = self._data, Expectations.empty(self._data)
         potentials = data.potentials(weights, self._cells)
@@ -121,32 +121,32 @@ class SearchExcludingGold(_Decoding):
         )
         begin, end = data.rows.token_off[first], data.rows.token_off[last]
         wide = self._labelling.reshape(-1, len(data.graph.cards))[begin:end, : self._width]
-        found.reshape(-1, self._width)[begin:end] = wide
+        labelling.reshape(-1, self._width)[begin:end] = wide
         for s in out.summary().impossible:
-            found.reshape(-1, self._width)[data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+            labelling.reshape(-1, self._width)[data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
         self.status = self.status + RunStatus(graphs=last - first)
 
 
 class CostedSearch(_Decoding):
     """With a cost a wrong state, by any method; finds y* where no labelling violates its margin."""
 
-    def __init__(self, given: Supervision, inference: Inference):
+    def __init__(self, supervision: Supervision, inference: Inference):
         """given: see `costed`; everything is known."""
-        data = given.bind_plain(programs=METHODS[inference.name].programs)
+        data = supervision.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
         if chain is None or ChainRuns(packed, chain).scores:
             data = packed
-        super().__init__(data, given)
+        super().__init__(data, supervision)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         out = Expectations.empty(self._data, approximate=self.approximate)
         potentials = self._data.potentials(weights, self._cells)
         self._cells = potentials.weights if self._data.packing is not None else None
-        self._workers.map(lambda a, b: self._method.decode(potentials, a, b, out, found), self._parts(first, last))
+        self._workers.map(lambda a, b: self._method.decode(potentials, a, b, out, labelling), self._parts(first, last))
         self.status = self.status + out.summary()
 
 
@@ -164,10 +164,10 @@ class OrderedSearch:
         """How decoding ended, over all calls."""
         return self._rivals.status
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`; of all sequences."""
         best = self._rivals.best_wrong(weights)
-        found[:] = best.T.ravel()
+        labelling[:] = best.T.ravel()
 
 
 class ListSearch:
@@ -176,10 +176,10 @@ class ListSearch:
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, most: int, given: Supervision):
+    def __init__(self, data: BoundData, most: int, supervision: Supervision):
         """data: not packed, with contraction programs; the variables of the model come first."""
-        self.most, self._width = most, len(given.graph.cards)
-        self._data, self._workers, self.status = data, given.workers, RunStatus()
+        self.most, self._width = most, len(supervision.graph.cards)
+        self._data, self._workers, self.status = data, supervision.workers, RunStatus()
         self._programs, self._patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
         self._labelling = np.zeros((most, int(data.labelling_off[-1])), np.int32)
         self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
@@ -201,7 +201,7 @@ class ListSearch:
         wide = len(d.graph.cards)
         if wide > self._width:
             begin, end = d.rows.token_off[first], d.rows.token_off[last]
-            own = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
-            self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = own
+            model_labels = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
+            self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = model_labels
             return self._narrow, count[first:last]
         return labelling, count[first:last]

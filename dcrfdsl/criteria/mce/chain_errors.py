@@ -107,8 +107,8 @@ class _JudgingMethod:
         )
         judging = Judging(self._spans, self._marks, self._smoothing, self._find_false, self.shares)
         self._runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, self._status)
-        own = slice(first, last)
-        out.log_z[own] = self.shares[0] * self._loss[own] + self.shares[1] * self._false[own]
+        run = slice(first, last)
+        out.log_z[run] = self.shares[0] * self._loss[run] + self.shares[1] * self._false[run]
 
 
 class ChainBatches(SentenceBatches):
@@ -126,7 +126,7 @@ class ChainBatches(SentenceBatches):
     def begin(self, weights: Floats) -> None:
         """As `SentenceBatches.begin`."""
         if self._measure.needs_false or self._measure.is_ratio:
-            found = self._counter.count(weights)
-            measured = self._measure(Counts(self._counter.num_spans, found.missed, found.false))
+            errors = self._counter.count(weights)
+            measured = self._measure(Counts(self._counter.num_spans, errors.missed, errors.false))
             self._judging.shares = measured.by_missed, measured.by_false
         super().begin(weights)

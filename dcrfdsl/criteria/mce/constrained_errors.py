@@ -62,21 +62,21 @@ class OrderedCounter:
 
     @property
     def num_spans(self) -> int:
-        return sum(len(own.sentence) for own in self._judged)
+        return sum(len(judged.sentence) for judged in self._judged)
 
     def count(self, weights: Floats) -> ErrorCounts:
         """See `Counter.count`."""
         size = len(weights)
         missed, gradient, false, false_gradient = 0.0, np.zeros(size), 0.0, np.zeros(size)
-        for judged, given in zip(self._judged, self._fixed, strict=True):
-            value, own = self._judge(weights, given, judged.spans.weight)
-            missed, gradient = missed + value, gradient + own
+        for judged, constraints in zip(self._judged, self._fixed, strict=True):
+            value, span_gradient = self._judge(weights, constraints, judged.spans.weight)
+            missed, gradient = missed + value, gradient + span_gradient
         if self._rivals is not None:
             labelling = self._rivals.best_wrong(weights)
             for judged, states, goes in zip(self._judged, self._states, self._goes, strict=True):
-                found = self._false_segments(judged, labelling[judged.variable], states)
-                value, own = self._judge(weights, self._constraints(found, goes), found.spans.weight)
-                false, false_gradient = false + value, false_gradient + own
+                false_segments = self._false_segments(judged, labelling[judged.variable], states)
+                value, span_gradient = self._judge(weights, self._constraints(false_segments, goes), false_segments.spans.weight)
+                false, false_gradient = false + value, false_gradient + span_gradient
         return ErrorCounts(missed, false, gradient, false_gradient)
 
     def _false_segments(self, judged: Judged, rival: Codes, states: tuple[str, ...]) -> Judged:
@@ -84,18 +84,18 @@ class OrderedCounter:
         mark, kind, _ = mark_table(states)
         sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
         gold = self._codes[judged.variable]
-        own = np.where(rival < 0, gold, rival)
-        found = segments_of(own, mark, kind, self._off)
+        codes = np.where(rival < 0, gold, rival)
+        segments = segments_of(codes, mark, kind, self._off)
         right = segments_of(gold, mark, kind, self._off)
         known = set(zip(right.start.tolist(), right.end.tolist(), right.kind.tolist(), strict=True))
         is_new = np.array(
             [
                 key not in known
-                for key in zip(found.start.tolist(), found.end.tolist(), found.kind.tolist(), strict=True)
+                for key in zip(segments.start.tolist(), segments.end.tolist(), segments.kind.tolist(), strict=True)
             ],
             np.bool_,
         )
-        start, end = found.start[is_new], found.end[is_new]
+        start, end = segments.start[is_new], segments.end[is_new]
         of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
         return Judged(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
@@ -106,8 +106,8 @@ class OrderedCounter:
         sentence: list[int] = []
         span: list[int] = []
         agrees: list[bool] = []
-        own = judged.spans
-        parts = (own.first.tolist(), own.last.tolist(), own.checked.tolist(), judged.sentence.tolist())
+        spans = judged.spans
+        parts = (spans.first.tolist(), spans.last.tolist(), spans.checked.tolist(), judged.sentence.tolist())
         for n, (first, last, checked, s) in enumerate(zip(*parts, strict=True)):
             gold = codes[off[s] : off[s + 1]]
             right = np.full(len(gold), ANY_STATE, np.int32)
@@ -135,33 +135,33 @@ class OrderedCounter:
         constraints = StateConstraints(np.array(sentence, np.int64), every)
         return _Given(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
 
-    def _judge(self, weights: Floats, given: _Given, weight: Floats) -> tuple[float, Floats]:
+    def _judge(self, weights: Floats, span_constraints: _Given, weight: Floats) -> tuple[float, Floats]:
         """Σ weight · ℓ of spans, and its gradient [W]."""
-        if not len(given.span):
+        if not len(span_constraints.span):
             return 0.0, np.zeros(len(weights))
-        found = self._decoder.decode(weights, given.constraints)
-        begin = np.flatnonzero(given.agrees)
-        right = found.score[begin]
-        wrong_score = np.where(given.agrees, -np.inf, found.score)
+        decoded = self._decoder.decode(weights, span_constraints.constraints)
+        begin = np.flatnonzero(span_constraints.agrees)
+        right = decoded.score[begin]
+        wrong_score = np.where(span_constraints.agrees, -np.inf, decoded.score)
         wrong = np.maximum.reduceat(wrong_score, begin)
         ways = np.split(wrong_score, begin[1:])
-        best = begin + np.array([int(np.argmax(own)) for own in ways])
+        best = begin + np.array([int(np.argmax(way_scores)) for way_scores in ways])
         with np.errstate(invalid="ignore"):
             value, slope = smoothed(self._smoothing, wrong - right)
         pull = np.where(np.isfinite(wrong) & np.isfinite(right), weight * slope, 0.0)
-        mass = np.zeros(len(given.span))
+        mass = np.zeros(len(span_constraints.span))
         mass[best] += pull
         mass[begin] -= pull
-        return float((weight * value).sum()), self._counts(found, mass)
+        return float((weight * value).sum()), self._counts(decoded, mass)
 
-    def _counts(self, found: ConstrainedLabellings, mass: Floats) -> Floats:
+    def _counts(self, decoded: ConstrainedLabellings, mass: Floats) -> Floats:
         """Σ mass · F of labellings, [W]."""
-        data, sums = found.data, FeatureSums(found.data, self._workers)
+        data, sums = decoded.data, FeatureSums(decoded.data, self._workers)
 
         def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
             belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
             count_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, found.labelling[None, :],
+                first, last, data.shapes, data.kinds, data.bindings, data.rows, decoded.labelling[None, :],
                 data.labelling_off, mass[None, :], belief, expected, gradient,
             )  # fmt: skip
 

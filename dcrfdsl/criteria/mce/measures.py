@@ -109,8 +109,8 @@ class Recall:
     def __call__(self, counts: Counts) -> Measured:
         if counts.found < LEAST_FOUND:
             return NOTHING_FOUND
-        found = counts.found
-        return Measured(counts.missed / found, 1.0 / found + counts.missed / found**2, 0.0)
+        true_positives = counts.found
+        return Measured(counts.missed / true_positives, 1.0 / true_positives + counts.missed / true_positives**2, 0.0)
 
 
 MEASURES: Table[Callable[[MceSettings], Measure]] = Table(

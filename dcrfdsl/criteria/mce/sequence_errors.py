@@ -57,28 +57,28 @@ class SequenceCounter:
     """
 
     def __init__(
-        self, given: Supervision, settings: MceSettings, inference: Inference, completing: Inference,
+        self, supervision: Supervision, settings: MceSettings, inference: Inference, completing: Inference,
         rivals: Rivals | None, others: BoundData | None,
     ):  # fmt: skip
         """completing: what fills in labels that are latent or not known, or sums them out."""
-        self._settings, self._smoothing, self._workers = settings, smoothing_of(settings), given.workers
-        self._rivals, self._sentence_off = rivals, given.sentence_off
-        self._data = given.bind(programs=METHODS[inference.name].programs)
-        self._sums = FeatureSums(self._data, given.workers)
+        self._settings, self._smoothing, self._workers = settings, smoothing_of(settings), supervision.workers
+        self._rivals, self._sentence_off = rivals, supervision.sentence_off
+        self._data = supervision.bind(programs=METHODS[inference.name].programs)
+        self._sums = FeatureSums(self._data, supervision.workers)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
-        partly = ~given.gold.complete_sentences(given.sentence_off)
-        self._labelling = given.labelling if not partly.any() else None
+        partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
+        self._labelling = supervision.labelling if not partly.any() else None
         self._known = self._known_method = None
         if partly.any():
-            self._known = given.bind_known(programs=METHODS[completing.name].programs)
+            self._known = supervision.bind_known(programs=METHODS[completing.name].programs)
             self._known_method = completing.build(self._known)
-            self._known_sums = FeatureSums(self._known, given.workers)
+            self._known_sums = FeatureSums(self._known, supervision.workers)
         self._others = others
         self._log_mean: Floats | float = 0.0
         if others is not None:
             self._other_method = ExactMethod(others, ExactSettings())
-            self._other_sums = FeatureSums(others, given.workers)
+            self._other_sums = FeatureSums(others, supervision.workers)
             if settings.normalise:
                 self._log_mean = -self._log_sum(others, self._other_method, np.zeros(others.num_weights))
         self._status = RunStatus()

@@ -37,24 +37,24 @@ class LargePieces(Criterion):
 
     def __init__(
         self,
-        given: Supervision,
+        supervision: Supervision,
         settings: TrainSettings,
         templates: Sequence[PieceTemplate],
         *,
         divide: bool,
         beside: Sequence[PieceTemplate],
     ):
-        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(given.spec)))
-        binder = Binder(given.graph, given.parameters, programs=False)
-        sentences = binder.bind(given.rows, given.sentence_off, given.relations)
+        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(supervision.spec)))
+        binder = Binder(supervision.graph, supervision.parameters, programs=False)
+        sentences = binder.bind(supervision.rows, supervision.sentence_off, supervision.relations)
         shapes, self.shape_of = sentences.bank.shapes, sentences.rows.shape
-        self.pieces = piece_arrays(given.graph, shapes, templates, divide=divide, beside=beside)
+        self.pieces = piece_arrays(supervision.graph, shapes, templates, divide=divide, beside=beside)
         if not len(self.pieces.template):
             message = f"no sentence has an instance of piece `{templates[0].name}`"
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
-        model = shared_out(given.graph, given.parameters, roles_of(given.graph, shapes, self.pieces))
+        model = shared_out(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
         graphs = piece_graphs(
-            given.graph, shapes, self.pieces, model, given.gold, num_sets=len(given.rows), max_table=exact.max_table
+            supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows), max_table=exact.max_table
         )
         counts = np.diff(self.pieces.instance_off)[self.shape_of]
         first = offsets(counts)
@@ -62,25 +62,25 @@ class LargePieces(Criterion):
         turn = np.arange(first[-1]) - first[self.sentence]
         instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
         free, known = bind_instances(
-            graphs, model, given.rows, given.gold, given.sentence_off, given.relations, self.sentence, instance
+            graphs, model, supervision.rows, supervision.gold, supervision.sentence_off, supervision.relations, self.sentence, instance
         )
         free = free.packed(bundled=True)
-        self.num_weights, self.workers = given.parameters.num_weights, given.workers
+        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
         self._weight, self._share, self._trained = model.weight, model.share, model.trained
-        partly, method = self._partly(given, instance), InstanceMethod(known, exact)
+        partly, method = self._partly(supervision, instance), InstanceMethod(known, exact)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         nothing = Penalty.none(len(model.weight))
-        self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, given.workers, clamped)
+        self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped)
 
-    def _partly(self, given: Supervision, instance: Ints) -> Mask:
+    def _partly(self, supervision: Supervision, instance: Ints) -> Mask:
         """Whether some variable that an instance is over is not known, [n]."""
-        width, labelling, pieces = len(given.graph.cards), given.labelling, self.pieces
+        width, labelling, pieces = len(supervision.graph.cards), supervision.labelling, self.pieces
         partly = np.zeros(len(instance), np.bool_)
-        complete = given.gold.complete_sentences(given.sentence_off)
+        complete = supervision.gold.complete_sentences(supervision.sentence_off)
         for n in np.flatnonzero(~complete[self.sentence]).tolist():
             over = pieces.over[pieces.over_off[instance[n]] : pieces.over_off[instance[n] + 1]]
-            partly[n] = (labelling[width * given.sentence_off[self.sentence[n]] + over] < 0).any()
+            partly[n] = (labelling[width * supervision.sentence_off[self.sentence[n]] + over] < 0).any()
         return partly
 
     @property
@@ -98,9 +98,9 @@ class LargePieces(Criterion):
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all instances, in nats, and the gradient [W]."""
-        value, own = self._instances.value_and_gradient(self._share * weights[self._weight])
+        value, instance_gradient = self._instances.value_and_gradient(self._share * weights[self._weight])
         gradient = np.zeros(self.num_weights)
-        np.add.at(gradient, self._weight, self._trained * self._share * own)
+        np.add.at(gradient, self._weight, self._trained * self._share * instance_gradient)
         return value, gradient
 
     def batches_under(self, penalty: Penalty, size: int | None = None) -> None:

@@ -28,7 +28,7 @@ __all__ = ["Part", "PiecesApart", "build_pieces", "restricted"]
 class Part(NamedTuple):
     """own [w]: the numbers of its weights among all, ascending."""
 
-    own: Ints
+    weight_numbers: Ints
     objective: PieceObjective
 
 
@@ -42,7 +42,7 @@ class PiecesApart(Criterion):
 
     @property
     def tightened(self) -> Tightened | None:
-        return next((found for part in self.apart if (found := part.objective.tightened) is not None), None)
+        return next((tightened for part in self.apart if (tightened := part.objective.tightened) is not None), None)
 
     @property
     def total_status(self) -> RunStatus:
@@ -51,14 +51,14 @@ class PiecesApart(Criterion):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalties, in nats, and the gradient [W]."""
         gradient, total = np.zeros(self.num_weights), 0.0
-        for own, objective in self.apart:
-            value, gradient[own] = objective.value_and_gradient(weights[own])
+        for numbers, objective in self.apart:
+            value, gradient[numbers] = objective.value_and_gradient(weights[numbers])
             total += value
         return total, gradient
 
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
-        gaps = [objective.gap(gradient[own]) for own, objective in self.apart]
+        gaps = [objective.gap(gradient[numbers]) for numbers, objective in self.apart]
         known = [gap for gap in gaps if gap is not None]
         return sum(known) if len(known) == len(gaps) else None
 
@@ -69,37 +69,37 @@ class PiecesApart(Criterion):
         return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
 
 
-def restricted(given: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
+def restricted(supervision: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
     """The training data of a model that has these cliques alone, with its weights; and their numbers among all."""
     held = frozenset(cliques)
-    parts = tuple(own if c in held else own.without_weights() for c, own in enumerate(given.parameters.cliques))
-    own = np.sort(np.concatenate([given.parameters.of_clique(c) for c in sorted(held)]))
-    kept = tuple(t for t in given.graph.templates if t.clique in held or t.clique < 0)
+    parts = tuple(own if c in held else own.without_weights() for c, own in enumerate(supervision.parameters.cliques))
+    own = np.sort(np.concatenate([supervision.parameters.of_clique(c) for c in sorted(held)]))
+    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
     part = replace(
-        given,
-        graph=replace(given.graph, templates=kept),
+        supervision,
+        graph=replace(supervision.graph, templates=kept),
         parameters=Parameters(parts),
-        counts=given.counts[own],
-        weights=given.weights[own] if len(given.weights) else given.weights,
-        relations={c: pairs for c, pairs in given.relations.items() if c in held},
+        counts=supervision.counts[own],
+        weights=supervision.weights[own] if len(supervision.weights) else supervision.weights,
+        relations={c: pairs for c, pairs in supervision.relations.items() if c in held},
     )
     return part, own
 
 
-def build_pieces(given: Supervision, settings: TrainSettings[PieceSettings]) -> PieceObjective | PiecesApart:
+def build_pieces(supervision: Supervision, settings: TrainSettings[PieceSettings]) -> PieceObjective | PiecesApart:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
     Pieces are trained together where a score on held-out data says when to stop, since that is of the whole model, and
     where the whole model chooses the cases of NOTA.
     """
-    own = settings.criterion
-    templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
+    criterion = settings.criterion
+    templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))
     groups = independent_pieces(templates)
-    if len(groups) == 1 or settings.patience is not None or isinstance(own.nota, LikelyCases):
-        return build_piecewise(given, settings, templates)
+    if len(groups) == 1 or settings.patience is not None or isinstance(criterion.nota, LikelyCases):
+        return build_piecewise(supervision, settings, templates)
     parts = []
     for group in groups:
-        part, numbers = restricted(given, (clique for template in group for clique, *_ in template.members))
+        part, numbers = restricted(supervision, (clique for template in group for clique, *_ in template.members))
         if len(numbers):
             parts.append(Part(numbers, build_piecewise(part, settings, group)))
-    return PiecesApart(parts, given.parameters.num_weights)
+    return PiecesApart(parts, supervision.parameters.num_weights)

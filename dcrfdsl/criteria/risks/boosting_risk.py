@@ -35,18 +35,18 @@ class Boosting(Risk):
 
     solver = "boosting"
 
-    def __init__(self, given: Supervision, settings: TrainSettings[AdaboostSettings], inference: Inference):
-        own = settings.criterion
-        super().__init__(given, Penalty.none(given.parameters.num_weights), None, "exact")
-        self.rounds, self.tolerance, self.max_step = own.rounds, own.tolerance, own.max_step
-        self.update: str = own.update
-        self._wrong, self._weight = WrongSums(given, inference), own.weight
-        labels = given.graph.num_labels * np.diff(given.sentence_off)
+    def __init__(self, supervision: Supervision, settings: TrainSettings[AdaboostSettings], inference: Inference):
+        criterion = settings.criterion
+        super().__init__(supervision, Penalty.none(supervision.parameters.num_weights), None, "exact")
+        self.rounds, self.tolerance, self.max_step = criterion.rounds, criterion.tolerance, criterion.max_step
+        self.update: str = criterion.update
+        self._wrong, self._weight = WrongSums(supervision, inference), criterion.weight
+        labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
-        weight = -finite(wrong) if own.weight == "uniform" else labels * np.log(own.weight)
+        weight = -finite(wrong) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
-        self._given, self._inference, self._every = given, inference, firing_of(given)
+        self._supervision, self._inference, self._every = supervision, inference, firing_of(supervision)
         self._column_of, self._fires_in = self._every.column_of, self._every.sequences_of()
         self.ranges = ranges_of(self._every, self._wrong.gold)
         self._weight_of = np.repeat(np.arange(self.num_weights), np.diff(self.ranges.off))
@@ -58,7 +58,7 @@ class Boosting(Risk):
         self._point: Floats | None = None
         self._right, self._risk, self._share = np.zeros((3, size))
         self._value = np.zeros(len(self.ranges.slot))
-        self._found = np.zeros((2, self.ranges.num_groups))
+        self._shares = np.zeros((2, self.ranges.num_groups))
         self._summed = False
 
     def boosting(self) -> BoostingProblem:
@@ -104,17 +104,17 @@ class Boosting(Risk):
         """See `BoostingProblem.shares`."""
         if not self._summed:
             ranges = self.ranges
-            sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._found)
+            sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._shares)
             self._summed = True
-        return self._found[0], self._found[1]
+        return self._shares[0], self._shares[1]
 
     @cached_property
     def _of_all(self) -> PairExpectations:
-        return self._expectations(self._given.bind_plain(programs=True))
+        return self._expectations(self._supervision.bind_plain(programs=True))
 
     @cached_property
     def _of_wrong(self) -> PairExpectations:
-        return self._expectations(unpacked_data_excluding_gold(self._given, range(self._given.graph.num_labels)))
+        return self._expectations(unpacked_data_excluding_gold(self._supervision, range(self._supervision.graph.num_labels)))
 
     def _expectations(self, plain: BoundData) -> PairExpectations:
         data = plain.packed()
@@ -134,11 +134,11 @@ class Boosting(Risk):
         return weights
 
 
-def build_boosting(given: Supervision, settings: TrainSettings[AdaboostSettings]) -> Boosting:
+def build_boosting(supervision: Supervision, settings: TrainSettings[AdaboostSettings]) -> Boosting:
     """The criterion of a stage. DcrfError where exact inference does not fit, or some label is not known."""
-    unknown = np.flatnonzero((given.gold.codes < 0).any(axis=0))
+    unknown = np.flatnonzero((supervision.gold.codes < 0).any(axis=0))
     if len(unknown):
-        sentence = int(np.searchsorted(given.sentence_off, unknown[0], side="right"))
+        sentence = int(np.searchsorted(supervision.sentence_off, unknown[0], side="right"))
         message = f"`adaboost` needs labels that are all known, and in sentence {sentence} some are not"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `exponential`, which sums them out"))
-    return Boosting(given, settings, needs_exact(given, settings))
+    return Boosting(supervision, settings, needs_exact(supervision, settings))

@@ -100,10 +100,10 @@ class PairExpectations:
         """data: not bundled, with contraction programs; `method` is built for it."""
         self.out = Expectations.empty(data)
         self._data, self._method, self._workers = data, method, workers
-        bindings, own = data.bindings, firing.above
+        bindings, counts = data.bindings, firing.above
         order = np.argsort(bindings.bias_weight, kind="stable")
         self._table = PairTable(
-            own.off, own.column, firing.first, firing.order, ranges.pair_off, ranges.slot, gold.off, ranges.gold,
+            counts.off, counts.column, firing.first, firing.order, ranges.pair_off, ranges.slot, gold.off, ranges.gold,
             gold.count,
             np.ascontiguousarray(data.cell_of_weight()),
             np.searchsorted(bindings.bias_weight[order], np.arange(data.num_weights + 1)),
@@ -118,7 +118,7 @@ class PairExpectations:
             pairs = np.array([kind for kind, _ in chain.pairs], np.int64)
             turned = np.array([turned for _, turned in chain.pairs], np.bool_)
             self._cells = ChainCells(base[places[0]], base[places[1]], base[places[2]], base[pairs], turned)
-        self._own = threading.local()
+        self._workspaces = threading.local()
 
     def update(self, weights: Floats, sequences: Ints, value: Floats) -> None:
         """Of these sequences: log Z and status into `out`, expectations of their pairs into `value` [slots]."""
@@ -159,7 +159,7 @@ class PairExpectations:
     def _workspace(self, *, programs: bool = False) -> _Workspace:
         """Memory of the calling thread, for chains or for programs."""
         name = "programs" if programs or self._chain is None else "chain"
-        workspace: _Workspace | None = getattr(self._own, name, None)
+        workspace: _Workspace | None = getattr(self._workspaces, name, None)
         if workspace is None:
             shapes, chain = self._data.shapes, self._chain
             arena = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
@@ -170,7 +170,7 @@ class PairExpectations:
                 aligned_zeros(size), np.zeros(adjoint),
                 Totals(aligned_zeros(self._data.num_cells), np.zeros(len(self._data.hard))), sums,
             )  # fmt: skip
-            setattr(self._own, name, workspace)
+            setattr(self._workspaces, name, workspace)
         return workspace
 
     def _runs(self, count: int) -> list[tuple[int, int]]:

@@ -40,10 +40,10 @@ class _Source(NamedTuple):
     sums: FeatureSums
 
     @classmethod
-    def of(cls, data: BoundData, given: Supervision, inference: Inference) -> _Source:
+    def of(cls, data: BoundData, supervision: Supervision, inference: Inference) -> _Source:
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        return cls(data, method, FeatureSums(data, given.workers))
+        return cls(data, method, FeatureSums(data, supervision.workers))
 
     def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
         """Of the sequences that are chosen, [S]; 0 of the others."""
@@ -72,23 +72,23 @@ class _Source(NamedTuple):
 class WrongSums:
     """Sums over the wrong labellings of each sequence, compared with the known one."""
 
-    def __init__(self, given: Supervision, inference: Inference):
-        self._given, self._exact = given, inference
-        self._all = _Source.of(given.bind(programs=True), given, inference)
-        self.clamped = clamped_part(given, inference)
-        self._known = _Source.of(self.clamped.data, given, inference) if self.clamped is not None else None
+    def __init__(self, supervision: Supervision, inference: Inference):
+        self._supervision, self._exact = supervision, inference
+        self._all = _Source.of(supervision.bind(programs=True), supervision, inference)
+        self.clamped = clamped_part(supervision, inference)
+        self._known = _Source.of(self.clamped.data, supervision, inference) if self.clamped is not None else None
         self._partly = self.clamped.partly if self.clamped is not None else np.zeros(self.num_sequences, np.bool_)
-        self.gold = gold_counts(given)
+        self.gold = gold_counts(supervision)
         self.status = RunStatus()
 
     @property
     def num_sequences(self) -> int:
-        return len(self._given.sentence_off) - 1
+        return len(self._supervision.sentence_off) - 1
 
     @cached_property
     def _others(self) -> _Source:
-        graph = self._given.graph
-        return _Source.of(data_excluding_gold(self._given, range(graph.num_labels)), self._given, self._exact)
+        graph = self._supervision.graph
+        return _Source.of(data_excluding_gold(self._supervision, range(graph.num_labels)), self._supervision, self._exact)
 
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
@@ -120,7 +120,7 @@ class WrongSums:
             risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
             share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
         if not np.isfinite(risk.sum() + share.sum()):
-            return risk, np.zeros(self._given.parameters.num_weights)
+            return risk, np.zeros(self._supervision.parameters.num_weights)
         alone = np.where(np.isnan(above), risk, 0.0)
         of_known = share + alone
         gradient = self._all.expected(weights, share) - self.gold.total(of_known)
@@ -148,17 +148,17 @@ class Exponential(Risk):
 
     is_steep = True
 
-    def __init__(self, given: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
-        own = settings.criterion
-        self._wrong = WrongSums(given, inference)
-        super().__init__(given, given.penalty(settings), self._wrong.clamped, "exact")
-        labels = given.graph.num_labels * np.diff(given.sentence_off)
+    def __init__(self, supervision: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
+        criterion = settings.criterion
+        self._wrong = WrongSums(supervision, inference)
+        super().__init__(supervision, supervision.penalty(settings), self._wrong.clamped, "exact")
+        labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         self.log_weight = (
             -finite(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
-            if own.weight == "uniform"
-            else labels * np.log(own.weight)
+            if criterion.weight == "uniform"
+            else labels * np.log(criterion.weight)
         )
-        self._written = own.weight
+        self._written = criterion.weight
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; the value is inf where it cannot be represented."""
@@ -188,12 +188,12 @@ def finite(logs: Floats) -> Floats:
     return np.where(np.isneginf(logs), 0.0, logs)
 
 
-def needs_exact(given: Supervision, settings: TrainSettings) -> Inference:
+def needs_exact(supervision: Supervision, settings: TrainSettings) -> Inference:
     """Exact inference, whatever the stage asks for. DcrfError where that does not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
-    return given.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
+    return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
-def build_exponential(given: Supervision, settings: TrainSettings[ExponentialSettings]) -> Exponential:
+def build_exponential(supervision: Supervision, settings: TrainSettings[ExponentialSettings]) -> Exponential:
     """The criterion of a stage. DcrfError where exact inference does not fit."""
-    return Exponential(given, settings, needs_exact(given, settings))
+    return Exponential(supervision, settings, needs_exact(supervision, settings))

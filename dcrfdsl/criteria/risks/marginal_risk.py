@@ -30,13 +30,13 @@ LEAST = 1e-200  # of a probability
 class Marginal(Risk):
     """The marginal risk of a data set by exact inference, and a penalty."""
 
-    def __init__(self, given: Supervision, settings: TrainSettings, inference: Inference):
-        super().__init__(given, given.penalty(settings), clamped_part(given, inference), inference.name)
-        data = given.bind(programs=True)
+    def __init__(self, supervision: Supervision, settings: TrainSettings, inference: Inference):
+        super().__init__(supervision, supervision.penalty(settings), clamped_part(supervision, inference), inference.name)
+        data = supervision.bind(programs=True)
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        self._data, self._sums = data, FeatureSums(data, given.workers)
-        self._tangents = ExactTangents(data, method, measured(given))
+        self._data, self._sums = data, FeatureSums(data, supervision.workers)
+        self._tangents = ExactTangents(data, method, measured(supervision))
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
@@ -57,31 +57,31 @@ class ApproximateMarginal(Risk):
     probabilities by about ε however small μ is, the gradient is −E'(0) ≈ (3 E(0) − 4 E(ε) + E(2ε)) / 2ε.
     """
 
-    def __init__(self, given: Supervision, settings: TrainSettings, inference: Inference):
-        super().__init__(given, given.penalty(settings), clamped_part(given, inference), "")
-        graph = raised_graph(given.graph, len(given.parameters.cliques), len(given.rows))
-        parameters = raised_parameters(given.graph, given.parameters)
-        rows = (*given.rows, *raised_rows(given.graph, given.gold))
+    def __init__(self, supervision: Supervision, settings: TrainSettings, inference: Inference):
+        super().__init__(supervision, supervision.penalty(settings), clamped_part(supervision, inference), "")
+        graph = raised_graph(supervision.graph, len(supervision.parameters.cliques), len(supervision.rows))
+        parameters = raised_parameters(supervision.graph, supervision.parameters)
+        rows = (*supervision.rows, *raised_rows(supervision.graph, supervision.gold))
         binder = Binder(graph, parameters, programs=METHODS[inference.name].programs)
-        self._data = binder.bind(rows, given.sentence_off, given.relations)
+        self._data = binder.bind(rows, supervision.sentence_off, supervision.relations)
         tolerance = min(TOLERANCE, float(getattr(inference.settings, "tolerance", TOLERANCE)))
         self._method = METHODS[inference.name].build(
             self._data, inference.settings.model_copy(update={"tolerance": tolerance})
         )
         self._method.remember()
         self.inference_description = inference.description(self._method)
-        self._sums = FeatureSums(self._data, given.workers)
-        codes = given.gold.codes[: given.graph.num_labels]
+        self._sums = FeatureSums(self._data, supervision.workers)
+        codes = supervision.gold.codes[: supervision.graph.num_labels]
         self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view: what is set here is read
         self._ones = np.ones(parameters.num_weights - self.num_weights)
-        ends = np.cumsum(given.graph.cards)[: given.graph.num_labels] - given.graph.cards[: given.graph.num_labels]
+        ends = np.cumsum(supervision.graph.cards)[: supervision.graph.num_labels] - supervision.graph.cards[: supervision.graph.num_labels]
         self._known, self._place = codes >= 0, (np.maximum(codes, 0) + ends[:, None]).astype(np.int64)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
         free, marginals = self._expected(weights, np.zeros(self._known.shape))
-        own = np.take_along_axis(marginals, self._place.T, axis=1).T
-        probability = np.where(self._known, own, 1.0)
+        known_marginals = np.take_along_axis(marginals, self._place.T, axis=1).T
+        probability = np.where(self._known, known_marginals, 1.0)
         if not (probability > LEAST).all():
             return np.inf, np.zeros(self.num_weights)
         near, far = (
@@ -106,15 +106,15 @@ class ApproximateMarginal(Risk):
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
 
 
-def measured(given: Supervision) -> Ints32:
+def measured(supervision: Supervision) -> Ints32:
     """The known states of labels, see `BoundData.labelling_off`; negative where not known, and of what is no label."""
-    codes = given.gold.codes.copy()
-    codes[given.graph.num_labels :] = -1
+    codes = supervision.gold.codes.copy()
+    codes[supervision.graph.num_labels :] = -1
     return np.ascontiguousarray(codes.T).ravel()
 
 
-def build_marginal(given: Supervision, settings: TrainSettings) -> Risk:
+def build_marginal(supervision: Supervision, settings: TrainSettings) -> Risk:
     """The criterion of a stage, by the inference that it asks for."""
-    inference = given.inference(settings)
+    inference = supervision.inference(settings)
     kind = Marginal if METHODS[inference.name].programs else ApproximateMarginal
-    return kind(given, settings, inference)
+    return kind(supervision, settings, inference)

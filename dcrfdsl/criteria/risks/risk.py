@@ -21,6 +21,6 @@ class Risk(Criterion):
     workers: Workers
     total_status = RunStatus()  # summed over all evaluations
 
-    def __init__(self, given: Supervision, penalty: Penalty, clamped: Clamped | None, inference_description: str):
+    def __init__(self, supervision: Supervision, penalty: Penalty, clamped: Clamped | None, inference_description: str):
         self.penalty, self.clamped, self.inference_description = penalty, clamped, inference_description
-        self.num_weights, self.workers = given.parameters.num_weights, given.workers
+        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
