@@ -31,30 +31,30 @@ from .judged_spans import goes_on
 from .supervision import Inference, Supervision
 
 __all__ = [
-    "ExactRivals",
-    "OrderedRivals",
-    "Rivals",
+    "CompetitorSearch",
+    "ConstrainedCompetitorSearch",
+    "ExactCompetitorSearch",
+    "competitor_search",
     "constrained_decoder_of",
     "data_excluding_gold",
-    "rivals_of",
     "unpacked_data_excluding_gold",
 ]
 
 
-def data_excluding_gold(supervision: Supervision, looked_at: Sequence[int]) -> BoundData:
+def data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
     """The training data without the labellings that agree with what is known, packed, with contraction programs."""
-    return unpacked_data_excluding_gold(supervision, looked_at).packed(bundled=True)
+    return unpacked_data_excluding_gold(supervision, loss_variables).packed(bundled=True)
 
 
-def unpacked_data_excluding_gold(supervision: Supervision, looked_at: Sequence[int]) -> BoundData:
+def unpacked_data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
     """The same, not packed."""
-    graph = graph_excluding_gold(supervision.graph, supervision.gold, looked_at, len(supervision.rows))
-    rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, looked_at))
+    graph = graph_excluding_gold(supervision.graph, supervision.gold, loss_variables, len(supervision.rows))
+    rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables))
     binder = Binder(graph, supervision.parameters, programs=True)
     return binder.bind(rows, supervision.sentence_off, supervision.relations)
 
 
-class Rivals(Protocol):
+class CompetitorSearch(Protocol):
     """Finds the best labelling of each sentence other than the known one."""
 
     @property
@@ -65,7 +65,7 @@ class Rivals(Protocol):
         """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""
 
 
-class ExactRivals:
+class ExactCompetitorSearch:
     """Exact, on every graph that `exact` can do."""
 
     def __init__(self, data: BoundData, width: int, settings: ExactSettings, supervision: Supervision):
@@ -75,7 +75,7 @@ class ExactRivals:
         self.status = RunStatus()
 
     def best_wrong(self, weights: Floats) -> Codes:
-        """See `Rivals.best_wrong`."""
+        """See `CompetitorSearch.best_wrong`."""
         data, method = self._data, self._method
         best = run_decoding(data, method, data.potentials(weights), self._workers)
         impossible = best.outcome.summary().impossible  # no other labelling: nothing can go wrong there
@@ -86,16 +86,18 @@ class ExactRivals:
         return codes
 
 
-class OrderedRivals:
+class ConstrainedCompetitorSearch:
     """By any method; as good as that is."""
 
-    def __init__(self, decoder: ConstrainedDecoder, supervision: Supervision, looked_at: Sequence[int], inference: Inference):
-        self._decoder, self._supervision, self._looked_at = decoder, supervision, tuple(looked_at)
+    def __init__(
+        self, decoder: ConstrainedDecoder, supervision: Supervision, loss_variables: Sequence[int], inference: Inference
+    ):
+        self._decoder, self._supervision, self._loss_variables = decoder, supervision, tuple(loss_variables)
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
         # a sentence of which nothing is known is never wrong
         cards = supervision.graph.cards
-        says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._looked_at]
+        says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._loss_variables]
         told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
         self._can_be_wrong = told[supervision.sentence_off[1:]] > told[supervision.sentence_off[:-1]]
 
@@ -105,14 +107,14 @@ class OrderedRivals:
         return self._decoder.status
 
     def best_wrong(self, weights: Floats) -> Codes:
-        """See `Rivals.best_wrong`."""
+        """See `CompetitorSearch.best_wrong`."""
         off = self._supervision.sentence_off
         count, labels = len(off) - 1, self._supervision.graph.num_labels
         free = np.full((labels, int(off[-1])), ANY_STATE, np.int32)
         codes = self._decode(weights, StateConstraints(np.arange(count), free))
         same = np.ones(count, np.bool_)
         wrong = self._supervision.gold.contradicts(codes[:labels], self._supervision.graph.cards[:labels])
-        for variable in self._looked_at:
+        for variable in self._loss_variables:
             same[np.searchsorted(off, np.flatnonzero(wrong[variable]), side="right") - 1] = False
         again = np.flatnonzero(same & self._can_be_wrong)
         codes[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
@@ -138,42 +140,50 @@ class OrderedRivals:
 
     def _likeliest_others(self, weights: Floats, sentences: Ints) -> StateConstraints:
         """For each of some sentences: the wrong state that has the largest marginal."""
-        data, method, given = self._data, self._method, self._supervision
-        out = run_inference(data, method, data.potentials(weights), given.workers, marginals=True)
-        cards = given.graph.cards
+        data, method, supervision = self._data, self._method, self._supervision
+        out = run_inference(data, method, data.potentials(weights), supervision.workers, marginals=True)
+        cards = supervision.graph.cards
         marginals = out.marginals.reshape(-1, sum(cards))
         starts = np.cumsum([0, *cards])
-        best = np.full((len(self._looked_at), len(marginals)), -1.0)
+        best = np.full((len(self._loss_variables), len(marginals)), -1.0)
         state = np.zeros(best.shape, np.int32)
-        for n, variable in enumerate(self._looked_at):
+        for n, variable in enumerate(self._loss_variables):
             state_marginals = marginals[:, starts[variable] : starts[variable + 1]].copy()
             state_marginals[self._allowed(variable, cards[variable])] = -1.0
             best[n], state[n] = state_marginals.max(axis=1), state_marginals.argmax(axis=1)
-        off, blocks = given.sentence_off, []
+        off, blocks = supervision.sentence_off, []
         for s in sentences.tolist():
             part = best[:, off[s] : off[s + 1]]
             n, t = divmod(int(part.argmax()), part.shape[1])
-            codes = np.full((given.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
-            codes[self._looked_at[n], t] = only_state(state[n, off[s] + t])
+            codes = np.full((supervision.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
+            codes[self._loss_variables[n], t] = only_state(state[n, off[s] + t])
             blocks.append(codes)
         return StateConstraints(sentences, np.concatenate(blocks, axis=1))
 
 
-def rivals_of(supervision: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
+def competitor_search(
+    supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
+) -> CompetitorSearch:
     """What finds the best wrong labellings, by the inference of a stage."""
     if inference.name == "exact":
         exact = ExactSettings(max_table=largest_table(inference.settings))
-        return ExactRivals(data_excluding_gold(supervision, looked_at), len(supervision.graph.cards), exact, supervision)
-    return OrderedRivals(constrained_decoder_of(supervision, inference, looked_at), supervision, looked_at, inference)
+        return ExactCompetitorSearch(
+            data_excluding_gold(supervision, loss_variables), len(supervision.graph.cards), exact, supervision
+        )
+    return ConstrainedCompetitorSearch(
+        constrained_decoder_of(supervision, inference, loss_variables), supervision, loss_variables, inference
+    )
 
 
-def constrained_decoder_of(supervision: Supervision, inference: Inference, looked_at: Sequence[int]) -> ConstrainedDecoder:
+def constrained_decoder_of(
+    supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
+) -> ConstrainedDecoder:
     """Decodes the training data; constraints on a label that is looked at may ask whether a segment goes on."""
     sets = []
     for variable in range(supervision.graph.num_labels):
         goes = (
             goes_on(supervision.states[variable])
-            if variable in looked_at
+            if variable in loss_variables
             else np.zeros((0, supervision.graph.cards[variable]), np.bool_)
         )
         sets.append(np.concatenate([goes, ~goes]))

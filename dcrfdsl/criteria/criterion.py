@@ -15,12 +15,12 @@ from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import slices
 
-__all__ = ["Criterion", "Tightened"]
+__all__ = ["Criterion", "TightenedTolerance"]
 
 Result = TypeVar("Result")
 
 
-class Tightened(NamedTuple):
+class TightenedTolerance(NamedTuple):
     """An inference method whose tolerance was made smaller during training, what that was and what it is."""
 
     method: str
@@ -67,7 +67,7 @@ class Criterion(Objective):
         return RunStatus()
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         """None where no tolerance was made smaller during training."""
         return None
 

@@ -16,7 +16,7 @@ from ..arrays import Floats, Ints
 from ..graph import instances_of, known_assignments
 from .supervision import Supervision
 
-__all__ = ["Firing", "SequenceCounts", "firing_of", "gold_counts"]
+__all__ = ["FeatureFirings", "SequenceCounts", "feature_firings", "gold_counts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,9 @@ def gold_counts(supervision: Supervision) -> SequenceCounts:
         which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
         size = supervision.graph.templates[number].num_assignments
         run = np.repeat(np.arange(len(clique_weights.run_off) - 1), np.diff(clique_weights.run_off))
-        keys = np.concatenate([clique_weights.bias - size, run * size + clique_weights.entry])  # ascending, as weights are in either part
+        keys = np.concatenate(
+            [clique_weights.bias - size, run * size + clique_weights.entry]
+        )  # ascending, as weights are in either part
         numbers = np.concatenate([
             parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
             parameters.entry_start(number) + np.arange(len(clique_weights.entry)),
@@ -88,7 +90,7 @@ def gold_counts(supervision: Supervision) -> SequenceCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Firing:
+class FeatureFirings:
     """How much the features can count in each sequence, at any labels: the values above 0 wherever they fire, and those
     below.
 
@@ -114,14 +116,16 @@ class Firing:
         return np.searchsorted(self.above.column[order], np.arange(len(self.first))), self.above.sequence[order]
 
 
-def firing_of(supervision: Supervision) -> Firing:
+def feature_firings(supervision: Supervision) -> FeatureFirings:
     """Of all sequences and features that have a weight."""
     parameters = supervision.parameters
     sequences, columns, values, sizes, orders = [], [], [], [], []
     at = 0
     for number, clique_weights in enumerate(parameters.cliques):
         sentence, _, fires = _fires(supervision, number)
-        many = np.concatenate([[len(clique_weights.bias)], np.diff(clique_weights.run_off)])  # the bias of a clique comes before its features
+        many = np.concatenate(
+            [[len(clique_weights.bias)], np.diff(clique_weights.run_off)]
+        )  # the bias of a clique comes before its features
         has_weights = many[fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])
         columns.append(at + 1 + fires.feature[has_weights])
@@ -132,7 +136,7 @@ def firing_of(supervision: Supervision) -> Firing:
         at += len(many)
     size = len(supervision.sentence_off) - 1, at
     sequence, column, value = np.concatenate(sequences), np.concatenate(columns), np.concatenate(values)
-    return Firing(
+    return FeatureFirings(
         SequenceCounts.summed(sequence, column, np.maximum(value, 0.0), size),
         SequenceCounts.summed(sequence, column, np.minimum(value, 0.0), size),
         np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(sizes))]),
@@ -142,7 +146,11 @@ def firing_of(supervision: Supervision) -> Firing:
 
 def _fires(supervision: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
     """Of the instances of a clique: sentence and known assignment of each, and what fires at them."""
-    template, off, clique_weights = supervision.graph.templates[number], supervision.sentence_off, supervision.parameters.cliques[number]
+    template, off, clique_weights = (
+        supervision.graph.templates[number],
+        supervision.sentence_off,
+        supervision.parameters.cliques[number],
+    )
     pairs = supervision.relations.get(number)
     sentence, anchor = instances_of(template, off, pairs)
     assignment = known_assignments(template, supervision.gold, off, sentence, anchor, pairs)

@@ -51,7 +51,9 @@ class Hmm(Criterion):
 def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
     """Counts. DcrfError where the template or its features are no hidden Markov model, or labels are not known."""
     criterion = settings.criterion
-    problems = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(supervision.spec, criterion.order)]
+    problems = [
+        Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(supervision.spec, criterion.order)
+    ]
     if problems:
         raise DcrfError(problems)
     if (supervision.gold.codes < 0).any():
@@ -65,7 +67,7 @@ def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) ->
     return Hmm(counter.weights, supervision.counts)
 
 
-class _Placed(NamedTuple):
+class _PlacedClique(NamedTuple):
     """A clique: its instances by their assignments [I], and the place of the label that it gives, [I]."""
 
     number: int
@@ -93,20 +95,20 @@ class _Counter:
         numbers.sort(key=lambda n: len(scope(spec, spec.cliques[n], order)))
         placed = [self._placed(number) for number in numbers]
         tables: list[Floats] = []
-        for n, one in enumerate(placed):
+        for n, wide in enumerate(placed):
             wider = np.concatenate([np.zeros(0, np.int64), *(other.place for other in placed[n + 1 :])])
-            alone = ~np.isin(one.place, wider)
-            table = np.zeros(one.template.num_assignments)
-            bias = self.supervision.parameters.cliques[one.number].bias
+            alone = ~np.isin(wide.place, wider)
+            table = np.zeros(wide.template.num_assignments)
+            bias = self.supervision.parameters.cliques[wide.number].bias
             if alone.any() and len(bias):
-                table[bias] = self._conditional(one, alone)[bias]
+                table[bias] = self._conditional(wide, alone)[bias]
                 for narrow, known in zip(placed[:n], tables, strict=True):
-                    table[bias] -= _seen_in(narrow, known, one, bias)
-            start = self.supervision.parameters.bias_start(one.number)
+                    table[bias] -= _seen_in(narrow, known, wide, bias)
+            start = self.supervision.parameters.bias_start(wide.number)
             self.weights[start : start + len(bias)] += table[bias]
             tables.append(table)
 
-    def _placed(self, number: int) -> _Placed:
+    def _placed(self, number: int) -> _PlacedClique:
         spec, off, gold = self.supervision.spec, self.supervision.sentence_off, self.supervision.gold
         template = self.supervision.graph.templates[number]
         sentence, anchor = instances_of(template, off)
@@ -114,7 +116,7 @@ class _Counter:
         margin = 1 + 2 * max(abs(o) for t in self.supervision.graph.templates for o in t.offsets)
         place = off[sentence] + (2 * sentence + 1) * margin + anchor + template.offsets[site]
         self._require_all_states(number, template)
-        return _Placed(
+        return _PlacedClique(
             number, template, site, known_assignments(template, gold, off, sentence, anchor), place.astype(np.int64)
         )
 
@@ -125,32 +127,34 @@ class _Counter:
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
 
-    def _conditional(self, one: _Placed, chosen: Mask) -> Floats:
+    def _conditional(self, clique: _PlacedClique, chosen: Mask) -> Floats:
         """log p(label | the others) of each assignment, from the `chosen` instances; what is impossible has no mass.
 
         What a constraint over other sites forbids (a scheme: a first state) keeps its share.
         """
-        size, cards = one.template.num_assignments, one.template.full_cards
+        size, cards = clique.template.num_assignments, clique.template.full_cards
         smoothing = self.settings.smoothing if self.settings.moves is None else self.settings.moves
         possible = np.zeros(size, np.bool_)
-        possible[self.supervision.parameters.cliques[one.number].bias] = True
-        counts = np.bincount(one.assignment[chosen], minlength=size) + smoothing
+        possible[self.supervision.parameters.cliques[clique.number].bias] = True
+        counts = np.bincount(clique.assignment[chosen], minlength=size) + smoothing
         mass = np.where(possible, counts, 0.0).reshape(cards)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares: Floats = np.log(mass / mass.sum(axis=one.site, keepdims=True)).ravel()
+            shares: Floats = np.log(mass / mass.sum(axis=clique.site, keepdims=True)).ravel()
         return shares
 
     # p(feature | y) ------------------------------------------------------------------------------------------------
 
     def emissions(self, number: int, template: CliqueTemplate) -> None:
         """The weights of a clique's features, and what its bias has of them."""
-        given = self.supervision
-        assert given.extractor is not None
-        listed, listed_as = given.extractor.listed(template.feature_set)
-        rows, off = given.rows[template.feature_set], given.sentence_off
+        supervision = self.supervision
+        assert supervision.extractor is not None
+        listed, listed_as = supervision.extractor.listed(template.feature_set)
+        rows, off = supervision.rows[template.feature_set], supervision.sentence_off
         sentence, anchor = instances_of(template, off)
         state = np.zeros(len(rows.row_off) - 1, np.int64)
-        state[rows.first_row(off)[sentence] + anchor] = known_assignments(template, given.gold, off, sentence, anchor)
+        state[rows.first_row(off)[sentence] + anchor] = known_assignments(
+            template, supervision.gold, off, sentence, anchor
+        )
         fired = np.repeat(np.arange(len(state)), np.diff(rows.row_off))  # the row of each entry
         which = np.append(listed_as, -1)[np.minimum(rows.feature, len(listed_as))]
         for chosen in self._emitting(listed, template.name):
@@ -188,7 +192,9 @@ class _Counter:
         if self.settings.unseen == "once":
             new = np.bincount(once, minlength=size)
             total, silent = total + new, silent + new
-        entries = np.concatenate([np.zeros(0, np.int64), *(np.arange(*clique_weights.run_off[v : v + 2]) for v in values)])
+        entries = np.concatenate(
+            [np.zeros(0, np.int64), *(np.arange(*clique_weights.run_off[v : v + 2]) for v in values)]
+        )
         if silent.any() and len(entries) < len(values) * len(clique_weights.bias):
             message = (
                 f"a feature of `{template.name}` has no value at some positions, or values that count as new; then "
@@ -202,7 +208,7 @@ class _Counter:
         self.weights[start : start + len(clique_weights.bias)] += nothing[clique_weights.bias]
 
 
-def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: Ints32) -> Floats:
+def _seen_in(narrow: _PlacedClique, table: Floats, wide: _PlacedClique, assignments: Ints32) -> Floats:
     """What the narrow clique adds where the wide one has `assignments`; 0 where it does not lie there."""
     states = np.unravel_index(assignments, wide.template.full_cards)
     of = dict(zip(_sites(wide), states, strict=True))
@@ -213,10 +219,10 @@ def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: Ints32)
     return np.where(lies, table[index], 0.0)
 
 
-def _sites(one: _Placed) -> list[tuple[int, int]]:
+def _sites(clique: _PlacedClique) -> list[tuple[int, int]]:
     """The variable of each site, and its position from the last one's."""
-    origin = one.template.offsets[one.site]
-    return [(v, o - origin) for v, o in zip(one.template.variables, one.template.offsets, strict=True)]
+    origin = clique.template.offsets[clique.site]
+    return [(v, o - origin) for v, o in zip(clique.template.variables, clique.template.offsets, strict=True)]
 
 
 def _error(message: str, remedy: str) -> DcrfError:

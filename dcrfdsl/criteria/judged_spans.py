@@ -16,7 +16,7 @@ from ..kernels.chain import SegmentMarks, Spans
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
-    "GOES_ON", "Judged", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
+    "GOES_ON", "JudgedSpans", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
     "spans_of",
 ]  # fmt: skip
 
@@ -24,7 +24,7 @@ GOES_ON = (1, 2)  # marks after which only what follows shows whether the segmen
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedSpans:
     """Spans of one label variable. sentence [n]: of each."""
 
     variable: int
@@ -57,7 +57,7 @@ def spans_of(
     )
 
 
-def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: MethodSettings) -> Judged:
+def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: MethodSettings) -> JudgedSpans:
     """Every position whose label is known. `codes` [N]; with `balanced_accuracy` states share the weight."""
     assert isinstance(loss, LabelLoss)
     token = np.flatnonzero(codes >= 0)
@@ -67,13 +67,13 @@ def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: Met
         times = np.bincount(codes[token])
         weight = len(token) / (np.count_nonzero(times) * times[codes[token]])
     nowhere = np.zeros(len(token), np.bool_)
-    return Judged(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight))
+    return JudgedSpans(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight))
 
 
 def judged_segments(
     variable: int, name: str, codes: Ints32, states: tuple[str, ...], sentence_off: Ints,
     loss: MethodSettings,
-) -> Judged:  # fmt: skip
+) -> JudgedSpans:  # fmt: skip
     """The gold segments of a label. DcrfError where some labels are not known."""
     assert isinstance(loss, MeasureLoss)
     if (codes < 0).any():
@@ -84,7 +84,7 @@ def judged_segments(
     segments = segments_of(codes, mark, kind, sentence_off)
     sentence = np.searchsorted(sentence_off, segments.start, side="right") - 1
     checked = np.isin(mark[codes[segments.end]], GOES_ON)
-    return Judged(variable, sentence, spans_of(sentence, segments.start, segments.end, checked, sentence_off))
+    return JudgedSpans(variable, sentence, spans_of(sentence, segments.start, segments.end, checked, sentence_off))
 
 
 def segment_marks(states: tuple[str, ...]) -> SegmentMarks:

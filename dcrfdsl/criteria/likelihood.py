@@ -22,7 +22,7 @@ from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunSt
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
 from .batches import SentenceBatches
-from .criterion import Criterion, Tightened
+from .criterion import Criterion, TightenedTolerance
 from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import gradient_runs, slices
@@ -142,12 +142,12 @@ class Likelihood(Criterion):
         return float(out.log_z[clamped.partly].sum())
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         begun = getattr(self.inference.settings, "tolerance", None) if self.inference is not None else None
         ended = getattr(self.method, "tolerance", None)
         if self.inference is None or begun is None or ended is None or begun == ended:
             return None
-        return Tightened(self.inference.name, begun, ended)
+        return TightenedTolerance(self.inference.name, begun, ended)
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
         """The likelihood in batches of `size` sequences; without it of as many as help a start.
@@ -208,7 +208,9 @@ def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likel
     data, clamped = supervision.bind(programs=programs), clamped_part(supervision, inference)
     method = inference.build(data)
     penalty = supervision.penalty(settings)
-    return Likelihood(data, method, supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference)
+    return Likelihood(
+        data, method, supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference
+    )
 
 
 def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | None:

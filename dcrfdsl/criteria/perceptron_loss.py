@@ -17,10 +17,10 @@ from .likelihood import Build, Likelihood
 from .penalties import Penalty
 from .supervision import Inference, Supervision
 
-__all__ = ["Perceptron", "build_perceptron"]
+__all__ = ["PerceptronLoss", "build_perceptron"]
 
 
-class Perceptron(Likelihood):
+class PerceptronLoss(Likelihood):
     """The loss, and how it is to be trained.
 
     build: a method that finds best labellings, for `data` and for the same laid out in another way.
@@ -39,16 +39,26 @@ class Perceptron(Likelihood):
     ):
         penalty = Penalty.none(data.num_weights)
         super().__init__(
-            data, build(data), supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference, build
+            data,
+            build(data),
+            supervision.counts,
+            penalty,
+            supervision.workers,
+            clamped,
+            supervision.labelling,
+            inference,
+            build,
         )
         criterion = settings.criterion
-        self._passes = MistakePasses(criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed)
+        self._passes = MistakePasses(
+            criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
+        )
 
     def mistakes(self) -> MistakePasses:
         return self._passes
 
 
-def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> Perceptron:
+def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
     """The criterion of a stage; labellings are found by the method that it asks for."""
     inference = supervision.inference(settings)
     programs = METHODS[inference.name].programs
@@ -61,4 +71,4 @@ def build_perceptron(supervision: Supervision, settings: TrainSettings[Perceptro
     if partly.any():
         known = supervision.bind_known(programs=programs)
         clamped = Clamped(known, build(known), partly)
-    return Perceptron(data, supervision, settings, inference, build, clamped)
+    return PerceptronLoss(data, supervision, settings, inference, build, clamped)

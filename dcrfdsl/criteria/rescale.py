@@ -16,7 +16,7 @@ from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
-from .criterion import Criterion, Tightened
+from .criterion import Criterion, TightenedTolerance
 from .likelihood import Likelihood, build_likelihood
 from .supervision import Supervision
 
@@ -41,7 +41,7 @@ class Rescaling(Criterion):
         return self.likelihood.total_status
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         return self.likelihood.tightened
 
     def start(self, weights: Floats) -> Floats:

@@ -18,7 +18,7 @@ from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_ki
 from ..features import RegisteredFeature
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, written
 
-__all__ = ["Template", "approved", "as_resolved", "check", "require_arguments", "require_registered"]
+__all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]
 
 _TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Model` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
@@ -98,7 +98,7 @@ def as_resolved(template: Template, name: str = "model") -> Resolved:
     raise AssertionError(template)
 
 
-def approved(
+def checker_warnings(
     resolved: Resolved,
     corpus: Corpus,
     *,

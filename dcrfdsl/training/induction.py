@@ -60,7 +60,7 @@ def induce_round(
     """One round at `supervision.weights`: the same data with the best new features, and what the round did."""
     criterion = _induce_settings(settings)
     marginals = Marginals(supervision, settings)
-    gains, looked_at = [], 0
+    gains, num_candidates = [], 0
     for feature_set in range(len(extractor.conjunctions)):
         cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(supervision, c)]
         crossable = _crossable(supervision, extractor, feature_set, cliques, criterion.group)
@@ -71,13 +71,13 @@ def induce_round(
         fire_off, fire_row = rows_of_features(row_off, feature, len(crossable))
         often, seldom, count = crosses(row_off, feature, fire_off, fire_row, criterion.min_count)
         kept = np.sort(np.argsort(-count, kind="stable")[: criterion.candidates])
-        looked_at += len(kept)
+        num_candidates += len(kept)
         candidates = often[kept], seldom[kept], fire_off, fire_row
         gains += [_gains_of(supervision, settings, c, marginals.of_clique(c), *candidates) for c in cliques]
     best = _best(gains, extractor, supervision, criterion.per_round)
     if not best:
-        return supervision, extractor, InductionRound(looked_at, 0, 0)
-    return _grown(supervision, extractor, best, looked_at)
+        return supervision, extractor, InductionRound(num_candidates, 0, 0)
+    return _grown(supervision, extractor, best, num_candidates)
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def _features_by_atoms(sets: Sequence[Conjunctions]) -> list[dict[frozenset[int]
 
 
 def _grown(
-    supervision: Supervision, extractor: FeatureExtractor, best: Sequence[_New], looked_at: int
+    supervision: Supervision, extractor: FeatureExtractor, best: Sequence[_New], num_candidates: int
 ) -> tuple[Supervision, FeatureExtractor, InductionRound]:
     """The data and the extractor with these weights; the new ones are 0."""
     sets, rows = list(extractor.conjunctions), list(supervision.rows)
@@ -283,7 +283,7 @@ def _grown(
         weights=_moved(supervision.weights, kept, parameters.num_weights),
     )
     grown.counts[placed] = counts
-    summary = InductionRound(looked_at, made, len(best), best[0].gain, best[-1].gain)
+    summary = InductionRound(num_candidates, made, len(best), best[0].gain, best[-1].gain)
     return grown, extractor.with_conjunctions(sets), summary
 
 

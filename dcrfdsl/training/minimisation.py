@@ -13,10 +13,10 @@ from ..criteria import Criterion
 from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_apart
 from ..semantics import OptimizerSettings
 
-__all__ = ["minimised"]
+__all__ = ["minimise_objective"]
 
 
-def minimised(objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
+def minimise_objective(objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
     """What the optimizer of `settings` makes of an objective, from `point` on."""
     minimise = OPTIMIZERS[settings.method]
     if objective.apart:

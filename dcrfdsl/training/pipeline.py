@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..criteria import Criterion, Supervision, settled_decoding
+from ..criteria import Criterion, Supervision, resolve_decode_rule
 from ..data import Corpus, raise_if_any
 from ..errors import DcrfError, Diagnostic, in_a_line, warn_of
 from ..features import RegisteredFeature
@@ -22,7 +22,7 @@ from ..metrics import nothing_measured
 from ..model import InductionRound, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome
 from ..semantics import InduceSettings, ModelSpec, Resolved, plain, stage_chain, stage_settings
-from .checking import Template, approved, as_resolved, require_arguments
+from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .problem import Assembly, assemble
@@ -65,7 +65,9 @@ def fit(
     if corpus.num_tokens == 0:
         message = "there is nothing to train on: the data has no token"
         raise DcrfError(Diagnostic("empty-data", message, location=corpus.file))
-    remarks: Sequence[Diagnostic] = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)
+    remarks: Sequence[Diagnostic] = (
+        () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)
+    )
     warn_of(remarks, depth=2)
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
@@ -77,7 +79,7 @@ def fit(
         remarks = (*remarks, *idle)
     observers = Observers(on_iteration, should_stop, on_stage)
     for label, settings in chain:
-        settings = settings.model_copy(update={"decode": settled_decoding(spec, problem.graph, label)})
+        settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, problem.graph, label)})
         begun = replace(supervision, stage=label, weights=trained.weights)
         trained, supervision = _after(Stage(trained, begun, settings, dev, observers), corpus)
     trained = with_remarks(trained, remarks)

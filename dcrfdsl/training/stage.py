@@ -20,7 +20,7 @@ from ..data import Corpus
 from ..model import TrainedModel
 from ..optimizers import Iteration, Outcome
 from ..semantics import TrainSettings
-from .minimisation import minimised
+from .minimisation import minimise_objective
 
 __all__ = ["Observers", "Stage"]
 
@@ -85,7 +85,7 @@ class Stage:
         those that it converged to if none were better.
         """
         watch = _Watch(self, objective, number)
-        outcome = minimised(objective, objective.start(start).copy(), self.settings.optimizer, watch)
+        outcome = minimise_objective(objective, objective.start(start).copy(), self.settings.optimizer, watch)
         outcome = watch.best_of(outcome)
         iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)
         return replace(

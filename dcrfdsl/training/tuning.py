@@ -29,7 +29,7 @@ from ..semantics import (
     value_text,
     with_constants,
 )
-from .checking import Template, approved, as_resolved, require_arguments
+from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
 from .searches import SEARCHES, Proposals, Values
 
@@ -102,7 +102,7 @@ def tune(
     require_arguments(corpus, stage, dev, registered, on_trial, on_iteration, should_stop)
     require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
     plan = SearchPlan(search, trials, seed)
-    remarks = approved(resolved, corpus, stage=stage, registered=registered)
+    remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
     constants = ConstantSearch(resolved, corpus, dev, stage, threads, registered, on_trial, on_iteration, should_stop)
     return with_remarks(constants.run(plan), remarks)
@@ -163,7 +163,7 @@ class ConstantSearch:
             registered=self.registered,
             on_iteration=self.on_iteration,
             should_stop=self.should_stop,
-            unchecked=True,  # `tuned_ranges` has asked about the values, `approved` about the rest
+            unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
         )
         self._metric, value = next(iter(model.evaluate(self.dev, threads=self.threads).items()))
         score = float(goodness(self._metric, value))

@@ -13,7 +13,7 @@ from piece_twin import supervised
 from risk_cases import settings_of
 from template_cases import CASES, Case, sentences
 
-from dcrfdsl.criteria.risks.boosting_risk import Boosting, build_boosting
+from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.optimizers.special.boosting_rounds import best_promise, promises
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 
@@ -25,7 +25,7 @@ CHAINS = {
 }
 
 
-def boosting_of(name: str, **own: Any) -> tuple[Boosting, Any]:
+def boosting_of(name: str, **own: Any) -> tuple[BoostingRisk, Any]:
     given, weights = supervised(CHAINS.get(name) or CASES[name])
     return build_boosting(given, settings_of(AdaboostSettings(**own))), weights
 

@@ -36,20 +36,20 @@ from ...kernels.optimization import (
 )
 from ...optimizers import MarginProblem
 from ...semantics import ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
-from ..competing_labellings import OrderedRivals, constrained_decoder_of, unpacked_data_excluding_gold
+from ..competing_labellings import ConstrainedCompetitorSearch, constrained_decoder_of, unpacked_data_excluding_gold
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
 from ..likelihood import clamped_part
 from ..supervision import Inference, Supervision
 from .violated_labellings import (
     ChainSearch,
-    CostedSearch,
-    ListSearch,
-    OrderedSearch,
+    ConstrainedSearch,
+    CostAugmentedSearch,
+    NBestSearch,
     Search,
     SearchExcludingGold,
-    costed,
-    deciding_chain,
+    chain_decoder,
+    cost_augmented,
 )
 
 __all__ = ["Hmsvm", "build_hmsvm"]
@@ -64,21 +64,25 @@ class Hmsvm(Criterion):
     solver = "working_set"
 
     def __init__(
-        self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | ListSearch,
-        known: Codes, looked_at: list[int], clamped: Clamped | None,
+        self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | NBestSearch,
+        known: Codes, loss_variables: list[int], clamped: Clamped | None,
     ):  # fmt: skip
         """known: a labelling of all variables, flat; negative where it is to be completed, which it is at once."""
         self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
-        self._looked_at, self._counts_states = looked_at, isinstance(settings.loss, HammingLoss)
-        self._supervision, self.inference_description, self.num_weights = supervision, inference.name, self._data.num_weights
+        self._loss_variables, self._counts_states = loss_variables, isinstance(settings.loss, HammingLoss)
+        self._supervision, self.inference_description, self.num_weights = (
+            supervision,
+            inference.name,
+            self._data.num_weights,
+        )
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._competitors = np.zeros_like(known)
         self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
         self._total = np.zeros(self.num_weights)
         self._is_listed = np.zeros(self.num_weights, np.bool_)
         count = self._data.num_sequences
-        self.each_counts, self._most = isinstance(search, ListSearch), settings.most
+        self.each_counts, self._most = isinstance(search, NBestSearch), settings.most
         self.limit = np.full(count, settings.C)
         if self.each_counts:
             self.limit *= settings.weight ** (np.diff(supervision.sentence_off) * supervision.graph.num_labels)
@@ -107,7 +111,7 @@ class Hmsvm(Criterion):
         """See `MarginProblem.find_cuts`: the wrong labelling of each sequence that is violated most; with a slack a
         labelling all that are violated, as far as they are listed.
         """
-        if not isinstance(self._search, ListSearch):
+        if not isinstance(self._search, NBestSearch):
             self._search.find(scores, first, last, self._competitors)
             return self._cuts(first, last, self._competitors, np.ones(last - first, np.bool_))
         labellings, count = self._search.list(scores, first, last)
@@ -141,10 +145,19 @@ class Hmsvm(Criterion):
         differs = chosen & (wrong.sum(axis=0) > 0)
         sequence = first + np.flatnonzero(differs)
         ends, index, value = list_differences(
-            0, len(sequence), d.problem, self._bias_of, self._known, labelling, off, sequence, self._total, self._is_listed
+            0,
+            len(sequence),
+            d.problem,
+            self._bias_of,
+            self._known,
+            labelling,
+            off,
+            sequence,
+            self._total,
+            self._is_listed,
         )
         block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
-        loss = wrong[self._looked_at].sum(axis=0) if self._counts_states else np.ones(last - first)
+        loss = wrong[self._loss_variables].sum(axis=0) if self._counts_states else np.ones(last - first)
         loss = loss[differs].astype(np.float64)
         cuts = Cuts(block_off, ends, index, value, loss, np.zeros(len(loss)), np.zeros(len(loss)))
         measure_cuts(cuts, self.metric)
@@ -165,7 +178,9 @@ class Hmsvm(Criterion):
         if not len(metric.gram):
             return point
         scores = point.copy()
-        scores[metric.start : metric.stop] = (metric.gram @ point[metric.start : metric.stop].reshape(-1, metric.states)).ravel()
+        scores[metric.start : metric.stop] = (
+            metric.gram @ point[metric.start : metric.stop].reshape(-1, metric.states)
+        ).ravel()
         return scores
 
     def complete(self, weights: Floats) -> bool:
@@ -196,10 +211,10 @@ class Hmsvm(Criterion):
 def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]) -> Hmsvm:
     """The criterion of a stage."""
     criterion, inference = settings.criterion, supervision.inference(settings)
-    looked_at = supervision.labels_named(criterion.loss.labels if isinstance(criterion.loss, HammingLoss) else ())
+    loss_variables = supervision.labels_named(criterion.loss.labels if isinstance(criterion.loss, HammingLoss) else ())
     known = np.array(supervision.gold.codes.T, order="C").ravel()  # a copy: it is completed in place
-    search = _search(supervision, criterion, inference, known, looked_at)
-    return Hmsvm(supervision, criterion, inference, search, known, looked_at, clamped_part(supervision, inference))
+    search = _search(supervision, criterion, inference, known, loss_variables)
+    return Hmsvm(supervision, criterion, inference, search, known, loss_variables, clamped_part(supervision, inference))
 
 
 def _metric(supervision: Supervision) -> Metric:
@@ -213,11 +228,11 @@ def _metric(supervision: Supervision) -> Metric:
 
 
 def _search(
-    supervision: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes, looked_at: list[int]
-) -> Search | ListSearch:
+    supervision: Supervision, criterion: HmsvmSettings, inference: Inference, known: Codes, loss_variables: list[int]
+) -> Search | NBestSearch:
     labels, all_known = list(range(supervision.graph.num_labels)), bool((known >= 0).all())
     counts_states = isinstance(criterion.loss, HammingLoss)
-    judged = costed(supervision, looked_at) if counts_states else supervision
+    judged = cost_augmented(supervision, loss_variables) if counts_states else supervision
     if criterion.slack == "labelling":
         if inference.name != "exact":
             message = (
@@ -225,13 +240,15 @@ def _search(
             )
             raise DcrfError(Diagnostic("needs-exact", message, help="write `infer = exact` in the stage"))
         if all_known:
-            return ListSearch(judged.bind_plain(programs=True), criterion.most + 1, supervision)
-        return ListSearch(unpacked_data_excluding_gold(judged, labels), criterion.most, supervision)
+            return NBestSearch(judged.bind_plain(programs=True), criterion.most + 1, supervision)
+        return NBestSearch(unpacked_data_excluding_gold(judged, labels), criterion.most, supervision)
     if all_known and counts_states:
-        return CostedSearch(judged, inference)
+        return CostAugmentedSearch(judged, inference)
     if inference.name == "exact":
-        runs = deciding_chain(supervision) if all_known else None
+        runs = chain_decoder(supervision) if all_known else None
         if runs is not None:
             return ChainSearch(runs, known, supervision)
         return SearchExcludingGold(judged, labels, ExactSettings(max_table=largest_table(inference.settings)))
-    return OrderedSearch(OrderedRivals(constrained_decoder_of(judged, inference, labels), judged, labels, inference))
+    return ConstrainedSearch(
+        ConstrainedCompetitorSearch(constrained_decoder_of(judged, inference, labels), judged, labels, inference)
+    )

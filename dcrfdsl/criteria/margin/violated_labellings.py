@@ -2,13 +2,13 @@
 
     loss ≡ 1     the best wrong labelling: on chains whose labels are all known in one pass; on other graphs, exactly,
                  by decoding that of wrong labellings (`graph.variants.excluding_gold`); on loops with messages as good
-                 as these are (`mce.rivals`)
+                 as these are (`mce.competitors`)
     hamming      decoding the graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by any method;
     y* is no
                  violation. Where something is hidden there are right labellings that would seem one: then the same
                  graph is searched as with a loss of 1
 
-With a slack a labelling the best ones are listed (`ListSearch`), exactly.
+With a slack a labelling the best ones are listed (`NBestSearch`), exactly.
 
 Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2003 (Hamming). Not here: margins.
 """
@@ -26,21 +26,31 @@ from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import NBestLists, exact_nbest
 from ...semantics import ExactSettings
-from ..competing_labellings import OrderedRivals, data_excluding_gold
+from ..competing_labellings import ConstrainedCompetitorSearch, data_excluding_gold
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch", "CostedSearch", "ListSearch", "OrderedSearch", "Search", "SearchExcludingGold", "costed",
-    "deciding_chain",
+    "ChainSearch",
+    "ConstrainedSearch",
+    "CostAugmentedSearch",
+    "NBestSearch",
+    "Search",
+    "SearchExcludingGold",
+    "chain_decoder",
+    "cost_augmented",
 ]  # fmt: skip
 
 HALF = 2.0  # margins are halves of differences of scores
 
 
-def costed(supervision: Supervision, looked_at: Sequence[int]) -> Supervision:
+def cost_augmented(supervision: Supervision, loss_variables: Sequence[int]) -> Supervision:
     """The training data with a cost a wrong state."""
-    graph = cost_augmented_graph(supervision.graph, supervision.gold, looked_at, HALF, len(supervision.rows))
-    return replace(supervision, graph=graph, rows=(*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, looked_at)))
+    graph = cost_augmented_graph(supervision.graph, supervision.gold, loss_variables, HALF, len(supervision.rows))
+    return replace(
+        supervision,
+        graph=graph,
+        rows=(*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables)),
+    )
 
 
 class Search(Protocol):
@@ -57,7 +67,7 @@ class Search(Protocol):
         """Writes the labellings of some sequences at `weights` [W] into `found`."""
 
 
-def deciding_chain(supervision: Supervision) -> ChainRuns | None:
+def chain_decoder(supervision: Supervision) -> ChainRuns | None:
     """What decodes the training data if its graphs are chains, packed if that can be."""
     for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
@@ -105,8 +115,8 @@ class ChainSearch(_Decoding):
 class SearchExcludingGold(_Decoding):
     """Of any graph that `exact` can do, exactly."""
 
-    def __init__(self, supervision: Supervision, looked_at: Sequence[int], settings: ExactSettings):
-        super().__init__(data_excluding_gold(supervision, looked_at), supervision)
+    def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
+        super().__init__(data_excluding_gold(supervision, loss_variables), supervision)
         self._width = len(supervision.graph.cards)
         self._method = METHODS["exact"].build(self._data, settings)
         self._labelling = np.zeros(int(self._data.labelling_off[-1]), np.int32)
@@ -127,11 +137,11 @@ class SearchExcludingGold(_Decoding):
         self.status = self.status + RunStatus(graphs=last - first)
 
 
-class CostedSearch(_Decoding):
+class CostAugmentedSearch(_Decoding):
     """With a cost a wrong state, by any method; finds y* where no labelling violates its margin."""
 
     def __init__(self, supervision: Supervision, inference: Inference):
-        """given: see `costed`; everything is known."""
+        """given: see `cost_augmented`; everything is known."""
         data = supervision.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
@@ -150,27 +160,27 @@ class CostedSearch(_Decoding):
         self.status = self.status + out.summary()
 
 
-class OrderedSearch:
+class ConstrainedSearch:
     """Of wrong ones, by messages: the best one found, which need not be the best."""
 
     whole = True
     approximate = True
 
-    def __init__(self, rivals: OrderedRivals):
-        self._rivals = rivals
+    def __init__(self, competitors: ConstrainedCompetitorSearch):
+        self._competitors = competitors
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
-        return self._rivals.status
+        return self._competitors.status
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`; of all sequences."""
-        best = self._rivals.best_wrong(weights)
+        best = self._competitors.best_wrong(weights)
         labelling[:] = best.T.ravel()
 
 
-class ListSearch:
+class NBestSearch:
     """The best labellings of each sequence, `most` at most, y* among them or not where `data` has it. Exact."""
 
     whole = False

@@ -13,10 +13,10 @@ from ..run_sums import FeatureSums
 from .error_counts import ErrorCounts
 from .measures import Counts, Measure
 
-__all__ = ["ChainBatches", "ChainCounter", "judging_chain"]
+__all__ = ["ChainBatches", "ChainCounter", "chain_judge"]
 
 
-def judging_chain(data: BoundData) -> ChainRuns | None:
+def chain_judge(data: BoundData) -> ChainRuns | None:
     """What judges spans of this data set, if its graphs are chains."""
     chain = chain_of(data.graph, data.kinds)
     runs = ChainRuns(data, chain) if chain is not None else None
@@ -65,7 +65,7 @@ class ChainCounter:
 
     def judge(self, data: BoundData, shares: tuple[float, float]) -> _JudgingMethod:
         """The same counts of a data set laid out in another way, as an inference method; for `shares` see there."""
-        runs = judging_chain(data)
+        runs = chain_judge(data)
         assert runs is not None
         return _JudgingMethod(
             runs, self._labelling, self._spans, self._marks, self._smoothing, self._find_false, shares

@@ -18,17 +18,17 @@ from ...graph import ANY_STATE, any_but, only_state, state_set
 from ...inference import ConstrainedDecoder, ConstrainedLabellings, RunStatus, StateConstraints, Workers
 from ...kernels.chain import Smoothing
 from ...kernels.optimization import count_labellings
-from ..competing_labellings import Rivals
-from ..judged_spans import GOES_ON, Judged, goes_on, spans_of
+from ..competing_labellings import CompetitorSearch
+from ..judged_spans import GOES_ON, JudgedSpans, goes_on, spans_of
 from ..run_sums import FeatureSums
 from .error_counts import ErrorCounts
 from .smoothing import smoothed
 
-__all__ = ["OrderedCounter"]
+__all__ = ["ConstrainedCounter"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _SpanConstraints:
     """The constraints of some spans. span [R]: of each constraint; agrees [R]: whether y* is kept on it."""
 
     constraints: StateConstraints
@@ -36,29 +36,31 @@ class _Given:
     agrees: Mask
 
 
-class OrderedCounter:
+class ConstrainedCounter:
     """Counts errors on spans of label variables that are wholly known there.
 
-    judged: of each variable the spans to be judged.   states: of each of these variables.   rivals: gives the best
+    judged: of each variable the spans to be judged.   states: of each of these variables.   competitors: gives the best
     wrong labellings, whose segments are judged as well; None where false segments do not count.
     """
 
     def __init__(
         self, decoder: ConstrainedDecoder, codes: Codes, sentence_off: Ints, cards: Sequence[int],
-        judged: Sequence[Judged], states: Sequence[tuple[str, ...]], smoothing: Smoothing, rivals: Rivals | None,
+        judged: Sequence[JudgedSpans], states: Sequence[tuple[str, ...]], smoothing: Smoothing, competitors: CompetitorSearch | None,
         workers: Workers, approximate: bool,
     ):  # fmt: skip
         self._decoder, self._codes, self._off, self._cards = decoder, codes, sentence_off, tuple(cards)
-        self._judged, self._smoothing, self._rivals, self._workers = tuple(judged), smoothing, rivals, workers
+        self._judged, self._smoothing, self._competitors, self._workers = tuple(judged), smoothing, competitors, workers
         self._states = tuple(states)
-        self._goes = [goes_on(own) for own in states]
-        self._fixed = [self._constraints(own, goes) for own, goes in zip(judged, self._goes, strict=True)]
+        self._goes = [goes_on(label_states) for label_states in states]
+        self._span_constraints = [
+            self._constraints(spans, goes) for spans, goes in zip(judged, self._goes, strict=True)
+        ]
         self.approximate = approximate
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
-        return self._decoder.status + (self._rivals.status if self._rivals is not None else RunStatus())
+        return self._decoder.status + (self._competitors.status if self._competitors is not None else RunStatus())
 
     @property
     def num_spans(self) -> int:
@@ -68,23 +70,25 @@ class OrderedCounter:
         """See `Counter.count`."""
         size = len(weights)
         missed, gradient, false, false_gradient = 0.0, np.zeros(size), 0.0, np.zeros(size)
-        for judged, constraints in zip(self._judged, self._fixed, strict=True):
+        for judged, constraints in zip(self._judged, self._span_constraints, strict=True):
             value, span_gradient = self._judge(weights, constraints, judged.spans.weight)
             missed, gradient = missed + value, gradient + span_gradient
-        if self._rivals is not None:
-            labelling = self._rivals.best_wrong(weights)
+        if self._competitors is not None:
+            labelling = self._competitors.best_wrong(weights)
             for judged, states, goes in zip(self._judged, self._states, self._goes, strict=True):
                 false_segments = self._false_segments(judged, labelling[judged.variable], states)
-                value, span_gradient = self._judge(weights, self._constraints(false_segments, goes), false_segments.spans.weight)
+                value, span_gradient = self._judge(
+                    weights, self._constraints(false_segments, goes), false_segments.spans.weight
+                )
                 false, false_gradient = false + value, false_gradient + span_gradient
         return ErrorCounts(missed, false, gradient, false_gradient)
 
-    def _false_segments(self, judged: Judged, rival: Codes, states: tuple[str, ...]) -> Judged:
+    def _false_segments(self, judged: JudgedSpans, competitor: Codes, states: tuple[str, ...]) -> JudgedSpans:
         """The segments of a labelling [N] that are not among those judged. Sentences without one (-1) have none."""
         mark, kind, _ = mark_table(states)
         sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
         gold = self._codes[judged.variable]
-        codes = np.where(rival < 0, gold, rival)
+        codes = np.where(competitor < 0, gold, competitor)
         segments = segments_of(codes, mark, kind, self._off)
         right = segments_of(gold, mark, kind, self._off)
         known = set(zip(right.start.tolist(), right.end.tolist(), right.kind.tolist(), strict=True))
@@ -97,9 +101,9 @@ class OrderedCounter:
         )
         start, end = segments.start[is_new], segments.end[is_new]
         of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
-        return Judged(judged.variable, of, spans_of(of, start, end, checked, self._off))
+        return JudgedSpans(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
-    def _constraints(self, judged: Judged, goes: Mask) -> _Given:
+    def _constraints(self, judged: JudgedSpans, goes: Mask) -> _SpanConstraints:
         """What to decode for every span: first what agrees, then each way to disagree."""
         off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
         blocks: list[Codes] = []
@@ -133,9 +137,9 @@ class OrderedCounter:
         every = np.full((len(self._cards), sum(map(len, blocks))), ANY_STATE, np.int32)
         every[judged.variable] = np.concatenate([np.zeros(0, np.int32), *blocks])
         constraints = StateConstraints(np.array(sentence, np.int64), every)
-        return _Given(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
+        return _SpanConstraints(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
 
-    def _judge(self, weights: Floats, span_constraints: _Given, weight: Floats) -> tuple[float, Floats]:
+    def _judge(self, weights: Floats, span_constraints: _SpanConstraints, weight: Floats) -> tuple[float, Floats]:
         """Σ weight · ℓ of spans, and its gradient [W]."""
         if not len(span_constraints.span):
             return 0.0, np.zeros(len(weights))

@@ -16,15 +16,15 @@ from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus, Workers
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
-from ..competing_labellings import constrained_decoder_of, data_excluding_gold, rivals_of
+from ..competing_labellings import competitor_search, constrained_decoder_of, data_excluding_gold
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
-from ..judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
+from ..judged_spans import JudgedSpans, judged_positions, judged_segments, judged_sequences, segment_marks
 from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
-from .chain_errors import ChainBatches, ChainCounter, judging_chain
-from .constrained_errors import OrderedCounter
+from .chain_errors import ChainBatches, ChainCounter, chain_judge
+from .constrained_errors import ConstrainedCounter
 from .error_counts import Counter
 from .measures import MEASURES, Counts, ErrorRate, Measure
 from .sequence_errors import SequenceCounter
@@ -111,14 +111,16 @@ def _inference(supervision: Supervision, settings: TrainSettings, criterion: Mce
     if math.isfinite(criterion.psi):
         return supervision.exact_inference(settings, f"`psi = {criterion.psi:g}`", f"write `psi = inf`, or {remedy}")
     if criterion.measure == "difference":
-        return supervision.exact_inference(settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}")
+        return supervision.exact_inference(
+            settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}"
+        )
     return supervision.inference(settings)
 
 
-def _judged(supervision: Supervision, loss: object, looked_at: list[int]) -> list[Judged]:
+def _judged(supervision: Supervision, loss: object, loss_variables: list[int]) -> list[JudgedSpans]:
     codes, off = supervision.gold.codes, supervision.sentence_off
     judged = []
-    for variable in looked_at:
+    for variable in loss_variables:
         if isinstance(loss, LabelLoss):
             judged.append(judged_positions(variable, codes[variable], off, loss))
         elif isinstance(loss, MeasureLoss):
@@ -130,11 +132,18 @@ def _judged(supervision: Supervision, loss: object, looked_at: list[int]) -> lis
 def _counter(
     supervision: Supervision, settings: TrainSettings, criterion: MceSettings, inference: Inference, find_false: bool
 ) -> Counter:
-    looked_at = supervision.labels_named(criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ())
+    loss_variables = supervision.labels_named(
+        criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
+    )
     all_known = not (supervision.gold.codes < 0).any()
-    judged = _judged(supervision, criterion.loss, looked_at)
-    if all_known and math.isinf(criterion.psi) and criterion.measure != "difference" and inference.name in ("exact", "auto"):
-        runs = judging_chain(supervision.bind(programs=False))
+    judged = _judged(supervision, criterion.loss, loss_variables)
+    if (
+        all_known
+        and math.isinf(criterion.psi)
+        and criterion.measure != "difference"
+        and inference.name in ("exact", "auto")
+    ):
+        runs = chain_judge(supervision.bind(programs=False))
         if runs is not None:
             spans = judged[0].spans if judged else judged_sequences(supervision.sentence_off)
             return ChainCounter(
@@ -142,23 +151,36 @@ def _counter(
                 supervision.workers,
             )  # fmt: skip
     if isinstance(criterion.loss, SequenceLoss):
-        return _sequence_counter(supervision, settings, criterion, inference, looked_at)
-    decoder = constrained_decoder_of(supervision, inference, looked_at)
-    return OrderedCounter(
+        return _sequence_counter(supervision, settings, criterion, inference, loss_variables)
+    decoder = constrained_decoder_of(supervision, inference, loss_variables)
+    return ConstrainedCounter(
         decoder, supervision.gold.codes, supervision.sentence_off, supervision.graph.cards[: supervision.graph.num_labels], judged,
-        [supervision.states[variable] for variable in looked_at], smoothing_of(criterion),
-        rivals_of(supervision, inference, looked_at) if find_false else None, supervision.workers, inference.name != "exact",
+        [supervision.states[variable] for variable in loss_variables], smoothing_of(criterion),
+        competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers, inference.name != "exact",
     )  # fmt: skip
 
 
 def _sequence_counter(
-    supervision: Supervision, settings: TrainSettings, criterion: MceSettings, inference: Inference, looked_at: list[int]
+    supervision: Supervision,
+    settings: TrainSettings,
+    criterion: MceSettings,
+    inference: Inference,
+    loss_variables: list[int],
 ) -> SequenceCounter:
     completing = supervision.exact_if_it_fits(settings) or inference
     if math.isinf(criterion.psi):
-        return SequenceCounter(supervision, criterion, inference, completing, rivals_of(supervision, inference, looked_at), None)
+        return SequenceCounter(
+            supervision,
+            criterion,
+            inference,
+            completing,
+            competitor_search(supervision, inference, loss_variables),
+            None,
+        )
     hidden = bool((supervision.gold.codes < 0).any())
     if hidden and criterion.psi != 1.0:
         message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SequenceCounter(supervision, criterion, inference, completing, None, data_excluding_gold(supervision, looked_at))
+    return SequenceCounter(
+        supervision, criterion, inference, completing, None, data_excluding_gold(supervision, loss_variables)
+    )

@@ -28,7 +28,7 @@ class Counts(NamedTuple):
     false: float
 
     @property
-    def found(self) -> float:
+    def true_positives(self) -> float:
         """TP."""
         return self.spans - self.missed
 
@@ -79,10 +79,10 @@ class Fscore:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
-        if counts.found < LEAST_FOUND:
+        if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
         square = self.gamma**2
-        above, below = square * counts.missed + counts.false, (square + 1.0) * counts.found
+        above, below = square * counts.missed + counts.false, (square + 1.0) * counts.true_positives
         return Measured(above / below, square / below + (square + 1.0) * above / below**2, 1.0 / below)
 
 
@@ -94,9 +94,11 @@ class Precision:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
-        if counts.found < LEAST_FOUND:
+        if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
-        return Measured(counts.false / counts.found, counts.false / counts.found**2, 1.0 / counts.found)
+        return Measured(
+            counts.false / counts.true_positives, counts.false / counts.true_positives**2, 1.0 / counts.true_positives
+        )
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,9 @@ class Recall:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
-        if counts.found < LEAST_FOUND:
+        if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
-        true_positives = counts.found
+        true_positives = counts.true_positives
         return Measured(counts.missed / true_positives, 1.0 / true_positives + counts.missed / true_positives**2, 0.0)
 
 

@@ -8,7 +8,7 @@
 
 Where labels are latent or not known, g* is their best completion (ψ = inf), or log Σ_h exp g(y*, h) (ψ = 1). Source:
 Suzuki, McDermott & Isozaki 2006 §3, appendix. Not here: which are the others (`graph.variants.excluding_gold`,
-`rivals`).
+`competitors`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ...inference import (
 from ...kernels.chain import LARGEST, Smoothing
 from ...kernels.optimization import count_labellings
 from ...semantics import ExactSettings, MceSettings
-from ..competing_labellings import Rivals
+from ..competing_labellings import CompetitorSearch
 from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
 from .error_counts import ErrorCounts
@@ -42,7 +42,7 @@ from .smoothing import smoothed, smoothing_of
 __all__ = ["SequenceCounter"]
 
 
-class _Pulls(NamedTuple):
+class _ScoreDerivatives(NamedTuple):
     """What the gradient has of each sentence: of the wrong labellings, of the right one, of all, each [S]."""
 
     wrong: Floats
@@ -53,16 +53,16 @@ class _Pulls(NamedTuple):
 class SequenceCounter:
     """Counts sentences that are wrong. One of the two says what the others are:
 
-    rivals: the best of them (ψ = inf).   others: all of them, a data set without y* (finite ψ), exact.
+    competitors: the best of them (ψ = inf).   others: all of them, a data set without y* (finite ψ), exact.
     """
 
     def __init__(
         self, supervision: Supervision, settings: MceSettings, inference: Inference, completing: Inference,
-        rivals: Rivals | None, others: BoundData | None,
+        competitors: CompetitorSearch | None, others: BoundData | None,
     ):  # fmt: skip
         """completing: what fills in labels that are latent or not known, or sums them out."""
         self._settings, self._smoothing, self._workers = settings, smoothing_of(settings), supervision.workers
-        self._rivals, self._sentence_off = rivals, supervision.sentence_off
+        self._competitors, self._sentence_off = competitors, supervision.sentence_off
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._sums = FeatureSums(self._data, supervision.workers)
         self._method = inference.build(self._data)
@@ -86,7 +86,7 @@ class SequenceCounter:
     @property
     def status(self) -> RunStatus:
         """How inference ended, over all calls."""
-        return self._status + (self._rivals.status if self._rivals is not None else RunStatus())
+        return self._status + (self._competitors.status if self._competitors is not None else RunStatus())
 
     @property
     def num_spans(self) -> int:
@@ -95,27 +95,27 @@ class SequenceCounter:
     def count(self, weights: Floats) -> ErrorCounts:
         """See `Counter.count`."""
         labelling, right = self._right(weights)
-        rival: Codes | None = None
-        if self._rivals is not None:
-            rival = self._rivals.best_wrong(weights).T.ravel()
-            wrong = self._scores(weights, rival)
+        competitor: Codes | None = None
+        if self._competitors is not None:
+            competitor = self._competitors.best_wrong(weights).T.ravel()
+            wrong = self._scores(weights, competitor)
         else:
             assert self._others is not None
             psi = self._settings.psi
             wrong = (self._log_sum(self._others, self._other_method, psi * weights) + self._log_mean) / psi
-        value, pulls = self._compare(weights, right, wrong)
-        gradient = self._labelling_counts(labelling, pulls.right, rival, pulls.wrong)
-        if rival is None:
+        value, derivatives = self._compare(weights, right, wrong)
+        gradient = self._labelling_counts(labelling, derivatives.right, competitor, derivatives.wrong)
+        if competitor is None:
             assert self._others is not None
             gradient += self._expected(
-                self._others, self._other_method, self._other_sums, self._settings.psi * weights, pulls.wrong
+                self._others, self._other_method, self._other_sums, self._settings.psi * weights, derivatives.wrong
             )
         if labelling is None:
             assert self._known is not None and isinstance(self._known_method, ExactMethod)
-            gradient += self._expected(self._known, self._known_method, self._known_sums, weights, pulls.right)
-        if pulls.every.any():
+            gradient += self._expected(self._known, self._known_method, self._known_sums, weights, derivatives.right)
+        if derivatives.every.any():
             assert isinstance(self._method, ExactMethod)
-            gradient += self._expected(self._data, self._method, self._sums, weights, pulls.every)
+            gradient += self._expected(self._data, self._method, self._sums, weights, derivatives.every)
         self._status = self._status + RunStatus(graphs=self._data.num_sequences, approximate=self.approximate)
         return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
 
@@ -130,18 +130,18 @@ class SequenceCounter:
         labelling = run_decoding(data, method, data.potentials(weights), self._workers).labelling
         return labelling, self._scores(weights, labelling)
 
-    def _compare(self, weights: Floats, right: Floats, wrong: Floats) -> tuple[Floats, _Pulls]:
+    def _compare(self, weights: Floats, right: Floats, wrong: Floats) -> tuple[Floats, _ScoreDerivatives]:
         """ℓ(d) of each sentence, and its derivatives."""
         nothing = np.zeros(len(right))
         if self._settings.measure != "difference":
             with np.errstate(invalid="ignore"):
                 value, slope = smoothed(self._smoothing, np.where(np.isneginf(wrong), -np.inf, wrong - right))
             slope = np.where(np.isneginf(wrong), 0.0, slope)
-            return value, _Pulls(slope, -slope, nothing)
+            return value, _ScoreDerivatives(slope, -slope, nothing)
         log_z = self._log_sum(self._data, self._method, weights)
         p, best = np.exp(right - log_z), np.exp(np.minimum(wrong - log_z, LARGEST))
         value, slope = smoothed(Smoothing(*self._smoothing[:3], False), best - p)
-        return value, _Pulls(slope * best, -slope * p, slope * (p - best))
+        return value, _ScoreDerivatives(slope * best, -slope * p, slope * (p - best))
 
     def _scores(self, weights: Floats, labelling: Codes) -> Floats:
         """g of a labelling of each sentence, -inf where there is none, [S]."""

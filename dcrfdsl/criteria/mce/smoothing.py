@@ -16,7 +16,9 @@ def smoothing_of(settings: MceSettings) -> Smoothing:
     smoothing = settings.smoothing
     usual = -smoothing.alpha if settings.measure == "ratio" else 0.0
     kind = LOGISTIC if isinstance(smoothing, LogisticSmoothing) else SIGMOID
-    return Smoothing(kind, smoothing.alpha, usual if smoothing.beta is None else smoothing.beta, settings.measure == "ratio")
+    return Smoothing(
+        kind, smoothing.alpha, usual if smoothing.beta is None else smoothing.beta, settings.measure == "ratio"
+    )
 
 
 def smoothed(smoothing: Smoothing, d: Floats) -> tuple[Floats, Floats]:

@@ -54,7 +54,13 @@ class LargePieces(Criterion):
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
         model = shared_out(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
         graphs = piece_graphs(
-            supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows), max_table=exact.max_table
+            supervision.graph,
+            shapes,
+            self.pieces,
+            model,
+            supervision.gold,
+            num_sets=len(supervision.rows),
+            max_table=exact.max_table,
         )
         counts = np.diff(self.pieces.instance_off)[self.shape_of]
         first = offsets(counts)
@@ -62,7 +68,14 @@ class LargePieces(Criterion):
         turn = np.arange(first[-1]) - first[self.sentence]
         instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
         free, known = bind_instances(
-            graphs, model, supervision.rows, supervision.gold, supervision.sentence_off, supervision.relations, self.sentence, instance
+            graphs,
+            model,
+            supervision.rows,
+            supervision.gold,
+            supervision.sentence_off,
+            supervision.relations,
+            self.sentence,
+            instance,
         )
         free = free.packed(bundled=True)
         self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
@@ -71,7 +84,9 @@ class LargePieces(Criterion):
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         nothing = Penalty.none(len(model.weight))
-        self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped)
+        self._instances = Likelihood(
+            free, InstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped
+        )
 
     def _partly(self, supervision: Supervision, instance: Ints) -> Mask:
         """Whether some variable that an instance is over is not known, [n]."""

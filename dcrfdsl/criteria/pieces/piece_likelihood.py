@@ -43,14 +43,14 @@ from ...semantics import (
     last_pieces,
 )
 from ..batches import SentenceBatches
-from ..criterion import Criterion, Tightened
+from ..criterion import Criterion, TightenedTolerance
 from ..free_and_clamped import Clamped
 from ..likelihood import Likelihood
 from ..penalties import Penalty
 from ..supervision import Supervision
 from .large_pieces import LargePieces
 
-__all__ = ["PieceObjective", "build_piecewise", "local_pieces", "settled_decoding"]
+__all__ = ["PieceObjective", "build_piecewise", "local_pieces", "resolve_decode_rule"]
 
 Loss = Likelihood | LargePieces
 LARGEST = 2**16  # joint states of a piece that are gone through one by one …
@@ -88,7 +88,7 @@ class PieceObjective(Criterion):
         method.cases = _chosen(self._supervision, self._settings, self._choose, method, weights)
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         return next((tightened for part in self.parts if (tightened := part.tightened) is not None), None)
 
     @property
@@ -164,7 +164,9 @@ def build_piecewise(
         _refuse_cases(method, criterion)
         _refuse_unknown(supervision, method.pieces, data.rows.shape)
         shared_method = SharedPieceMethod(method) if criterion.nota is None and are_shared(method) else method
-        parts.append(Likelihood(data, shared_method, no_penalty.precision, no_penalty, supervision.workers, build=build))
+        parts.append(
+            Likelihood(data, shared_method, no_penalty.precision, no_penalty, supervision.workers, build=build)
+        )
         trained.append(np.max([_mask(supervision, template) for template in small], axis=0))
     if large:
         part = LargePieces(supervision, settings, large, divide=divide, beside=small)
@@ -225,7 +227,7 @@ def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -
     return templates
 
 
-def settled_decoding(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
+def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
     """By which rule the labels of a stage are decoded, now that all sizes are known.
 
     `joint` in the place of a rule that nobody has written and that would not fit.

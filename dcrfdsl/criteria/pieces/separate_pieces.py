@@ -18,30 +18,30 @@ from ...arrays import Floats, Ints
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
 from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
-from ..criterion import Criterion, Tightened
+from ..criterion import Criterion, TightenedTolerance
 from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
 
-__all__ = ["Part", "PiecesApart", "build_pieces", "restricted"]
+__all__ = ["IndependentPart", "IndependentPieces", "build_pieces", "restricted_to_cliques"]
 
 
-class Part(NamedTuple):
+class IndependentPart(NamedTuple):
     """own [w]: the numbers of its weights among all, ascending."""
 
     weight_numbers: Ints
     objective: PieceObjective
 
 
-class PiecesApart(Criterion):
+class IndependentPieces(Criterion):
     """A sum of objectives of different weights. num_weights: W of the model, some of which may be in no part."""
 
-    def __init__(self, apart: Sequence[Part], num_weights: int):
-        self.apart: Sequence[Part] = tuple(apart)
+    def __init__(self, apart: Sequence[IndependentPart], num_weights: int):
+        self.apart: Sequence[IndependentPart] = tuple(apart)
         self.num_weights = num_weights
         self.inference_description = f"pieces in {len(self.apart)} independent parts"
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         return next((tightened for part in self.apart if (tightened := part.objective.tightened) is not None), None)
 
     @property
@@ -69,24 +69,28 @@ class PiecesApart(Criterion):
         return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
 
 
-def restricted(supervision: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
+def restricted_to_cliques(supervision: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
     """The training data of a model that has these cliques alone, with its weights; and their numbers among all."""
     held = frozenset(cliques)
-    parts = tuple(own if c in held else own.without_weights() for c, own in enumerate(supervision.parameters.cliques))
-    own = np.sort(np.concatenate([supervision.parameters.of_clique(c) for c in sorted(held)]))
+    parts = tuple(
+        weights if c in held else weights.without_weights() for c, weights in enumerate(supervision.parameters.cliques)
+    )
+    numbers = np.sort(np.concatenate([supervision.parameters.of_clique(c) for c in sorted(held)]))
     kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
     part = replace(
         supervision,
         graph=replace(supervision.graph, templates=kept),
         parameters=Parameters(parts),
-        counts=supervision.counts[own],
-        weights=supervision.weights[own] if len(supervision.weights) else supervision.weights,
+        counts=supervision.counts[numbers],
+        weights=supervision.weights[numbers] if len(supervision.weights) else supervision.weights,
         relations={c: pairs for c, pairs in supervision.relations.items() if c in held},
     )
-    return part, own
+    return part, numbers
 
 
-def build_pieces(supervision: Supervision, settings: TrainSettings[PieceSettings]) -> PieceObjective | PiecesApart:
+def build_pieces(
+    supervision: Supervision, settings: TrainSettings[PieceSettings]
+) -> PieceObjective | IndependentPieces:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
     Pieces are trained together where a score on held-out data says when to stop, since that is of the whole model, and
@@ -99,7 +103,9 @@ def build_pieces(supervision: Supervision, settings: TrainSettings[PieceSettings
         return build_piecewise(supervision, settings, templates)
     parts = []
     for group in groups:
-        part, numbers = restricted(supervision, (clique for template in group for clique, *_ in template.members))
+        part, numbers = restricted_to_cliques(
+            supervision, (clique for template in group for clique, *_ in template.members)
+        )
         if len(numbers):
-            parts.append(Part(numbers, build_piecewise(part, settings, group)))
-    return PiecesApart(parts, supervision.parameters.num_weights)
+            parts.append(IndependentPart(numbers, build_piecewise(part, settings, group)))
+    return IndependentPieces(parts, supervision.parameters.num_weights)

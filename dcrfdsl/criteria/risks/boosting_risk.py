@@ -20,17 +20,17 @@ from ...kernels.sequences import known_scores, sum_groups
 from ...optimizers import BoostingProblem
 from ...semantics import AdaboostSettings, TrainSettings
 from ..competing_labellings import unpacked_data_excluding_gold
-from ..gold_counts import firing_of
+from ..gold_counts import feature_firings
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
-from .count_ranges import PairExpectations, ranges_of
-from .exponential import NEAR, WrongSums, finite, log_wrong, needs_exact
+from .count_ranges import PairExpectations, count_ranges_of
+from .exponential import NEAR, WrongLabellingSums, finite_or_zero, log_wrong_ratio, require_exact
 from .risk import Risk
 
-__all__ = ["Boosting", "build_boosting"]
+__all__ = ["BoostingRisk", "build_boosting"]
 
 
-class Boosting(Risk):
+class BoostingRisk(Risk):
     """The risk, and what rounds of boosting need of it."""
 
     solver = "boosting"
@@ -40,15 +40,15 @@ class Boosting(Risk):
         super().__init__(supervision, Penalty.none(supervision.parameters.num_weights), None, "exact")
         self.rounds, self.tolerance, self.max_step = criterion.rounds, criterion.tolerance, criterion.max_step
         self.update: str = criterion.update
-        self._wrong, self._weight = WrongSums(supervision, inference), criterion.weight
+        self._wrong, self._weight = WrongLabellingSums(supervision, inference), criterion.weight
         labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         wrong = self._wrong.log_ratios(np.zeros(self.num_weights))[0]
-        weight = -finite(wrong) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
+        weight = -finite_or_zero(wrong) if criterion.weight == "uniform" else labels * np.log(criterion.weight)
         total = np.logaddexp.reduce((weight + wrong)[np.isfinite(wrong)], initial=-np.inf)
         self.log_weight = weight - (total if np.isfinite(total) else 0.0)
-        self._supervision, self._inference, self._every = supervision, inference, firing_of(supervision)
+        self._supervision, self._inference, self._every = supervision, inference, feature_firings(supervision)
         self._column_of, self._fires_in = self._every.column_of, self._every.sequences_of()
-        self.ranges = ranges_of(self._every, self._wrong.gold)
+        self.ranges = count_ranges_of(self._every, self._wrong.gold)
         self._weight_of = np.repeat(np.arange(self.num_weights), np.diff(self.ranges.off))
         size = self._wrong.num_sequences
         varies = np.repeat(self.ranges.high > self.ranges.low, np.diff(self.ranges.slot_off))
@@ -78,7 +78,7 @@ class Boosting(Risk):
         known_scores(changed, gold.off, gold.column, gold.count, weights, self._right)
         self._of_all.update(weights, changed, self._value)
         above = self._of_all.out.log_z[changed] - self._right[changed]
-        ratio, near = log_wrong(above), above < NEAR
+        ratio, near = log_wrong_ratio(above), above < NEAR
         if near.any():
             few = changed[near]
             self._of_wrong.update(weights, few, self._value)
@@ -114,7 +114,9 @@ class Boosting(Risk):
 
     @cached_property
     def _of_wrong(self) -> PairExpectations:
-        return self._expectations(unpacked_data_excluding_gold(self._supervision, range(self._supervision.graph.num_labels)))
+        return self._expectations(
+            unpacked_data_excluding_gold(self._supervision, range(self._supervision.graph.num_labels))
+        )
 
     def _expectations(self, plain: BoundData) -> PairExpectations:
         data = plain.packed()
@@ -129,16 +131,16 @@ class Boosting(Risk):
         return float(self._risk[sequences[off[column] : off[column + 1]]].sum())
 
     def start(self, weights: Floats) -> Floats:
-        """As `Exponential.start`."""
+        """As `ExponentialRisk.start`."""
         self._wrong.check(weights, self.log_weight, self._weight)
         return weights
 
 
-def build_boosting(supervision: Supervision, settings: TrainSettings[AdaboostSettings]) -> Boosting:
+def build_boosting(supervision: Supervision, settings: TrainSettings[AdaboostSettings]) -> BoostingRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit, or some label is not known."""
     unknown = np.flatnonzero((supervision.gold.codes < 0).any(axis=0))
     if len(unknown):
         sentence = int(np.searchsorted(supervision.sentence_off, unknown[0], side="right"))
         message = f"`adaboost` needs labels that are all known, and in sentence {sentence} some are not"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `exponential`, which sums them out"))
-    return Boosting(supervision, settings, needs_exact(supervision, settings))
+    return BoostingRisk(supervision, settings, require_exact(supervision, settings))

@@ -22,13 +22,13 @@ from ...kernels.chain import ChainSums, ChainWorkspace, workspace_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros
 from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
 from ...kernels.tables import Totals
-from ..gold_counts import Firing, SequenceCounts
+from ..gold_counts import FeatureFirings, SequenceCounts
 
-__all__ = ["PairExpectations", "Ranges", "ranges_of"]
+__all__ = ["CountRanges", "PairExpectations", "count_ranges_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class CountRanges:
     """G groups, weight by weight. off [W+1]: groups of each.   low, high [G]: L and U.
 
     Pairs are kept by group: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each sequence, in the
@@ -50,7 +50,7 @@ class Ranges:
         return len(self.low)
 
 
-def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
+def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> CountRanges:
     """gold: F(y_i, x_i) of every sequence, [S, W]."""
     above, first = firing.above, firing.first
     width = np.diff(first)[above.column]
@@ -75,7 +75,7 @@ def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
     slot = np.empty(len(order), np.int32)
     slot[order] = np.arange(len(order), dtype=np.int32)
     off = np.searchsorted(weight[order[heads]], np.arange(gold.num_columns + 1))
-    return Ranges(
+    return CountRanges(
         off, low[order[heads]], high[order[heads]], np.append(heads, len(order)), sequence[order], start[above.off],
         slot, slot[of_gold].astype(np.int64),
     )  # fmt: skip
@@ -94,7 +94,7 @@ class PairExpectations:
     """⟨f⟩ of the pairs of single sequences in one data set, less what the known labels count."""
 
     def __init__(
-        self, data: BoundData, method: ExactMethod, firing: Firing, ranges: Ranges, gold: SequenceCounts,
+        self, data: BoundData, method: ExactMethod, firing: FeatureFirings, ranges: CountRanges, gold: SequenceCounts,
         workers: Workers,
     ):  # fmt: skip
         """data: not bundled, with contraction programs; `method` is built for it."""

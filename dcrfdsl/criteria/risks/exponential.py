@@ -26,7 +26,15 @@ from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
 from .risk import Risk
 
-__all__ = ["NEAR", "Exponential", "WrongSums", "build_exponential", "finite", "log_wrong", "needs_exact"]
+__all__ = [
+    "NEAR",
+    "ExponentialRisk",
+    "WrongLabellingSums",
+    "build_exponential",
+    "finite_or_zero",
+    "log_wrong_ratio",
+    "require_exact",
+]
 
 LARGEST = 80.0  # log R; the pairs of points that L-BFGS remembers are single precision
 NEAR = 0.01  # log Z − g*, below which ten and more digits of the difference would be lost
@@ -69,7 +77,7 @@ class _Source(NamedTuple):
         return self.sums.map(run)
 
 
-class WrongSums:
+class WrongLabellingSums:
     """Sums over the wrong labellings of each sequence, compared with the known one."""
 
     def __init__(self, supervision: Supervision, inference: Inference):
@@ -88,7 +96,9 @@ class WrongSums:
     @cached_property
     def _others(self) -> _Source:
         graph = self._supervision.graph
-        return _Source.of(data_excluding_gold(self._supervision, range(graph.num_labels)), self._supervision, self._exact)
+        return _Source.of(
+            data_excluding_gold(self._supervision, range(graph.num_labels)), self._supervision, self._exact
+        )
 
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
@@ -104,14 +114,14 @@ class WrongSums:
             right = np.where(self._partly, known, right)
         above = np.where(chosen, log_z - right, np.nan)
         near = above < NEAR
-        ratio = log_wrong(above)
+        ratio = log_wrong_ratio(above)
         if near.any():
             others, _ = self._others.log_z(weights, near)
             ratio = np.where(near, others - right, ratio)
             above = np.where(near, np.nan, above)
         return ratio, above
 
-    def weighed(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
+    def weighted(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
         """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the sequences that are chosen, [S], 0 of the others; and the gradient
         [W] of their sum, all 0 where that is not finite.
         """
@@ -143,18 +153,18 @@ class WrongSums:
             raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
 
 
-class Exponential(Risk):
+class ExponentialRisk(Risk):
     """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
 
     is_steep = True
 
     def __init__(self, supervision: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
         criterion = settings.criterion
-        self._wrong = WrongSums(supervision, inference)
+        self._wrong = WrongLabellingSums(supervision, inference)
         super().__init__(supervision, supervision.penalty(settings), self._wrong.clamped, "exact")
         labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         self.log_weight = (
-            -finite(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
+            -finite_or_zero(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
             if criterion.weight == "uniform"
             else labels * np.log(criterion.weight)
         )
@@ -162,7 +172,7 @@ class Exponential(Risk):
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; the value is inf where it cannot be represented."""
-        risk, gradient = self._wrong.weighed(weights, self.log_weight)
+        risk, gradient = self._wrong.weighted(weights, self.log_weight)
         self.total_status = self._wrong.status
         return float(risk.sum()) + self.penalty.add(weights, gradient), gradient
 
@@ -176,24 +186,24 @@ class Exponential(Risk):
         return None if self.clamped is not None else self.penalty.gap(gradient)
 
 
-def log_wrong(above: Floats) -> Floats:
+def log_wrong_ratio(above: Floats) -> Floats:
     """log (e^d − 1), d = log Z − g*: what all labellings but the known one come to beside it."""
     with np.errstate(divide="ignore"):
         ratio: Floats = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
     return ratio
 
 
-def finite(logs: Floats) -> Floats:
+def finite_or_zero(logs: Floats) -> Floats:
     """0 where there is nothing to take the logarithm of."""
     return np.where(np.isneginf(logs), 0.0, logs)
 
 
-def needs_exact(supervision: Supervision, settings: TrainSettings) -> Inference:
+def require_exact(supervision: Supervision, settings: TrainSettings) -> Inference:
     """Exact inference, whatever the stage asks for. DcrfError where that does not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
     return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
-def build_exponential(supervision: Supervision, settings: TrainSettings[ExponentialSettings]) -> Exponential:
+def build_exponential(supervision: Supervision, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit."""
-    return Exponential(supervision, settings, needs_exact(supervision, settings))
+    return ExponentialRisk(supervision, settings, require_exact(supervision, settings))

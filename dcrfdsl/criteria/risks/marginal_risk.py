@@ -20,23 +20,25 @@ from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
 from .risk import Risk
 
-__all__ = ["Marginal", "build_marginal"]
+__all__ = ["MarginalRisk", "build_marginal"]
 
 STEP = 1e-4
 TOLERANCE = 1e-9  # of messages; what they still move by is divided by STEP
 LEAST = 1e-200  # of a probability
 
 
-class Marginal(Risk):
+class MarginalRisk(Risk):
     """The marginal risk of a data set by exact inference, and a penalty."""
 
     def __init__(self, supervision: Supervision, settings: TrainSettings, inference: Inference):
-        super().__init__(supervision, supervision.penalty(settings), clamped_part(supervision, inference), inference.name)
+        super().__init__(
+            supervision, supervision.penalty(settings), clamped_part(supervision, inference), inference.name
+        )
         data = supervision.bind(programs=True)
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
         self._data, self._sums = data, FeatureSums(data, supervision.workers)
-        self._tangents = ExactTangents(data, method, measured(supervision))
+        self._tangents = ExactTangents(data, method, measured_states(supervision))
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""
@@ -50,7 +52,7 @@ class Marginal(Risk):
         return float(out.log_z.sum()) + self.penalty.add(weights, gradient), gradient
 
 
-class ApproximateMarginal(Risk):
+class ApproximateMarginalRisk(Risk):
     """The marginal risk by a method that is not exact, and a penalty.
 
     With E(ε) the expectations where the potential of every known state is multiplied by 1 + ε / μ_v(y_v), which moves
@@ -74,7 +76,10 @@ class ApproximateMarginal(Risk):
         codes = supervision.gold.codes[: supervision.graph.num_labels]
         self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view: what is set here is read
         self._ones = np.ones(parameters.num_weights - self.num_weights)
-        ends = np.cumsum(supervision.graph.cards)[: supervision.graph.num_labels] - supervision.graph.cards[: supervision.graph.num_labels]
+        ends = (
+            np.cumsum(supervision.graph.cards)[: supervision.graph.num_labels]
+            - supervision.graph.cards[: supervision.graph.num_labels]
+        )
         self._known, self._place = codes >= 0, (np.maximum(codes, 0) + ends[:, None]).astype(np.int64)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
@@ -106,7 +111,7 @@ class ApproximateMarginal(Risk):
         return expected[: self.num_weights], out.marginals.reshape(-1, sum(data.graph.cards))
 
 
-def measured(supervision: Supervision) -> Ints32:
+def measured_states(supervision: Supervision) -> Ints32:
     """The known states of labels, see `BoundData.labelling_off`; negative where not known, and of what is no label."""
     codes = supervision.gold.codes.copy()
     codes[supervision.graph.num_labels :] = -1
@@ -116,5 +121,5 @@ def measured(supervision: Supervision) -> Ints32:
 def build_marginal(supervision: Supervision, settings: TrainSettings) -> Risk:
     """The criterion of a stage, by the inference that it asks for."""
     inference = supervision.inference(settings)
-    kind = Marginal if METHODS[inference.name].programs else ApproximateMarginal
+    kind = MarginalRisk if METHODS[inference.name].programs else ApproximateMarginalRisk
     return kind(supervision, settings, inference)
