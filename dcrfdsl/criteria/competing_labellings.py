@@ -1,9 +1,8 @@
-"""The best wrong labelling of each sentence: one that contradicts what is known of the label variables that a loss
-looks at.
+"""The best wrong labelling of each sentence: one that contradicts a known label of the variables that the loss covers.
 
-Exactly by decoding the graph of wrong labellings (`graph.variants.excluding_gold`). On loops with messages: the best
-one found; where that is right, it is decoded again with the likeliest wrong state of some variable held fast. Sources:
-Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: what is made of them.
+`exact` decodes a graph that excludes the right labellings (`graph.variants.excluding_gold`). Other methods decode the
+free graph; where the result is right, they decode again with the likeliest wrong state of some variable clamped.
+Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: the criteria that compare scores with them.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ __all__ = [
 
 
 def data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
-    """The training data without the labellings that agree with what is known, packed, with contraction programs."""
+    """The training data without its right labellings, packed, with contraction programs."""
     return unpacked_data_excluding_gold(supervision, loss_variables).packed(bundled=True)
 
 
 def unpacked_data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
-    """The same, not packed."""
+    """As `data_excluding_gold`, but not packed."""
     graph = graph_excluding_gold(supervision.graph, supervision.gold, loss_variables, len(supervision.rows))
     rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables))
     binder = Binder(graph, supervision.parameters, programs=True)
@@ -55,21 +54,21 @@ def unpacked_data_excluding_gold(supervision: Supervision, loss_variables: Seque
 
 
 class CompetitorSearch(Protocol):
-    """Finds the best labelling of each sentence other than the known one."""
+    """Finds the best wrong labelling of each sentence."""
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
 
     def best_wrong(self, weights: Floats) -> Ints32:
-        """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""
+        """Codes of every variable of the model at `weights` [W], [variables, N]; -1 where a sentence has none."""
 
 
 class ExactCompetitorSearch:
-    """Exact, on every graph that `exact` can do."""
+    """Exact search, on every graph that `exact` can handle."""
 
     def __init__(self, data: BoundData, width: int, settings: ExactSettings, supervision: Supervision):
-        """data: see `data_excluding_gold`.   width: variables of a position in the model."""
+        """data: from `data_excluding_gold`.   width: the number of variables that the model has at a position."""
         self._data, self._width, self._workers = data, width, supervision.workers
         self._method = METHODS["exact"].build(data, settings)
         self.status = RunStatus()
@@ -78,7 +77,7 @@ class ExactCompetitorSearch:
         """See `CompetitorSearch.best_wrong`."""
         data, method = self._data, self._method
         best = run_decoding(data, method, data.potentials(weights), self._workers)
-        impossible = best.outcome.summary().impossible  # no other labelling: nothing can go wrong there
+        impossible = best.outcome.summary().impossible  # they have no wrong labelling
         self.status = self.status + RunStatus(graphs=data.num_sequences)
         codes = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
         for s in impossible:
@@ -87,7 +86,7 @@ class ExactCompetitorSearch:
 
 
 class ConstrainedCompetitorSearch:
-    """By any method; as good as that is."""
+    """Approximate search by constrained decoding, with any method."""
 
     def __init__(
         self, decoder: ConstrainedDecoder, supervision: Supervision, loss_variables: Sequence[int], inference: Inference
@@ -95,7 +94,7 @@ class ConstrainedCompetitorSearch:
         self._decoder, self._supervision, self._loss_variables = decoder, supervision, tuple(loss_variables)
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
-        # a sentence of which nothing is known is never wrong
+        # a sentence without any known label is never wrong
         cards = supervision.graph.cards
         says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._loss_variables]
         told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
@@ -130,7 +129,7 @@ class ConstrainedCompetitorSearch:
         return codes
 
     def _allowed(self, variable: int, card: int) -> Mask:
-        """The states that a label may have as far as is known, [N, card]."""
+        """The states that the known labels allow a variable at each position, [N, card]."""
         gold = self._supervision.gold
         return gold.allowed(variable, card)[gold.runs(variable, card)]
 
@@ -139,7 +138,7 @@ class ConstrainedCompetitorSearch:
         return result.labelling.reshape(-1, len(self._supervision.graph.cards)).T.copy()
 
     def _likeliest_others(self, weights: Floats, sentences: Ints) -> StateConstraints:
-        """For each of some sentences: the wrong state that has the largest marginal."""
+        """For each of these sentences, a constraint to the wrong state with the largest marginal."""
         data, method, supervision = self._data, self._method, self._supervision
         out = run_inference(data, method, data.potentials(weights), supervision.workers, marginals=True)
         cards = supervision.graph.cards
@@ -164,7 +163,7 @@ class ConstrainedCompetitorSearch:
 def competitor_search(
     supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
 ) -> CompetitorSearch:
-    """What finds the best wrong labellings, by the inference of a stage."""
+    """The search for the best wrong labellings by the inference of a stage."""
     if inference.name == "exact":
         exact = ExactSettings(max_table=largest_table(inference.settings))
         return ExactCompetitorSearch(
@@ -178,7 +177,7 @@ def competitor_search(
 def constrained_decoder_of(
     supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
 ) -> ConstrainedDecoder:
-    """Decodes the training data; constraints on a label that is looked at may ask whether a segment goes on."""
+    """The constrained decoder of the training data, which may ask whether segments of `loss_variables` go on."""
     sets = []
     for variable in range(supervision.graph.num_labels):
         goes = (
@@ -188,6 +187,6 @@ def constrained_decoder_of(
         )
         sets.append(np.concatenate([goes, ~goes]))
     return ConstrainedDecoder(
-        supervision.graph, supervision.parameters, supervision.rows, supervision.sentence_off, supervision.relations, sets, inference.name,
-        inference.settings, supervision.workers,
+        supervision.graph, supervision.parameters, supervision.rows, supervision.sentence_off, supervision.relations,
+        sets, inference.name, inference.settings, supervision.workers,
     )  # fmt: skip

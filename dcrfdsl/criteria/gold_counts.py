@@ -1,7 +1,7 @@
-"""Where features fire, sequence by sequence: F(y*, x) of each, and how often each feature can count at all.
+"""Feature counts of each sequence: F(y*, x), and bounds on the counts that any labelling can reach.
 
-What a criterion that weighs sequences differently needs of the gold labels; sums over the whole data set are
-`Supervision.counts`. Not here: sequences of which some label is not known, which have no counts.
+For criteria that weight sequences differently. `Supervision.counts` has the sums over the data set. Sequences with an
+unknown label have no gold counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["FeatureFirings", "SequenceCounts", "feature_firings", "gold_counts"]
 
 @dataclass(frozen=True, eq=False)
 class SequenceCounts:
-    """A sparse table, sequences by columns. off: [S+1].   column, count: [n], each column once in a sequence."""
+    """A sparse table, sequences by columns. off: [S+1].   column, count: [n]; a column is once in each sequence."""
 
     off: Ints
     column: Ints
@@ -43,7 +43,7 @@ class SequenceCounts:
 
     @classmethod
     def summed(cls, sequence: Ints, column: Ints, count: Floats, size: tuple[int, int]) -> SequenceCounts:
-        """From counts in any order, [n] each; `size`: sequences and columns."""
+        """Sums counts that come in any order, [n] each.   size: the numbers of sequences and columns."""
         keys, which = np.unique(sequence * size[1] + column, return_inverse=True)
         off = np.searchsorted(keys, np.arange(size[0] + 1) * size[1])
         return cls(off, keys % size[1], _sums(which, count, len(keys)), size[1])
@@ -55,7 +55,7 @@ def _sums(place: Ints, values: Floats, size: int) -> Floats:
 
 
 class _Instances(NamedTuple):
-    """What fires at the instances of a clique: of each firing the instance, the feature (-1: the bias), the value."""
+    """What fires at the instances of a clique: the instance, the feature (-1: the bias) and the value, each [n]."""
 
     instance: Ints
     feature: Ints
@@ -91,11 +91,10 @@ def gold_counts(supervision: Supervision) -> SequenceCounts:
 
 @dataclass(frozen=True, eq=False)
 class FeatureFirings:
-    """How much the features can count in each sequence, at any labels: the values above 0 wherever they fire, and those
-    below.
+    """How much each feature can count in each sequence, whatever the labels.
 
-    A column is a feature of a clique, or the bias of one.   first [columns + 1]: its weights.   order [W]: the weights
-    by columns.
+    A column is a feature of a clique, or the bias of one.   above: the sum of its positive values, wherever it fires;
+    below: of its negative ones.   order [W]: the weights by columns.   first [columns + 1]: offsets into `order`.
     """
 
     above: SequenceCounts
@@ -117,7 +116,7 @@ class FeatureFirings:
 
 
 def feature_firings(supervision: Supervision) -> FeatureFirings:
-    """Of all sequences and features that have a weight."""
+    """The firings of all features that have a weight, in all sequences."""
     parameters = supervision.parameters
     sequences, columns, values, sizes, orders = [], [], [], [], []
     at = 0
@@ -145,7 +144,7 @@ def feature_firings(supervision: Supervision) -> FeatureFirings:
 
 
 def _fires(supervision: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
-    """Of the instances of a clique: sentence and known assignment of each, and what fires at them."""
+    """The sentence and the known assignment of each instance of a clique, and what fires at the instances."""
     template, off, clique_weights = (
         supervision.graph.templates[number],
         supervision.sentence_off,

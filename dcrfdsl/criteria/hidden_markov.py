@@ -1,17 +1,17 @@
-"""The hidden Markov model: joint maximum likelihood by counting, its log probabilities laid into the ordinary weights.
+"""The hidden Markov model: joint maximum likelihood by counting. Its log probabilities are ordinary weights.
 
     p(y, x) = Π_v p(y_v | earlier neighbours) Π_q p(q(x, t) | y_t)         (Altun 2003, Table 1; Lafferty 2001, §5)
 
-Each conditional is (count + s) / (total + s · outcomes), s > 0 the smoothing, over the assignments that are possible.
-A feature emits one of its values or nothing: a text that training did not show, a test that fails. With c, n⁰ and n the
-counts of a value with label y, of nothing, and of y,
+Each conditional is (count + s) / (total + s · outcomes) over the possible assignments, with the smoothing s > 0. A
+feature emits one of its values, or nothing: where the text is not in the training data, or where a test fails. Let c,
+n⁰ and n count, at label y, a value, nothing, and all positions. Then
 
     weight of (value, y) = log (c + s) / (n⁰ + s),    bias of y += log p(nothing | y) = log (n⁰ + s) / (n + s (V + 1)),
 
-so a value that was never seen with y, which has no weight where n⁰ = 0, and one that was never seen at all have the
-probabilities that smoothing gives them, and scores are log p(y, x). With `unseen = once` n⁰ and n have the values that
-training shows once on top, as if each had been new there. Where a wider clique lies, its weights have what
-narrower ones add taken out. Not here: which templates are such models (`semantics.conditions.markov_structure`).
+and scores are log p(y, x). Values that were never seen with y, or never at all, have the probabilities that smoothing
+gives them; the former need no weight where n⁰ = 0. With `unseen = once`, n⁰ and n also count the values that training
+shows once, as if each had been new there. What narrower cliques add is subtracted from the weights of a wider clique
+that covers them. Not here: which templates are such models (`semantics.conditions.markov_structure`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Hmm(Criterion):
         self.solution, self.counts, self.num_weights = solution, counts, len(solution)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """−Σ log p(y, x) in nats where the weights are log probabilities; the gradient knows nothing of that [W]."""
+        """−Σ log p(y, x) in nats if the weights are log probabilities; the gradient [W] ignores that constraint."""
         return -float(weights @ self.counts), -self.counts
 
 
 def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
-    """Counts. DcrfError where the template or its features are no hidden Markov model, or labels are not known."""
+    """Counts the training data. DcrfError where template or features are no such model, or a label is not known."""
     criterion = settings.criterion
     problems = [
         Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(supervision.spec, criterion.order)
@@ -68,7 +68,7 @@ def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) ->
 
 
 class _PlacedClique(NamedTuple):
-    """A clique: its instances by their assignments [I], and the place of the label that it gives, [I]."""
+    """A clique with its instances: the assignment of each [I], and the position of the label at `site`, [I]."""
 
     number: int
     template: CliqueTemplate
@@ -78,7 +78,7 @@ class _PlacedClique(NamedTuple):
 
 
 class _Counter:
-    """Fills `weights` [W], a part at a time."""
+    """Fills `weights` [W], clique by clique."""
 
     def __init__(self, supervision: Supervision, settings: HmmSettings):
         self.supervision, self.settings = supervision, settings
@@ -87,7 +87,7 @@ class _Counter:
     # p(y | earlier neighbours) ----------------------------------------------------------------------------------
 
     def distribution(self, label: str) -> None:
-        """The biases of the cliques of a label, from the narrowest to the widest."""
+        """Sets the biases of the cliques that predict a label, from the narrowest to the widest."""
         spec, order = self.supervision.spec, self.settings.order
         numbers = [
             n for n, clique in enumerate(spec.cliques) if clique.sites[last_site(spec, clique, order)].variable == label
@@ -121,16 +121,16 @@ class _Counter:
         )
 
     def _require_all_states(self, number: int, template: CliqueTemplate) -> None:
-        """A clique of one label has a bias for every state, or one that it lacks would have the score 0."""
+        """DcrfError where a clique of one label lacks the bias of a state: that state would have the score 0."""
         wanted = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
         if len(template.cards) == 1 and len(self.supervision.parameters.cliques[number].bias) < wanted:
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
 
     def _conditional(self, clique: _PlacedClique, chosen: Mask) -> Floats:
-        """log p(label | the others) of each assignment, from the `chosen` instances; what is impossible has no mass.
+        """log p(label | the others) of each assignment, from the `chosen` instances; impossible ones have no mass.
 
-        What a constraint over other sites forbids (a scheme: a first state) keeps its share.
+        Assignments that only a constraint over other sites forbids (a scheme: a first state) keep their share.
         """
         size, cards = clique.template.num_assignments, clique.template.full_cards
         smoothing = self.settings.smoothing if self.settings.moves is None else self.settings.moves
@@ -145,7 +145,7 @@ class _Counter:
     # p(feature | y) ------------------------------------------------------------------------------------------------
 
     def emissions(self, number: int, template: CliqueTemplate) -> None:
-        """The weights of a clique's features, and what its bias has of them."""
+        """Sets the weights of a clique's features, and adds to its biases what these features contribute."""
         supervision = self.supervision
         assert supervision.extractor is not None
         listed, listed_as = supervision.extractor.listed(template.feature_set)
@@ -168,7 +168,7 @@ class _Counter:
             self._emission(number, template, values, state, state[emitting], state[emitting[once]])
 
     def _emitting(self, listed: Sequence[ExpandedFeature], clique: str) -> list[int]:
-        """Which of a clique's features are emitted."""
+        """The indices of the features that a clique emits."""
         if self.settings.overlapping:
             return list(range(len(listed)))
         here = [n for n, feature in enumerate(listed) if all(factor.offset == 0 for factor in feature.factors)]
@@ -180,10 +180,10 @@ class _Counter:
     def _emission(
         self, number: int, template: CliqueTemplate, values: Ints, state: Ints, emitting: Ints, once: Ints
     ) -> None:
-        """A feature with its `values`.
+        """Sets the weights of one feature, whose `values` are numbers of features.
 
-        state: of each position.   emitting, once: of those where it has a value, and where it has one that is nowhere
-        else.
+        state: of each position.   emitting: the states where it has a value.   once: those where it has a value that
+        occurs nowhere else.
         """
         parameters, smoothing = self.supervision.parameters, self.settings.smoothing
         clique_weights, size = parameters.cliques[number], template.num_assignments
@@ -209,7 +209,7 @@ class _Counter:
 
 
 def _seen_in(narrow: _PlacedClique, table: Floats, wide: _PlacedClique, assignments: Ints32) -> Floats:
-    """What the narrow clique adds where the wide one has `assignments`; 0 where it does not lie there."""
+    """What the narrow clique adds to these `assignments` of the wide one; 0 where it has no such states."""
     states = np.unravel_index(assignments, wide.template.full_cards)
     of = dict(zip(_sites(wide), states, strict=True))
     narrow_states = [of[site] for site in _sites(narrow)]
@@ -220,7 +220,7 @@ def _seen_in(narrow: _PlacedClique, table: Floats, wide: _PlacedClique, assignme
 
 
 def _sites(clique: _PlacedClique) -> list[tuple[int, int]]:
-    """The variable of each site, and its position from the last one's."""
+    """The variable of each site, and its position relative to the predicted label."""
     origin = clique.template.offsets[clique.site]
     return [(v, o - origin) for v, o in zip(clique.template.variables, clique.template.offsets, strict=True)]
 

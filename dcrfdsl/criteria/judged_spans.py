@@ -1,6 +1,6 @@
 """The spans of a data set that a loss judges: whole sequences, positions, gold segments.
 
-Not here: how they are judged (`chains`, `ordered`, `sequences`).
+Not here: how they are judged (`mce.chain_errors`, `mce.constrained_errors`, `mce.sequence_errors`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = [
     "spans_of",
 ]  # fmt: skip
 
-GOES_ON = (1, 2)  # marks after which only what follows shows whether the segment has ended
+GOES_ON = (1, 2)  # marks after which the next state decides whether the segment has ended
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedSpans:
-    """Spans of one label variable. sentence [n]: of each."""
+    """Spans of one label variable. sentence [n]: of each span."""
 
     variable: int
     sentence: Ints
@@ -58,7 +58,7 @@ def spans_of(
 
 
 def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: MethodSettings) -> JudgedSpans:
-    """Every position whose label is known. `codes` [N]; with `balanced_accuracy` states share the weight."""
+    """Every position whose label is known. `codes` [N]; `balanced_accuracy` gives each state the same total weight."""
     assert isinstance(loss, LabelLoss)
     token = np.flatnonzero(codes >= 0)
     sentence = np.searchsorted(sentence_off, token, side="right") - 1
@@ -88,7 +88,7 @@ def judged_segments(
 
 
 def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
-    """What states say of segments, for the kernels; states of no scheme are outside."""
+    """The segment marks of states, for the kernels. States of no scheme count as outside."""
     mark, kind, _ = mark_table(states)
     count = len(states)
     mark, kind = mark[:count], kind[:count]

@@ -33,7 +33,7 @@ __all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]
 
 Result = TypeVar("Result")
 Build = Callable[[BoundData], ExpectingMethod]
-FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast
+FEWEST_SENTENCES = 64  # for a start on batches: with fewer, L-BFGS alone is as fast
 
 
 class Likelihood(Criterion):
@@ -41,7 +41,8 @@ class Likelihood(Criterion):
 
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
-    inference: which method it is.   build: how to build it for this data laid out in another way, where it is not that.
+    inference: the method that the stage asks for.   build: builds the method for this data in another layout; by
+    default `inference.build`.
     """
 
     penalty: Penalty
@@ -118,7 +119,7 @@ class Likelihood(Criterion):
         return value, gradient
 
     def _subtract_clamped(self, clamped: Clamped, weights: Floats, gradient: Floats) -> float:
-        """Takes the expectations given what is known off `gradient` [W]; returns the sum of the clamped log Z."""
+        """Subtracts the expectations given the known labels from `gradient` [W]; returns the sum of clamped log Z."""
         potentials = clamped.data.potentials(weights)
         out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
 
@@ -150,10 +151,10 @@ class Likelihood(Criterion):
         return TightenedTolerance(self.inference.name, begun, ended)
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
-        """The likelihood in batches of `size` sequences; without it of as many as help a start.
+        """The likelihood in batches of `size` sequences; without `size`, in as many as suit a start.
 
-        None where the penalty is not quadratic; and for a start where labels are not known, since the objective is not
-        convex then and a start may lead elsewhere. Made anew at each call.
+        None without `labelling`, or where the penalty is not quadratic. For a start also None with too few sentences,
+        and where labels are not known: the objective is then not convex, and a start may lead to another optimum.
         """
         if self.labelling is None or (size is None and self.clamped is not None):
             return None
@@ -214,7 +215,7 @@ def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likel
 
 
 def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | None:
-    """The sentences of which some label is not known, clamped to what is; None if there are none."""
+    """The sentences with an unknown label, clamped to their known labels; None if all labels are known."""
     partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if not partly.any():
         return None

@@ -2,9 +2,9 @@
 
     L(λ) = Σ_i [max_y λ·F(y, x_i) − λ·F(y_i, x_i)] ≥ 0,    a subgradient: Σ_i F(ŷ_i, x_i) − F(y_i, x_i)
 
-It is the likelihood with the best labelling in the place of the sum, so that everything else is the likelihood's.
-Where labels are not known, the best labelling that agrees with what is known stands for the gold one; L is then not
-convex. Not here: the steps (`optimizers.special.perceptron_steps`).
+This is the negative log-likelihood with a maximum in place of the sum, so `Likelihood` does everything else. Where
+labels are not known, the best labelling that agrees with the known ones stands for the gold one; L is then not convex.
+Not here: the steps (`optimizers.special.perceptron_steps`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["PerceptronLoss", "build_perceptron"]
 
 
 class PerceptronLoss(Likelihood):
-    """The loss, and how it is to be trained.
+    """The loss, and how to train it.
 
-    build: a method that finds best labellings, for `data` and for the same laid out in another way.
+    build: builds the method that finds best labellings, for `data` in any layout.
     """
 
     solver = "perceptron"
@@ -59,7 +59,7 @@ class PerceptronLoss(Likelihood):
 
 
 def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
-    """The criterion of a stage; labellings are found by the method that it asks for."""
+    """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
     inference = supervision.inference(settings)
     programs = METHODS[inference.name].programs
 

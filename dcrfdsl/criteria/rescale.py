@@ -1,9 +1,9 @@
-"""Calibration: one factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
+"""Rescaling: one factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
 
     L(α) = Σ_i [log Z(x_i) − Λ·F(y_i, x_i)]  at  Λ_k = α_s λ_k for k in subset s,    ∂L/∂α_s = Σ_{k in s} λ_k ∂L/∂Λ_k
 
-The weights λ are those of an earlier stage; α begins at 1. Pieces that were trained apart may differ in scale, and so
-few parameters need few steps. Not here: the likelihood.
+The weights λ come from an earlier stage; α begins at 1. Pieces that were trained apart may differ in scale. With so few
+parameters, training takes few steps. Not here: the likelihood.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Rescaling", "build_rescaling"]
 
 
 class Rescaling(Criterion):
-    """The likelihood as a function of the factors α [subsets] of `weights` [W]; `subset` [W] says which factor."""
+    """The negative log-likelihood of factors α [subsets] of `weights` [W].   subset [W]: the subset of each weight."""
 
     def __init__(self, likelihood: Likelihood, weights: Floats, subset: Ints):
         self.likelihood, self.weights, self.subset = likelihood, weights, subset
@@ -45,7 +45,7 @@ class Rescaling(Criterion):
         return self.likelihood.tightened
 
     def start(self, weights: Floats) -> Floats:
-        """The factors that the search begins with, [subsets]."""
+        """Factors of 1, [subsets]: the start of the search."""
         return np.ones(self.num_subsets)
 
     def weights_of(self, point: Floats) -> Floats:
@@ -69,7 +69,7 @@ def _by_clique(supervision: Supervision) -> list[object]:
 
 
 def _by_state(supervision: Supervision, site: int) -> list[object]:
-    """The state of one site of the clique that each weight is of: its variable or view, and the number of the state."""
+    """For each weight, the variable or view of one site of its clique, and the number of the state there."""
     clique, _, assignment = supervision.parameters.origins()
     out: list[object] = [None] * len(clique)
     for number, template in enumerate(supervision.graph.templates[: len(supervision.spec.cliques)]):
@@ -83,7 +83,7 @@ def _by_state(supervision: Supervision, site: int) -> list[object]:
 
 
 def _by_piece(supervision: Supervision) -> list[object]:
-    """The piece that has the clique of each weight; DcrfError where a clique is in two."""
+    """The piece that trains the clique of each weight; DcrfError where two pieces train one clique."""
     pieces = last_pieces(supervision.spec, supervision.stage)
     of: dict[str, str] = {}
     for piece in pieces:
@@ -106,7 +106,7 @@ SUBSETS: Mapping[str, Callable[[Supervision], list[object]]] = {
 
 
 def build_rescaling(supervision: Supervision, settings: TrainSettings[RescaleSettings]) -> Rescaling:
-    """Raises DcrfError where no stage has trained weights before, or pieces share weights."""
+    """The criterion of a stage. DcrfError where no earlier stage trained weights, or pieces share weights."""
     if not supervision.weights.any():
         message = "`rescale` calibrates the weights of an earlier stage, and there are none"
         raise DcrfError(Diagnostic("nothing-to-rescale", message, help="write `train rescale after STAGE`"))

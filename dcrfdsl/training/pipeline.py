@@ -3,7 +3,7 @@
     data -> assembly (states, gold, features, graph) -> weights -> stage after stage -> model
     stage:  features that it adds -> criterion <-> optimizer -> weights and record
 
-Not here: any of the steps. This file says in which order they come.
+This file has the order of the steps. Not here: the steps themselves.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def fit(
     stage: the training stage to run with its `after` chain; by default the last one.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
     threads: default `DCRFDSL_THREADS`, else all cores.   on_iteration: called after each iteration.
-    should_stop: polled then; True ends training with the weights at hand.   on_stage: told each stage that begins.
-    unchecked: leaves out the checker, for a caller that has asked it already.
+    should_stop: polled then; True ends training with the current weights.   on_stage: called as each stage begins.
+    unchecked: skips the checker, for callers that have run it.
 
     Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
     with everything that the checker finds wrong with the model, or where the data does not fit it. Each warning of the
@@ -87,7 +87,7 @@ def fit(
 
 
 def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
-    """The model with weights of zero, and the data to train it on."""
+    """The model with all weights 0, and its training data."""
     spec, graph, corpus, extractor = problem.spec, problem.graph, problem.corpus, problem.extractor
     parameters, counts = problem.learn_parameters()
     supervision = Supervision(
@@ -102,7 +102,7 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
 
 
 def _after(stage: Stage, corpus: Corpus) -> tuple[TrainedModel, Supervision]:
-    """The model that a stage leaves, and the training data with the features that it added for the stages to come."""
+    """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     if stage.observers.on_stage is not None:
         stage.observers.on_stage(stage.label)
     rounds: Sequence[InductionRound] = ()
@@ -145,7 +145,7 @@ def with_remarks(trained: TrainedModel, remarks: Sequence[Diagnostic]) -> Traine
 
 
 def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None = None) -> TrainedModel:
-    """The model with its probabilities calibrated on held-out data, if its criterion asks for that; once."""
+    """The model with probabilities calibrated on held-out data, if its criterion needs it and it has not been done."""
     if not trained.is_margin or trained.record.calibration is not None:
         return trained
     try:

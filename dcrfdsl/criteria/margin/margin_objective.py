@@ -1,14 +1,16 @@
-"""Hidden Markov SVM: the margin between the known labelling and every wrong one, on any graph, and its norm.
+"""Hidden Markov SVM: a large margin between the known labelling and every wrong one, on any graph.
 
     ½ ‖λ‖² + C Σ_i ξ_i,         ½ [g(y_i) − g(y)] ≥ loss(y) − ξ_i      for all y ≠ y_i         (SVM1)
     ½ ‖λ‖² + C Σ_i Σ_y ξ_iy,    with a ξ for every y                                            (SVM2)
 
-Optimizers see it as cuts d = ½ [F(y_i) − F(y)] of sequences, λ·d ≥ loss − ξ. With an observation kernel on a clique
-its features are positions of the training data, alike as the kernel says (eq. 12; `kernels`). Where labels are latent
-or not known, y_i is the best labelling that agrees with what is known, and the problem is not convex. A labelling y of
-all variables is then wrong where it contradicts what is known: others have no margin to keep, whatever is hidden in
-them. Labels that are known to be one of several are wrong where they are none of these.
-Source: Altun & Hofmann 2003 §5. Not here: which labelling violates its margin most (`search`), solving (`optimizers`).
+Optimizers see the constraints as cuts d = ½ [F(y_i) − F(y)] of sequences, λ·d ≥ loss − ξ. With an observation kernel
+on a clique, its features are positions of the training data, and the kernel says how alike these are (eq. 12;
+`features.observation_kernels`). Where labels are latent or not known, y_i is the best labelling that agrees with the
+known ones, and the problem is not convex. A labelling of all variables is then wrong if it contradicts a known label;
+all others have no margin to keep, whatever their hidden states. A label that is known to be one of several is
+contradicted by every other state.
+Source: Altun & Hofmann 2003 §5. Not here: the search for the most violated labelling (`violated_labellings`), solving
+(`optimizers`).
 """
 
 from __future__ import annotations
@@ -54,8 +56,8 @@ from .violated_labellings import (
 
 __all__ = ["Hmsvm", "build_hmsvm"]
 
-SEARCHES = 32  # in which labellings are looked for one after another, each at weights of its own
-SMALLEST = 8  # sequences of a search
+SEARCHES = 32  # runs of sequences, searched one after another; the weights may move between two of them
+SMALLEST = 8  # sequences of a run, at least
 
 
 class Hmsvm(Criterion):
@@ -67,7 +69,7 @@ class Hmsvm(Criterion):
         self, supervision: Supervision, settings: HmsvmSettings, inference: Inference, search: Search | NBestSearch,
         known: Codes, loss_variables: list[int], clamped: Clamped | None,
     ):  # fmt: skip
-        """known: a labelling of all variables, flat; negative where it is to be completed, which it is at once."""
+        """known: a labelling of all variables, flat; its negative entries are completed, at weights of 0 first."""
         self._data = supervision.bind_plain(programs=False)
         self._search, self._known, self.clamped = search, known, clamped
         self._loss_variables, self._counts_states = loss_variables, isinstance(settings.loss, HammingLoss)
@@ -78,7 +80,7 @@ class Hmsvm(Criterion):
         )
         self._bias_of = bias_of_cells(self._data.bindings, len(self._data.hard))
         self._competitors = np.zeros_like(known)
-        self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether no more labellings could be listed
+        self._is_full = np.zeros(self._data.num_sequences, np.bool_)  # whether the list of a sequence is full
         self._total = np.zeros(self.num_weights)
         self._is_listed = np.zeros(self.num_weights, np.bool_)
         count = self._data.num_sequences
@@ -108,8 +110,8 @@ class Hmsvm(Criterion):
         return self
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
-        """See `MarginProblem.find_cuts`: the wrong labelling of each sequence that is violated most; with a slack a
-        labelling all that are violated, as far as they are listed.
+        """See `MarginProblem.find_cuts`: the cut of the labelling of each sequence that violates its margin most; with
+        a slack for each labelling, the cuts of all listed labellings that violate theirs.
         """
         if not isinstance(self._search, NBestSearch):
             self._search.find(scores, first, last, self._competitors)
@@ -139,7 +141,7 @@ class Hmsvm(Criterion):
         return tuple(sentences)
 
     def _cuts(self, first: int, last: int, labelling: Codes, chosen: Mask) -> Cuts:
-        """The cuts by a labelling each of some sequences, `chosen` [last - first] and wrong."""
+        """The cuts of one labelling per sequence, for the `chosen` [last - first] sequences where it is wrong."""
         d, off = self._data, self._data.labelling_off
         wrong = self._wrong(first, last, labelling)
         differs = chosen & (wrong.sum(axis=0) > 0)
@@ -164,7 +166,7 @@ class Hmsvm(Criterion):
         return cuts
 
     def _wrong(self, first: int, last: int, labelling: Codes) -> Ints:
-        """How many wrong states each label has in what was found for some sequences, [labels, last - first]."""
+        """How many wrong states of each label a labelling has in each of these sequences, [labels, last - first]."""
         graph, off = self._supervision.graph, self._supervision.sentence_off[first : last + 1]
         labels, begin, end = graph.num_labels, int(off[0]), int(off[-1])
         states = labelling.reshape(-1, len(graph.cards))[begin:end, :labels]
@@ -194,7 +196,7 @@ class Hmsvm(Criterion):
             method.decode(potentials, first, last, out, self._known)  # type: ignore[attr-defined]
         return not np.array_equal(before, self._known)
 
-    # what every criterion has: the dual says how far the optimum is, a gradient does not ----------------------------
+    # what every criterion has; the gap to the optimum comes from the dual, not from a gradient ------------------------
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The primal at `weights` [W], and a subgradient. A clique with a kernel has dual coefficients as weights."""
@@ -218,7 +220,7 @@ def build_hmsvm(supervision: Supervision, settings: TrainSettings[HmsvmSettings]
 
 
 def _metric(supervision: Supervision) -> Metric:
-    """Of weights, but for a clique whose features are positions."""
+    """The ordinary inner product of weights, except on a clique with an observation kernel."""
     if supervision.compared is None:
         return Metric(0, 0, 1, np.zeros((0, 0)))
     clique, gram = supervision.compared

@@ -1,14 +1,13 @@
 """Finds the labelling of each sequence that violates its margin most: the largest 2 loss(y) + g(y) of wrong ones.
 
-    loss ≡ 1     the best wrong labelling: on chains whose labels are all known in one pass; on other graphs, exactly,
-                 by decoding that of wrong labellings (`graph.variants.excluding_gold`); on loops with messages as good
-                 as these are (`mce.competitors`)
-    hamming      decoding the graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by any method;
-    y* is no
-                 violation. Where something is hidden there are right labellings that would seem one: then the same
-                 graph is searched as with a loss of 1
+    loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs,
+                 exact decoding of a graph without right labellings (`graph.variants.excluding_gold`); with messages,
+                 the approximate search of `competing_labellings`
+    hamming      the best labelling of a graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by
+                 any method; y* itself is no violation. With hidden labels, other right labellings would look like
+                 violations; that graph is then searched as for a loss of 1
 
-With a slack a labelling the best ones are listed (`NBestSearch`), exactly.
+With a slack for each labelling, `NBestSearch` lists the best labellings, exactly.
 
 Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2003 (Hamming). Not here: margins.
 """
@@ -40,12 +39,12 @@ __all__ = [
     "cost_augmented",
 ]  # fmt: skip
 
-HALF = 2.0  # margins are halves of differences of scores
+STATE_COST = 2.0  # score of a wrong state: margins are half of score differences
 
 
 def cost_augmented(supervision: Supervision, loss_variables: Sequence[int]) -> Supervision:
-    """The training data with a cost a wrong state."""
-    graph = cost_augmented_graph(supervision.graph, supervision.gold, loss_variables, HALF, len(supervision.rows))
+    """The training data with a cost for each wrong state."""
+    graph = cost_augmented_graph(supervision.graph, supervision.gold, loss_variables, STATE_COST, len(supervision.rows))
     return replace(
         supervision,
         graph=graph,
@@ -54,7 +53,7 @@ def cost_augmented(supervision: Supervision, loss_variables: Sequence[int]) -> S
 
 
 class Search(Protocol):
-    """Labellings of all variables, sequence by sequence (see `BoundData.labelling_off`); -1 where there is none."""
+    """Finds labellings of all variables, see `BoundData.labelling_off`; -1 in sequences that have none."""
 
     whole: bool  # whether the data set can only be searched as a whole
     approximate: bool
@@ -64,11 +63,11 @@ class Search(Protocol):
         """How inference ended, over all calls."""
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """Writes the labellings of some sequences at `weights` [W] into `found`."""
+        """Writes the labellings of sequences `first` to `last` - 1 at `weights` [W] into `labelling`."""
 
 
 def chain_decoder(supervision: Supervision) -> ChainRuns | None:
-    """What decodes the training data if its graphs are chains, packed if that can be."""
+    """The chain decoder of the training data, packed if possible; None where its graphs are no chains."""
     for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
         if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
@@ -80,7 +79,7 @@ def chain_decoder(supervision: Supervision) -> ChainRuns | None:
 
 
 class _Decoding:
-    """Runs of sequences, shared out among threads."""
+    """Base of searches that decode sequence by sequence, in threads."""
 
     whole = False
     approximate = False
@@ -96,7 +95,7 @@ class _Decoding:
 
 
 class ChainSearch(_Decoding):
-    """Of chains, exactly."""
+    """Exact search on chains whose labels are all known."""
 
     def __init__(self, runs: ChainRuns, known: Codes, supervision: Supervision):
         super().__init__(runs.data, supervision)
@@ -113,7 +112,7 @@ class ChainSearch(_Decoding):
 
 
 class SearchExcludingGold(_Decoding):
-    """Of any graph that `exact` can do, exactly."""
+    """Exact search on any graph that `exact` can handle."""
 
     def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
         super().__init__(data_excluding_gold(supervision, loss_variables), supervision)
@@ -138,10 +137,10 @@ class SearchExcludingGold(_Decoding):
 
 
 class CostAugmentedSearch(_Decoding):
-    """With a cost a wrong state, by any method; finds y* where no labelling violates its margin."""
+    """Search with a cost for each wrong state, by any method; finds y* where nothing violates its margin."""
 
     def __init__(self, supervision: Supervision, inference: Inference):
-        """given: see `cost_augmented`; everything is known."""
+        """supervision: from `cost_augmented`, with all labels known."""
         data = supervision.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
@@ -161,7 +160,7 @@ class CostAugmentedSearch(_Decoding):
 
 
 class ConstrainedSearch:
-    """Of wrong ones, by messages: the best one found, which need not be the best."""
+    """Approximate search for the best wrong labelling, by messages."""
 
     whole = True
     approximate = True
@@ -175,13 +174,13 @@ class ConstrainedSearch:
         return self._competitors.status
 
     def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
-        """See `Search`; of all sequences."""
+        """See `Search`. Always searches all sequences."""
         best = self._competitors.best_wrong(weights)
         labelling[:] = best.T.ravel()
 
 
 class NBestSearch:
-    """The best labellings of each sequence, `most` at most, y* among them or not where `data` has it. Exact."""
+    """Lists the best labellings of each sequence, `most` at most, exactly. They include y* where `data` does."""
 
     whole = False
     approximate = False
@@ -196,7 +195,7 @@ class NBestSearch:
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
 
     def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, Ints]:
-        """Labellings [most, flat], and how many each of the sequences [last - first] has, best first."""
+        """Labellings [most, flat], best first, and how many each of the sequences has, [last - first]."""
         d, out, p = self._data, Expectations.empty(self._data), self._data.potentials(weights)
         labelling, count, score = self._labelling, self._count, self._score
 

@@ -1,4 +1,4 @@
-"""Spans of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.span_losses`)."""
+"""Errors on spans of chains, counted in one pass over the data. Not here: the kernel (`kernels.chain.span_losses`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["ChainBatches", "ChainCounter", "chain_judge"]
 
 
 def chain_judge(data: BoundData) -> ChainRuns | None:
-    """What judges spans of this data set, if its graphs are chains."""
+    """The runs that judge spans of this data set; None where its graphs are no chains."""
     chain = chain_of(data.graph, data.kinds)
     runs = ChainRuns(data, chain) if chain is not None else None
     return runs if runs is not None and runs.judges else None
 
 
 class ChainCounter:
-    """Counts errors on spans of chains whose labels are all known. Exact."""
+    """Counts errors on spans of chains whose labels are all known, exactly."""
 
     approximate = False
 
@@ -64,7 +64,7 @@ class ChainCounter:
         return ErrorCounts(float(loss.sum()), float(false.sum()), self._right.total(), of_false)
 
     def judge(self, data: BoundData, shares: tuple[float, float]) -> _JudgingMethod:
-        """The same counts of a data set laid out in another way, as an inference method; for `shares` see there."""
+        """The same counts as an inference method, for the data set in another layout.   shares: see there."""
         runs = chain_judge(data)
         assert runs is not None
         return _JudgingMethod(
@@ -73,9 +73,9 @@ class ChainCounter:
 
 
 class _JudgingMethod:
-    """Counts of errors in the place of log Z, and their gradient in the place of expectations.
+    """An inference method with counts of errors in place of log Z, and their gradient in place of expectations.
 
-    shares: what ℓ of a span and ℓ of a false segment count for.
+    shares: the factors of ℓ of a judged span and of ℓ of a false segment.
     """
 
     approximate = False
@@ -112,8 +112,8 @@ class _JudgingMethod:
 
 
 class ChainBatches(SentenceBatches):
-    """Counts of errors in batches. The derivatives of a measure by what is counted are those of the whole data set
-    where a pass begins (Suzuki 2006 §3.3, for single sequences).
+    """Counts of errors in batches. The derivatives of a measure by these counts are taken on the whole data set, where
+    a pass begins (Suzuki 2006 §3.3, for single sequences).
     """
 
     def __init__(

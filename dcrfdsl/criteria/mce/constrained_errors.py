@@ -1,8 +1,9 @@
-"""Spans of any graph, judged by constrained decoding: the best labelling that agrees with y*, and that disagrees.
+"""Errors on spans of any graph, by constrained decoding: the best labelling that agrees with y* on a span is compared
+with the best one that does not.
 
-A labelling that disagrees does so first at some position of the span, so the best one is the best of as many
-decodings as the span is long. Exact where decoding is; with messages on loops a good one of each kind, whose own
-score is taken. Not here: decoding (`inference.decoding.constrained_decoding`), chains (`chains`).
+A labelling that disagrees does so first at some position of the span. So the best one is the best of as many decodings
+as the span is long. This is exact where decoding is. With messages on loops, the labellings may not be the best ones,
+but their scores are exact. Not here: decoding (`inference.decoding.constrained_decoding`), chains (`chain_errors`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["ConstrainedCounter"]
 
 @dataclass(frozen=True, eq=False)
 class _SpanConstraints:
-    """The constraints of some spans. span [R]: of each constraint; agrees [R]: whether y* is kept on it."""
+    """The constraints of some spans. span [R]: the span of each.   agrees [R]: whether it keeps y* there."""
 
     constraints: StateConstraints
     span: Ints
@@ -37,16 +38,16 @@ class _SpanConstraints:
 
 
 class ConstrainedCounter:
-    """Counts errors on spans of label variables that are wholly known there.
+    """Counts errors on spans in which the label is known everywhere.
 
-    judged: of each variable the spans to be judged.   states: of each of these variables.   competitors: gives the best
-    wrong labellings, whose segments are judged as well; None where false segments do not count.
+    judged: the spans of each variable.   states: of each of these variables.   competitors: finds the best wrong
+    labellings, whose false segments are judged as well; None where these do not count.
     """
 
     def __init__(
         self, decoder: ConstrainedDecoder, codes: Codes, sentence_off: Ints, cards: Sequence[int],
-        judged: Sequence[JudgedSpans], states: Sequence[tuple[str, ...]], smoothing: Smoothing, competitors: CompetitorSearch | None,
-        workers: Workers, approximate: bool,
+        judged: Sequence[JudgedSpans], states: Sequence[tuple[str, ...]], smoothing: Smoothing,
+        competitors: CompetitorSearch | None, workers: Workers, approximate: bool,
     ):  # fmt: skip
         self._decoder, self._codes, self._off, self._cards = decoder, codes, sentence_off, tuple(cards)
         self._judged, self._smoothing, self._competitors, self._workers = tuple(judged), smoothing, competitors, workers
@@ -84,7 +85,7 @@ class ConstrainedCounter:
         return ErrorCounts(missed, false, gradient, false_gradient)
 
     def _false_segments(self, judged: JudgedSpans, competitor: Codes, states: tuple[str, ...]) -> JudgedSpans:
-        """The segments of a labelling [N] that are not among those judged. Sentences without one (-1) have none."""
+        """The segments of a labelling [N] that are no gold segments. Sentences without a labelling (-1) have none."""
         mark, kind, _ = mark_table(states)
         sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
         gold = self._codes[judged.variable]
@@ -104,7 +105,7 @@ class ConstrainedCounter:
         return JudgedSpans(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
     def _constraints(self, judged: JudgedSpans, goes: Mask) -> _SpanConstraints:
-        """What to decode for every span: first what agrees, then each way to disagree."""
+        """The constraints of every span: first the one that agrees, then each way to disagree."""
         off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
         blocks: list[Codes] = []
         sentence: list[int] = []

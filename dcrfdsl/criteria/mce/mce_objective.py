@@ -1,7 +1,8 @@
 """Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
 
-What is counted is chosen by `loss`; how by the graph: a chain whose labels are known in one pass (`chains`), other
-graphs by constrained decoding (`ordered`), whole sentences by what is left without the known labelling (`sequences`).
+`loss` chooses what is counted. On chains whose labels are known, one pass counts it if ψ = inf (`chain_errors`).
+Otherwise whole sentences are compared with their wrong labellings (`sequence_errors`), and errors on shorter spans are
+counted by constrained decoding (`constrained_errors`).
 Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
 """
 
@@ -32,7 +33,7 @@ from .smoothing import smoothing_of
 
 __all__ = ["Mce", "build_mce"]
 
-FIRST_STEP = 0.1  # how far the weight moves that moves most
+FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0
 
 
 class Mce(Criterion):
@@ -42,8 +43,8 @@ class Mce(Criterion):
     workers: Workers
 
     def __init__(
-        self, counter: Counter, measure: Measure, supervision: Supervision, penalty: Penalty, inference_description: str,
-        clamped: Clamped | None, downhill: Callable[[], Floats],
+        self, counter: Counter, measure: Measure, supervision: Supervision, penalty: Penalty,
+        inference_description: str, clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
         """downhill: the gradient of the likelihood at 0."""
         self._downhill = downhill
@@ -70,8 +71,8 @@ class Mce(Criterion):
         return measured.value + self.penalty.add(weights, gradient), gradient
 
     def start(self, weights: Floats) -> Floats:
-        """The weights at hand. Where all are 0 every labelling ties with every other, and no direction leads down from
-        there: then a small step along the gradient of the likelihood.
+        """These weights, unless all are 0. There all labellings tie, and no direction leads down; so the search then
+        begins a small step down the negative log-likelihood.
         """
         if weights.any():
             return weights
@@ -79,7 +80,7 @@ class Mce(Criterion):
         return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
 
     def batches(self, size: int | None = None) -> ChainBatches | None:
-        """Single sequences of chains (`size` 1, say), where the penalty is quadratic; none for a start on batches."""
+        """Batches of `size` sequences, on chains under a quadratic penalty; None elsewhere, and without `size`."""
         if size is None or not isinstance(self.counter, ChainCounter) or not self.penalty.is_quadratic:
             return None
         data = self.counter.data.unbundled()
@@ -106,7 +107,7 @@ def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) ->
 
 
 def _inference(supervision: Supervision, settings: TrainSettings, criterion: MceSettings) -> Inference:
-    """What the stage asks for, but `exact` for what is made of sums over all labellings."""
+    """The inference that the stage asks for; `exact` where the objective sums over all labellings."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
     if math.isfinite(criterion.psi):
         return supervision.exact_inference(settings, f"`psi = {criterion.psi:g}`", f"write `psi = inf`, or {remedy}")
@@ -147,16 +148,18 @@ def _counter(
         if runs is not None:
             spans = judged[0].spans if judged else judged_sequences(supervision.sentence_off)
             return ChainCounter(
-                runs, supervision.labelling, spans, segment_marks(supervision.states[0]), smoothing_of(criterion), find_false,
-                supervision.workers,
+                runs, supervision.labelling, spans, segment_marks(supervision.states[0]), smoothing_of(criterion),
+                find_false, supervision.workers,
             )  # fmt: skip
     if isinstance(criterion.loss, SequenceLoss):
         return _sequence_counter(supervision, settings, criterion, inference, loss_variables)
     decoder = constrained_decoder_of(supervision, inference, loss_variables)
     return ConstrainedCounter(
-        decoder, supervision.gold.codes, supervision.sentence_off, supervision.graph.cards[: supervision.graph.num_labels], judged,
+        decoder, supervision.gold.codes, supervision.sentence_off,
+        supervision.graph.cards[: supervision.graph.num_labels], judged,
         [supervision.states[variable] for variable in loss_variables], smoothing_of(criterion),
-        competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers, inference.name != "exact",
+        competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers,
+        inference.name != "exact",
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""What is made of smooth counts of errors: a sum, or a measure of right and wrong segments, with its derivatives.
+"""Objectives made of smooth counts of errors: their sum, or a measure of right and wrong segments, with derivatives.
 
-Not here: the counts. To add a measure: a settings class in `semantics.settings.loss_settings`, a class here, a line in
-`MEASURES`; it gets TP, FP and FN of the whole training set and gives its value and what changes with ℓ of one segment.
+Not here: the counts. To add a measure: write a settings class in `semantics.settings.loss_settings` and a class here,
+and add a line to `MEASURES`. It takes TP, FP and FN of the whole training set, and returns its value and derivatives.
 Source: Suzuki, McDermott & Isozaki 2006 §4.
 """
 
@@ -19,8 +19,8 @@ __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "
 
 
 class Counts(NamedTuple):
-    """Smooth counts over the training set. spans: right ones there are; missed: Σ ℓ of them (FN); false: Σ ℓ of
-    the segments of the best wrong labellings that are no right ones (FP).
+    """Smooth counts over the training set. spans: the number of judged spans; missed: Σ weight · ℓ of them (FN);
+    false: Σ ℓ of the segments of the best wrong labellings that are no gold segments (FP).
     """
 
     spans: int
@@ -33,11 +33,11 @@ class Counts(NamedTuple):
         return self.spans - self.missed
 
 
-LEAST_FOUND = 1e-9  # TP below which a ratio says no more than that nothing is found: long steps can lead there
+LEAST_FOUND = 1e-9  # TP below which a ratio only says that nothing is found; long steps can lead there
 
 
 class Measured(NamedTuple):
-    """A value to be made small, and its derivatives by ℓ of a right span and by ℓ of a false segment."""
+    """A value to minimise, and its derivatives by ℓ of a judged span and by ℓ of a false segment."""
 
     value: float
     by_missed: float

@@ -6,9 +6,9 @@
 
     ∂d/∂λ = ⟨F⟩_{ψ, y ≠ y*} − F*,   an expectation under exp ψ g over the others, or F of the best of them
 
-Where labels are latent or not known, g* is their best completion (ψ = inf), or log Σ_h exp g(y*, h) (ψ = 1). Source:
-Suzuki, McDermott & Isozaki 2006 §3, appendix. Not here: which are the others (`graph.variants.excluding_gold`,
-`competitors`).
+Where labels are latent or not known, g* is the score of their best completion (ψ = inf), or log Σ_h exp g(y*, h)
+(ψ = 1). Source: Suzuki, McDermott & Isozaki 2006 §3, appendix. Not here: the other labellings
+(`graph.variants.excluding_gold`, `competing_labellings`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["SequenceCounter"]
 
 
 class _ScoreDerivatives(NamedTuple):
-    """What the gradient has of each sentence: of the wrong labellings, of the right one, of all, each [S]."""
+    """Derivatives of ℓ by the scores of the wrong labellings, of the right one, and by log Z, each [S]."""
 
     wrong: Floats
     right: Floats
@@ -51,16 +51,16 @@ class _ScoreDerivatives(NamedTuple):
 
 
 class SequenceCounter:
-    """Counts sentences that are wrong. One of the two says what the others are:
+    """Counts wrong sentences. One of two arguments has the labellings that y* is compared with; the other is None.
 
-    competitors: the best of them (ψ = inf).   others: all of them, a data set without y* (finite ψ), exact.
+    competitors: finds the best one (ψ = inf).   others: a data set with all of them, without y* (finite ψ); exact.
     """
 
     def __init__(
         self, supervision: Supervision, settings: MceSettings, inference: Inference, completing: Inference,
         competitors: CompetitorSearch | None, others: BoundData | None,
     ):  # fmt: skip
-        """completing: what fills in labels that are latent or not known, or sums them out."""
+        """completing: the inference that fills in labels that are latent or not known, or sums them out."""
         self._settings, self._smoothing, self._workers = settings, smoothing_of(settings), supervision.workers
         self._competitors, self._sentence_off = competitors, supervision.sentence_off
         self._data = supervision.bind(programs=METHODS[inference.name].programs)
@@ -120,7 +120,7 @@ class SequenceCounter:
         return ErrorCounts(float(value.sum()), 0.0, gradient, np.zeros(len(weights)))
 
     def _right(self, weights: Floats) -> tuple[Codes | None, Floats]:
-        """y* with what is hidden filled in, None where that is summed out; and g*, [S]."""
+        """y* with hidden labels filled in, None where they are summed out; and g*, [S]."""
         if self._labelling is not None:
             return self._labelling, self._scores(weights, self._labelling)
         assert self._known is not None and self._known_method is not None
@@ -166,7 +166,7 @@ class SequenceCounter:
     def _labelling_counts(
         self, right: Codes | None, right_mass: Floats, wrong: Codes | None, wrong_mass: Floats
     ) -> Floats:
-        """Σ mass F of the labellings that there are, [W]."""
+        """Σ mass F of both labellings, [W]; one that is None counts nothing."""
         data = self._data
         present = [(codes, mass) for codes, mass in ((right, right_mass), (wrong, wrong_mass)) if codes is not None]
         if not present:

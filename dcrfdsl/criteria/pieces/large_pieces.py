@@ -1,9 +1,10 @@
-"""The losses of pieces with too many joint states to go through one by one: exact inference on the graph of each.
+"""The losses of pieces with too many joint states to enumerate: exact inference on a graph for each instance.
 
-    Σ_π [log Z_π(y*_N) − log Z_π(y*_N, y_π as known)],    Z_π: of the graph of instance π, what it conditions on clamped
+    Σ_π [log Z_π(y*_N) − log Z_π(y*_N, y_π as known)],    Z_π: of the graph of instance π, its condition clamped
 
-An instance whose own variables are all known has the score of the gold labels for the second term, which is linear in
-the weights; the others are summed out. Not here: the graphs (`graph.pieces.piece_graphs`), small pieces (`piecewise`).
+Where all variables of an instance are known, the second term is the score of the gold labels, which is linear in the
+weights; elsewhere the unknown ones are summed out. Not here: the graphs (`graph.pieces.piece_graphs`), small pieces
+(`piece_likelihood`).
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ __all__ = ["LargePieces"]
 class LargePieces(Criterion):
     """Objective over the instances of `templates` in one data set, without a penalty.
 
-    divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
-    pieces, shape_of: the instances on every shape, and the shape of each sentence.
+    divide: whether a clique instance in n pieces, those of `beside` included, counts 1/n in each.   pieces: the
+    instances on every shape.   shape_of: the shape of each sentence.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class LargePieces(Criterion):
         )
 
     def _partly(self, supervision: Supervision, instance: Ints) -> Mask:
-        """Whether some variable that an instance is over is not known, [n]."""
+        """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
         width, labelling, pieces = len(supervision.graph.cards), supervision.labelling, self.pieces
         partly = np.zeros(len(instance), np.bool_)
         complete = supervision.gold.complete_sentences(supervision.sentence_off)
@@ -104,7 +105,7 @@ class LargePieces(Criterion):
 
     @property
     def total_status(self) -> RunStatus:
-        """As `Criterion.total_status`; a graph is an instance here."""
+        """As `Criterion.total_status`; each instance counts as a graph."""
         status = self._instances.total_status
         return replace(status, impossible=self._sentences(status.impossible))
 
@@ -119,16 +120,16 @@ class LargePieces(Criterion):
         return value, gradient
 
     def batches_under(self, penalty: Penalty, size: int | None = None) -> None:
-        """Large pieces are not trained in batches of sentences."""
+        """None: large pieces are not trained in batches of sentences."""
 
     def contradictions(self) -> tuple[int, ...]:
         return self._sentences((*self._impossible, *self._instances.contradictions()))
 
 
 def _counts(clamped: Clamped) -> tuple[Floats, tuple[int, ...]]:
-    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and those that cannot be.
+    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and the impossible instances.
 
-    With one labelling left, expectations are the counts of that one, at any weights.
+    Only one labelling is left, so expectations are its counts, at any weights.
     """
     data = clamped.data
     out = Expectations.empty(data)

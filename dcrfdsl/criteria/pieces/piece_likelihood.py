@@ -2,9 +2,9 @@
 
     Σ_π −log p̃(y_π | y_N(π), x),    p̃ normalised over y_π, N(π) the other variables that the piece's cliques touch
 
-and, with NOTA, the cases in which no outcome is right. Small pieces go through their joint states
-(`kernels.piecewise.piece_losses`); those of larger ones are graphs of their own (`large_pieces`); one over `y[all]` is
-a model of its own, of the same weights, and takes exact inference. Not here: which pieces a shorthand stands for
+and, with NOTA, the cases in which no outcome is right. Kernels enumerate the joint states of small pieces
+(`kernels.piecewise.piece_losses`). Each instance of a larger piece is a graph (`large_pieces`). A piece over `y[all]`
+is a model with the same weights, under the inference of the stage. Not here: the pieces that a shorthand stands for
 (`semantics.settings.piece_shorthands`).
 """
 
@@ -53,15 +53,15 @@ from .large_pieces import LargePieces
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces", "resolve_decode_rule"]
 
 Loss = Likelihood | LargePieces
-LARGEST = 2**16  # joint states of a piece that are gone through one by one …
-FASTER = 2**12  # … where inference on its graph cannot do instead, and from how many on it is used where it can
-MOST_SEARCHED = 2**20  # entries of a table in the search for local labellings, where nobody asks for them
+LARGEST = 2**16  # joint states of a piece that are enumerated, at most …
+FASTER = 2**12  # … with NOTA; without it, larger pieces than this take inference on graphs
+MOST_SEARCHED = 2**20  # entries of a table in local decoding, where that is only the default
 
 
 class PieceObjective(Criterion):
-    """A sum of objectives over the same weights, and a penalty on those that one of them trains.
+    """A sum of objectives over the same weights, and a penalty on the weights that some of them trains.
 
-    trained [W] of each: 0 for weights of which it trains nothing (locked cliques, cliques of no piece).
+    trained: of each objective a mask [W], 0 for weights that it does not train (locked cliques, cliques of no piece).
     """
 
     inference_description = "pieces"
@@ -81,7 +81,7 @@ class PieceObjective(Criterion):
         self.pause = None if self._choose is None else self._choose.after
 
     def advance(self, weights: Floats) -> None:
-        """Chooses the cases in which NOTA is right, at the weights that were reached."""
+        """Chooses the cases in which NOTA is right, at the weights reached so far."""
         assert self._choose is not None
         method = self.parts[0].method
         assert isinstance(method, PieceMethod)
@@ -105,8 +105,8 @@ class PieceObjective(Criterion):
         return sum((value for value, _ in evaluations), start=penalty), gradient
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
-        """See `Likelihood.batches`. None where a piece is over whole sequences, or some weights are not trained; for a
-        start also where an evaluation looks at no sentence.
+        """See `Likelihood.batches`. None also with large pieces, pieces over whole sequences, unknown labels, untrained
+        weights, or cases of NOTA that a model chooses; for a start also where evaluations read no single sentence.
         """
         part = self.parts[0]
         counts_only = isinstance(part.method, SharedPieceMethod)
@@ -135,7 +135,7 @@ def build_piecewise(
 ) -> PieceObjective:
     """The losses of these pieces under one penalty.
 
-    Raises DcrfError where pieces are too large, have too many cases, or condition on what is not known.
+    Raises DcrfError where pieces are too large, have too many cases, or condition on an unknown variable.
     """
     criterion = settings.criterion
     whole = [template for template in templates if template.everywhere]
@@ -163,10 +163,8 @@ def build_piecewise(
         method = build(data)
         _refuse_cases(method, criterion)
         _refuse_unknown(supervision, method.pieces, data.rows.shape)
-        shared_method = SharedPieceMethod(method) if criterion.nota is None and are_shared(method) else method
-        parts.append(
-            Likelihood(data, shared_method, no_penalty.precision, no_penalty, supervision.workers, build=build)
-        )
+        loss_method = SharedPieceMethod(method) if criterion.nota is None and are_shared(method) else method
+        parts.append(Likelihood(data, loss_method, no_penalty.precision, no_penalty, supervision.workers, build=build))
         trained.append(np.max([_mask(supervision, template) for template in small], axis=0))
     if large:
         part = LargePieces(supervision, settings, large, divide=divide, beside=small)
@@ -180,7 +178,7 @@ def build_piecewise(
 
 
 def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances) -> Cases:
-    """The cases that NOTA begins with; those that a model chooses come later."""
+    """The cases of NOTA at the start; cases that a model chooses come later."""
     empty = no_cases(data.num_sequences)
     match criterion.nota:
         case AllCases(reach=reach):
@@ -197,21 +195,21 @@ def _cases(criterion: PieceSettings, data: BoundData, pieces: PieceInstances) ->
 def _chosen(
     supervision: Supervision, settings: TrainSettings, nota: LikelyCases, method: PieceMethod, weights: Floats
 ) -> Cases:
-    """The cases whose marginal under the model is above the threshold."""
+    """The cases whose marginal under the model at `weights` [W] is above the threshold."""
     inference = supervision.inference(settings)
     data = supervision.bind(programs=METHODS[inference.name].programs)
     whole = inference.build(data)
     out = run_inference(data, whole, data.potentials(weights), supervision.workers, marginals=True)
     piece_data = method.data
     listed = likely_cases(
-        piece_data.shapes, piece_data.rows, method.pieces, out.marginals, piece_data.marginal_off, method.labelling, piece_data.labelling_off,
-        nota.threshold,
+        piece_data.shapes, piece_data.rows, method.pieces, out.marginals, piece_data.marginal_off, method.labelling,
+        piece_data.labelling_off, nota.threshold,
     )  # fmt: skip
     return Cases(LISTED, 0.0, 0, *listed)
 
 
 def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -> list[PieceTemplate]:
-    """The pieces that `decode local` goes by. DcrfError where there is none, or where one is too large for it."""
+    """The pieces that `decode local` uses. DcrfError where there are none, or one is too large for it."""
     pieces = last_pieces(spec, stage)
     if not pieces:
         message = "`decode local` needs a model that is trained in pieces"
@@ -228,9 +226,9 @@ def local_pieces(spec: ModelSpec, graph: ModelGraph, stage: str | None = None) -
 
 
 def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
-    """By which rule the labels of a stage are decoded, now that all sizes are known.
+    """The rule that decodes the labels of a stage, now that all sizes are known.
 
-    `joint` in the place of a rule that nobody has written and that would not fit.
+    `joint` replaces `local` where that is only the default of the criterion and its tables would not fit.
     """
     rule = decode_rule(spec, stage)
     if rule.name != "local" or rule.trained is None:
@@ -243,7 +241,7 @@ def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
 
 
 def _is_large(graph: ModelGraph, template: PieceTemplate, most: int) -> bool:
-    """Whether a piece has more than `most` joint states, or too many variables to go through any."""
+    """Whether a piece has more than `most` joint states, or too many variables for enumeration."""
     joint = math.prod(graph.cards[variable] for variable, _ in template.over)
     return joint > most or len(template.over) > MOST_SITES
 
@@ -259,7 +257,7 @@ def _refuse_cases(method: PieceMethod, criterion: PieceSettings) -> None:
 
 
 def _refuse_unknown(supervision: Supervision, pieces: PieceInstances, shape_of: Ints32) -> None:
-    """What a piece conditions on must be known; only sentences that are partly known are looked at."""
+    """DcrfError where a piece conditions on an unknown variable."""
     width, off = len(supervision.graph.cards), supervision.sentence_off
     for s in np.flatnonzero(~supervision.gold.complete_sentences(off)).tolist():
         instances = pieces.instance_off[shape_of[s] : shape_of[s] + 2]
@@ -284,7 +282,7 @@ def _mask(supervision: Supervision, template: PieceTemplate) -> Floats:
 
 
 def _whole(supervision: Supervision, settings: TrainSettings, template: PieceTemplate, penalty: Penalty) -> Likelihood:
-    """A piece over whole sequences: the likelihood of a model with its cliques alone, given all other variables."""
+    """A piece over whole sequences: the likelihood of the model of its cliques, given all other variables."""
     held = {clique for clique, *_ in template.members}
     kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
     codes = supervision.gold.codes.copy()

@@ -1,9 +1,9 @@
-"""Pieces that share no weight: their losses are minimised one after another, each with weights and tables of its own.
+"""Pieces that share no weight: their losses are minimised one after another, each over separate weights and tables.
 
 The objective of such pieces is a sum of functions of different weights (McCallum & Sutton 2004 §2: parameters of
-factors that are never in a common piece are independent). Alone, each needs fewer steps than the slowest does, and a
-step costs its own tables only. Weights that no piece trains are in none of the parts, and keep their values.
-Not here: the losses (`piecewise`), the order of work (`optimizers.separable`).
+factors that are never in a common piece are independent). Minimised alone, most parts need fewer steps than the slowest
+one, and each step computes one part's tables. Weights that no piece trains are in no part, and keep their values.
+Not here: the losses (`piece_likelihood`), the order of work (`optimizers.separable`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["IndependentPart", "IndependentPieces", "build_pieces", "restricted_t
 
 
 class IndependentPart(NamedTuple):
-    """own [w]: the numbers of its weights among all, ascending."""
+    """An objective of some weights of the model. weight_numbers [w]: their numbers, ascending."""
 
     weight_numbers: Ints
     objective: PieceObjective
 
 
 class IndependentPieces(Criterion):
-    """A sum of objectives of different weights. num_weights: W of the model, some of which may be in no part."""
+    """A sum of objectives of different weights. num_weights: W of the model; some weights may be in no part."""
 
     def __init__(self, apart: Sequence[IndependentPart], num_weights: int):
         self.apart: Sequence[IndependentPart] = tuple(apart)
@@ -70,7 +70,7 @@ class IndependentPieces(Criterion):
 
 
 def restricted_to_cliques(supervision: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
-    """The training data of a model that has these cliques alone, with its weights; and their numbers among all."""
+    """The training data of a model with only these cliques and their weights; and the numbers of these weights."""
     held = frozenset(cliques)
     parts = tuple(
         weights if c in held else weights.without_weights() for c, weights in enumerate(supervision.parameters.cliques)
@@ -93,8 +93,8 @@ def build_pieces(
 ) -> PieceObjective | IndependentPieces:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
-    Pieces are trained together where a score on held-out data says when to stop, since that is of the whole model, and
-    where the whole model chooses the cases of NOTA.
+    Pieces that share no weight are trained apart, except where the whole model is needed on the way: for the score on
+    held-out data that `patience` watches, and to choose the cases of NOTA.
     """
     criterion = settings.criterion
     templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))

@@ -1,10 +1,10 @@
-"""The risk that label sequence AdaBoost lowers, and what its rounds need to know of the features (Altun 2003 §6).
+"""The risk that label sequence AdaBoost lowers, and what its rounds need from the features (Altun 2003 §6).
 
     R(λ) = Σ_i D_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)),      D_i = w_i / Σ_j w_j (|Y_j| − 1)
 
-which is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's
-D_i is this one with w_i = w(T_i) / (|Y_i| − 1); without the division long sequences, which can be wrong in more ways,
-count for more. Not here: the rounds (`optimizers.special.boosting_rounds`).
+R is 1 where all weights are 0, and never below the rank risk with weights D_i (propositions 5 and 6). The paper's D_i
+is this one with w_i = w(T_i) / (|Y_i| − 1). Without the division, long sequences count for more, as they can be wrong
+in more ways. Not here: the rounds (`optimizers.special.boosting_rounds`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["BoostingRisk", "build_boosting"]
 
 
 class BoostingRisk(Risk):
-    """The risk, and what rounds of boosting need of it."""
+    """The risk, and what rounds of boosting need from it."""
 
     solver = "boosting"
 
@@ -53,8 +53,8 @@ class BoostingRisk(Risk):
         size = self._wrong.num_sequences
         varies = np.repeat(self.ranges.high > self.ranges.low, np.diff(self.ranges.slot_off))
         self.most_weights = max(1, int(np.bincount(self.ranges.sequence[varies], minlength=size).max(initial=0)))
-        # At the last point: that point, and of each sequence the score of its known labels, its risk, and what its
-        # expectations have of that; of each pair these expectations.
+        # The last point, and at that point: for each sequence the score of its known labels, its risk, and the factor
+        # of its expectations in the gradient; for each pair these expectations.
         self._point: Floats | None = None
         self._right, self._risk, self._share = np.zeros((3, size))
         self._value = np.zeros(len(self.ranges.slot))
@@ -65,13 +65,13 @@ class BoostingRisk(Risk):
         return self
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """As `Risk.value_and_gradient`. Only what has changed since the last call is computed."""
+        """As `Risk.value_and_gradient`. Only computes the sequences that have changed since the last call."""
         self._move(weights)
         gradient = np.bincount(self._weight_of, self.shares[1], self.num_weights).astype(np.float64, copy=False)
         return float(self._risk.sum()), gradient
 
     def _move(self, weights: Floats) -> None:
-        """Brings everything that is kept to `weights` [W]."""
+        """Brings all stored values to `weights` [W]."""
         changed = self._changed(weights)
         self._point, self._summed = weights.copy(), False
         gold = self._wrong.gold
@@ -89,7 +89,7 @@ class BoostingRisk(Risk):
         self.total_status = self.total_status + self._of_all.out.summary()
 
     def _changed(self, weights: Floats) -> Ints:
-        """The sequences in which a weight counts that is not what it was."""
+        """The sequences in which a changed weight can count."""
         if self._point is None:
             return np.arange(len(self._risk))
         off, sequences = self._fires_in

@@ -1,11 +1,10 @@
-"""How much each feature can count in each sequence, in groups of sequences where it is the same; and what it is
-expected to count.
+"""Bounds on the count of each weight in each sequence, in groups of sequences with equal bounds; and expected counts.
 
     L_ik ≤ u_ik(y) = ψ_k(x_i, y) − ψ_k(x_i, y_i) ≤ U_ik
 
-Where it fires a feature counts for a weight or does not, so U is what it comes to wherever it fires in x_i, less the
-gold count, and L what its values below 0 come to, less the same. Where it cannot fire there is no pair (i, k). Source:
-Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.special.boosting_rounds`).
+Wherever a feature fires, it counts for a weight or does not. So U is the sum of its positive values in x_i minus the
+gold count, and L the sum of its negative values minus the gold count. Where it does not fire, there is no pair (i, k).
+Source: Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.special.boosting_rounds`).
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pai
 from ...kernels.tables import Totals
 from ..gold_counts import FeatureFirings, SequenceCounts
 
-__all__ = ["CountRanges", "PairExpectations", "count_ranges_of"]
+__all__ = ["GroupedCountRanges", "PairExpectations", "count_ranges_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class CountRanges:
-    """G groups, weight by weight. off [W+1]: groups of each.   low, high [G]: L and U.
+class GroupedCountRanges:
+    """G groups of pairs (sequence, weight), weight by weight. off [W+1]: the groups of each.   low, high [G]: L and U.
 
-    Pairs are kept by group: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each sequence, in the
-    order of its columns and of their weights; slot [pairs]: where these are kept.   gold [m]: the slot of each gold
-    count.
+    Each pair has a slot, in the order of groups: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each
+    sequence, in the order of its columns and of their weights; slot [pairs]: their slots.   gold [m]: the slot of each
+    gold count.
     """
 
     off: Ints
@@ -50,8 +49,8 @@ class CountRanges:
         return len(self.low)
 
 
-def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> CountRanges:
-    """gold: F(y_i, x_i) of every sequence, [S, W]."""
+def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> GroupedCountRanges:
+    """The groups of a data set.   gold: F(y_i, x_i) of every sequence, [S, W]."""
     above, first = firing.above, firing.first
     width = np.diff(first)[above.column]
     entry = np.repeat(np.arange(len(width), dtype=np.int32), width)
@@ -75,14 +74,14 @@ def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> CountRanges
     slot = np.empty(len(order), np.int32)
     slot[order] = np.arange(len(order), dtype=np.int32)
     off = np.searchsorted(weight[order[heads]], np.arange(gold.num_columns + 1))
-    return CountRanges(
+    return GroupedCountRanges(
         off, low[order[heads]], high[order[heads]], np.append(heads, len(order)), sequence[order], start[above.off],
         slot, slot[of_gold].astype(np.int64),
     )  # fmt: skip
 
 
 class _Workspace(NamedTuple):
-    """What a thread works in: arenas, overwritten; sums, zeros and left so. `sums`: of a chain, None elsewhere."""
+    """Memory of a thread: arenas, overwritten; totals and sums, all 0 between calls. `sums`: None without a chain."""
 
     value: Floats
     adjoint: Floats
@@ -91,11 +90,11 @@ class _Workspace(NamedTuple):
 
 
 class PairExpectations:
-    """⟨f⟩ of the pairs of single sequences in one data set, less what the known labels count."""
+    """⟨f⟩ of the pairs of single sequences in one data set, minus the gold counts."""
 
     def __init__(
-        self, data: BoundData, method: ExactMethod, firing: FeatureFirings, ranges: CountRanges, gold: SequenceCounts,
-        workers: Workers,
+        self, data: BoundData, method: ExactMethod, firing: FeatureFirings, ranges: GroupedCountRanges,
+        gold: SequenceCounts, workers: Workers,
     ):  # fmt: skip
         """data: not bundled, with contraction programs; `method` is built for it."""
         self.out = Expectations.empty(data)
@@ -121,7 +120,7 @@ class PairExpectations:
         self._workspaces = threading.local()
 
     def update(self, weights: Floats, sequences: Ints, value: Floats) -> None:
-        """Of these sequences: log Z and status into `out`, expectations of their pairs into `value` [slots]."""
+        """Writes log Z and status of these sequences into `out`, expectations of their pairs into `value` [slots]."""
         out, d = self.out, self._data
         p, left = d.potentials(weights), sequences
         out.redone[sequences] = False
@@ -174,5 +173,5 @@ class PairExpectations:
         return workspace
 
     def _runs(self, count: int) -> list[tuple[int, int]]:
-        """Cuts of so many sequences. Nothing depends on where they are: each sequence has its own pairs."""
+        """Runs of `count` sequences. Results do not depend on the cut, as each sequence has separate pairs."""
         return even_runs(count) if self._workers.threads > 1 else even_runs(count, 1)

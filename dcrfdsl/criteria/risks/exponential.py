@@ -5,7 +5,7 @@
 
 Everything is computed through logarithms. Where nearly all the probability is on y_i, Z_i and exp g(y_i) are too close
 for a difference, and the sums run over the other labellings alone (`graph.variants.excluding_gold`). Where labels are
-latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: boosting, which minimises the same (`boosting`).
+latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: boosting, which minimises the same (`boosting_risk`).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
     "require_exact",
 ]
 
-LARGEST = 80.0  # log R; the pairs of points that L-BFGS remembers are single precision
-NEAR = 0.01  # log Z − g*, below which ten and more digits of the difference would be lost
+LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
+NEAR = 0.01  # log Z − g* below which sums run over the other labellings: the difference would lose digits
 
 
 class _Source(NamedTuple):
-    """A data set with what is summed over it."""
+    """A data set, and exact sums over its labellings."""
 
     data: BoundData
     method: ExactMethod
@@ -54,7 +54,7 @@ class _Source(NamedTuple):
         return cls(data, method, FeatureSums(data, supervision.workers))
 
     def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
-        """Of the sequences that are chosen, [S]; 0 of the others."""
+        """log Z of the sequences that are `chosen` [S], and how inference ended; 0 for the others."""
         out, potentials, nothing = Expectations.empty(self.data), self.data.potentials(weights), np.zeros(0)
 
         def run(first: int, last: int) -> None:
@@ -65,7 +65,7 @@ class _Source(NamedTuple):
         return out.log_z, out.summary()
 
     def expected(self, weights: Floats, share: Floats) -> Floats:
-        """Σ share ⟨F⟩, [W]; what has no share is not looked at."""
+        """Σ share ⟨F⟩, [W]; sequences with a share of 0 are skipped."""
         out, potentials, chosen = Expectations.empty(self.data), self.data.potentials(weights), share != 0.0
         if not chosen.any():
             return np.zeros(self.data.num_weights)
@@ -78,7 +78,7 @@ class _Source(NamedTuple):
 
 
 class WrongLabellingSums:
-    """Sums over the wrong labellings of each sequence, compared with the known one."""
+    """Sums over the wrong labellings of each sequence, relative to the known one."""
 
     def __init__(self, supervision: Supervision, inference: Inference):
         self._supervision, self._exact = supervision, inference
@@ -101,9 +101,9 @@ class WrongLabellingSums:
         )
 
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
-        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
+        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the `chosen` sequences, [S].
 
-        The latter is nan where the former was not computed from it; the former is -inf where nothing can be wrong.
+        The latter is nan where the former was not computed from it; the former is -inf without wrong labellings.
         """
         chosen = np.ones(self.num_sequences, np.bool_) if chosen is None else chosen
         log_z, status = self._all.log_z(weights, chosen)
@@ -122,8 +122,8 @@ class WrongLabellingSums:
         return ratio, above
 
     def weighted(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
-        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the sequences that are chosen, [S], 0 of the others; and the gradient
-        [W] of their sum, all 0 where that is not finite.
+        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the `chosen` sequences, [S], 0 of the others; and the gradient [W] of
+        their sum, all 0 where that is not finite.
         """
         ratio, above = self.log_ratios(weights, chosen)
         with np.errstate(over="ignore"):
@@ -141,7 +141,7 @@ class WrongLabellingSums:
         return risk, gradient
 
     def check(self, weights: Floats, log_weight: Floats, written: float | str) -> None:
-        """DcrfError where the risk with these weights of sequences, which `written` asks for, overflows."""
+        """DcrfError where the risk overflows.   written: the setting behind `log_weight`, for the message."""
         logs = log_weight + self.log_ratios(weights)[0]
         worst = int(np.argmax(logs))
         if logs[worst] + np.log(len(logs)) > LARGEST:
@@ -187,19 +187,19 @@ class ExponentialRisk(Risk):
 
 
 def log_wrong_ratio(above: Floats) -> Floats:
-    """log (e^d − 1), d = log Z − g*: what all labellings but the known one come to beside it."""
+    """log (e^d − 1), d = log Z − g*: the log ratio of all wrong labellings to the known one."""
     with np.errstate(divide="ignore"):
         ratio: Floats = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
     return ratio
 
 
 def finite_or_zero(logs: Floats) -> Floats:
-    """0 where there is nothing to take the logarithm of."""
+    """These logarithms, with 0 in place of -inf."""
     return np.where(np.isneginf(logs), 0.0, logs)
 
 
 def require_exact(supervision: Supervision, settings: TrainSettings) -> Inference:
-    """Exact inference, whatever the stage asks for. DcrfError where that does not fit."""
+    """Exact inference, whatever the stage asks for. DcrfError where its tables do not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
     return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 

@@ -1,10 +1,10 @@
-"""The marginal risk: −log of the probability of every known label by itself (Altun 2003 eq. 10, Kakade 2002).
+"""The marginal risk: −log of the marginal probability of every known label (Altun 2003 eq. 10, Kakade 2002).
 
     R(λ) = −Σ_v log p(y_v | x),      ∂R/∂λ = Σ_v (⟨F⟩ − ⟨F⟩ given y_v)
 
 It bounds the number of wrong labels where each is decoded by itself. Labels that are latent or not known are summed
-out and not measured; so is one that is known to be one of several. Not convex. On loops under message passing p is the
-pseudo-marginal, and the gradient a difference of expectations where the potentials of all known states are raised.
+out and have no term; so are labels known to be one of several. Not convex. On loops under message passing, p is the
+pseudo-marginal, and the gradient is a difference of expectations with raised potentials of the known states.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .risk import Risk
 __all__ = ["MarginalRisk", "build_marginal"]
 
 STEP = 1e-4
-TOLERANCE = 1e-9  # of messages; what they still move by is divided by STEP
-LEAST = 1e-200  # of a probability
+TOLERANCE = 1e-9  # of messages; their error is divided by STEP
+LEAST = 1e-200  # probability whose logarithm is taken
 
 
 class MarginalRisk(Risk):
@@ -55,8 +55,8 @@ class MarginalRisk(Risk):
 class ApproximateMarginalRisk(Risk):
     """The marginal risk by a method that is not exact, and a penalty.
 
-    With E(ε) the expectations where the potential of every known state is multiplied by 1 + ε / μ_v(y_v), which moves
-    probabilities by about ε however small μ is, the gradient is −E'(0) ≈ (3 E(0) − 4 E(ε) + E(2ε)) / 2ε.
+    Let E(ε) be the expectations with the potential of every known state multiplied by 1 + ε / μ_v(y_v), which moves
+    probabilities by about ε however small μ is. The gradient is −E'(0) ≈ (3 E(0) − 4 E(ε) + E(2ε)) / 2ε.
     """
 
     def __init__(self, supervision: Supervision, settings: TrainSettings, inference: Inference):
@@ -74,7 +74,7 @@ class ApproximateMarginalRisk(Risk):
         self.inference_description = inference.description(self._method)
         self._sums = FeatureSums(self._data, supervision.workers)
         codes = supervision.gold.codes[: supervision.graph.num_labels]
-        self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view: what is set here is read
+        self._raised = self._data.rows.value[-codes.size :].reshape(codes.shape)  # a view, which inference reads
         self._ones = np.ones(parameters.num_weights - self.num_weights)
         ends = (
             np.cumsum(supervision.graph.cards)[: supervision.graph.num_labels]
@@ -97,7 +97,7 @@ class ApproximateMarginalRisk(Risk):
         return float(-np.log(probability).sum()) + self.penalty.add(weights, gradient), gradient
 
     def _expected(self, weights: Floats, raised: Floats) -> tuple[Floats, Floats]:
-        """⟨F⟩ [W] and marginals [N, states of all variables] where log potentials of known states are raised."""
+        """⟨F⟩ [W] and marginals [N, states of all variables] where log potentials of known states are `raised`."""
         self._raised[:] = raised
         data, method = self._data, self._method
         out = Expectations.empty(data, marginals=True, approximate=method.approximate)
@@ -112,7 +112,7 @@ class ApproximateMarginalRisk(Risk):
 
 
 def measured_states(supervision: Supervision) -> Ints32:
-    """The known states of labels, see `BoundData.labelling_off`; negative where not known, and of what is no label."""
+    """The known states of labels, see `BoundData.labelling_off`; negative where unknown, and for latent variables."""
     codes = supervision.gold.codes.copy()
     codes[supervision.graph.num_labels :] = -1
     return np.ascontiguousarray(codes.T).ravel()

@@ -1,6 +1,6 @@
-"""What criteria have in common that are sums over sequences, minimised by value and gradient alone.
+"""The base class of risks: sums over sequences.
 
-Not here: any of them (`exponential`, `marginal_risk`), the boosting (`boosting_risk`).
+Not here: any of them (`exponential`, `marginal_risk`), boosting (`boosting_risk`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Risk"]
 
 
 class Risk(Criterion):
-    """An objective that may not be convex, and has no steps after single sequences."""
+    """An objective that may not be convex and is not trained in batches."""
 
     penalty: Penalty
     workers: Workers
