@@ -96,9 +96,11 @@ class ConstrainedCompetitorSearch:
         self._method = inference.build(self._data)
         # a sentence without any known label is never wrong
         cards = supervision.graph.cards
-        says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._loss_variables]
-        told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
-        self._can_be_wrong = told[supervision.sentence_off[1:]] > told[supervision.sentence_off[:-1]]
+        restricts = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._loss_variables]
+        num_restricted = np.concatenate([[0], np.cumsum(np.any(restricts, axis=0))])
+        self._can_be_wrong = (
+            num_restricted[supervision.sentence_off[1:]] > num_restricted[supervision.sentence_off[:-1]]
+        )
 
     @property
     def status(self) -> RunStatus:

@@ -72,9 +72,8 @@ def gold_counts(supervision: Supervision) -> SequenceCounts:
         which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
         size = supervision.graph.templates[number].num_assignments
         run = np.repeat(np.arange(len(clique_weights.run_off) - 1), np.diff(clique_weights.run_off))
-        keys = np.concatenate(
-            [clique_weights.bias - size, run * size + clique_weights.entry]
-        )  # ascending, as weights are in either part
+        # ascending, as weights are in either part
+        keys = np.concatenate([clique_weights.bias - size, run * size + clique_weights.entry])
         numbers = np.concatenate([
             parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
             parameters.entry_start(number) + np.arange(len(clique_weights.entry)),
@@ -122,9 +121,8 @@ def feature_firings(supervision: Supervision) -> FeatureFirings:
     at = 0
     for number, clique_weights in enumerate(parameters.cliques):
         sentence, _, fires = _fires(supervision, number)
-        many = np.concatenate(
-            [[len(clique_weights.bias)], np.diff(clique_weights.run_off)]
-        )  # the bias of a clique comes before its features
+        # the bias of a clique comes before its features
+        many = np.concatenate([[len(clique_weights.bias)], np.diff(clique_weights.run_off)])
         has_weights = many[fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])
         columns.append(at + 1 + fires.feature[has_weights])

@@ -43,7 +43,7 @@ class Stage:
     """A stage of training, ready to run.
 
     model: as earlier stages left it.   supervision: the training data, and the weights that the stage begins with.
-    dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on, None to count from 0.
+    dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on, if any.
     curve: every iteration so far, of all runs; it grows as they go.
     """
 

@@ -40,7 +40,7 @@ TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
 @dataclass(frozen=True)
 class Trial:
-    """One training with some values of the constants. Values that are no numbers are written as in a template.
+    """One training with some values of the constants. Values other than numbers are written as in a template.
 
     dev: the score on the held-out data.   seconds: of training and scoring.   complete: whether it ran to its end.
     """

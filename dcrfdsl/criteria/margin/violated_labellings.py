@@ -67,7 +67,7 @@ class Search(Protocol):
 
 
 def chain_decoder(supervision: Supervision) -> ChainRuns | None:
-    """The chain decoder of the training data, packed if possible; None where its graphs are no chains."""
+    """The chain decoder of the training data, packed if possible; None where its graphs are not chains."""
     for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
         if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:

@@ -85,7 +85,7 @@ class ConstrainedCounter:
         return ErrorCounts(missed, false, gradient, false_gradient)
 
     def _false_segments(self, judged: JudgedSpans, competitor: Codes, states: tuple[str, ...]) -> JudgedSpans:
-        """The segments of a labelling [N] that are no gold segments. Sentences without a labelling (-1) have none."""
+        """The segments of a labelling [N] that are not gold segments. Sentences without a labelling (-1) have none."""
         mark, kind, _ = mark_table(states)
         sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
         gold = self._codes[judged.variable]

@@ -20,7 +20,7 @@ __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "
 
 class Counts(NamedTuple):
     """Smooth counts over the training set. spans: the number of judged spans; missed: Σ weight · ℓ of them (FN);
-    false: Σ ℓ of the segments of the best wrong labellings that are no gold segments (FP).
+    false: Σ ℓ of the segments of the best wrong labellings that are not gold segments (FP).
     """
 
     spans: int

@@ -58,7 +58,7 @@ class BoostingRisk(Risk):
         self._point: Floats | None = None
         self._right, self._risk, self._share = np.zeros((3, size))
         self._value = np.zeros(len(self.ranges.slot))
-        self._shares = np.zeros((2, self.ranges.num_groups))
+        self._group_shares = np.zeros((2, self.ranges.num_groups))
         self._summed = False
 
     def boosting(self) -> BoostingProblem:
@@ -104,9 +104,9 @@ class BoostingRisk(Risk):
         """See `BoostingProblem.shares`."""
         if not self._summed:
             ranges = self.ranges
-            sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._shares)
+            sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._group_shares)
             self._summed = True
-        return self._shares[0], self._shares[1]
+        return self._group_shares[0], self._shares[1]
 
     @cached_property
     def _of_all(self) -> PairExpectations:

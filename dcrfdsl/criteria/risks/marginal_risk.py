@@ -24,7 +24,7 @@ __all__ = ["MarginalRisk", "build_marginal"]
 
 STEP = 1e-4
 TOLERANCE = 1e-9  # of messages; their error is divided by STEP
-LEAST = 1e-200  # probability whose logarithm is taken
+LEAST = 1e-200  # smallest probability whose logarithm is taken
 
 
 class MarginalRisk(Risk):
