@@ -39,16 +39,9 @@ class PerceptronLoss(Likelihood):
     ):
         penalty = Penalty.none(data.num_weights)
         super().__init__(
-            data,
-            build(data),
-            supervision.counts,
-            penalty,
-            supervision.workers,
-            clamped,
-            supervision.labelling,
-            inference,
-            build,
-        )
+            data, build(data), supervision.counts, penalty, supervision.workers, clamped, supervision.labelling,
+            inference, build,
+        )  # fmt: skip
         criterion = settings.criterion
         self._passes = MistakePasses(
             criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed

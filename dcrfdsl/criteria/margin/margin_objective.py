@@ -147,17 +147,9 @@ class Hmsvm(Criterion):
         differs = chosen & (wrong.sum(axis=0) > 0)
         sequence = first + np.flatnonzero(differs)
         ends, index, value = list_differences(
-            0,
-            len(sequence),
-            d.problem,
-            self._bias_of,
-            self._known,
-            labelling,
-            off,
-            sequence,
-            self._total,
+            0, len(sequence), d.problem, self._bias_of, self._known, labelling, off, sequence, self._total,
             self._is_listed,
-        )
+        )  # fmt: skip
         block_off = np.concatenate([np.zeros(1, np.int64), np.cumsum(differs)])
         loss = wrong[self._loss_variables].sum(axis=0) if self._counts_states else np.ones(last - first)
         loss = loss[differs].astype(np.float64)

@@ -29,14 +29,8 @@ from ..competing_labellings import ConstrainedCompetitorSearch, data_excluding_g
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch",
-    "ConstrainedSearch",
-    "CostAugmentedSearch",
-    "NBestSearch",
-    "Search",
-    "SearchExcludingGold",
-    "chain_decoder",
-    "cost_augmented",
+    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search", "SearchExcludingGold",
+    "chain_decoder", "cost_augmented",
 ]  # fmt: skip
 
 STATE_COST = 2.0  # score of a wrong state: margins are half of score differences

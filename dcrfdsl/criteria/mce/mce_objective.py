@@ -173,13 +173,9 @@ def _sequence_counter(
     completing = supervision.exact_if_it_fits(settings) or inference
     if math.isinf(criterion.psi):
         return SequenceCounter(
-            supervision,
-            criterion,
-            inference,
-            completing,
-            competitor_search(supervision, inference, loss_variables),
+            supervision, criterion, inference, completing, competitor_search(supervision, inference, loss_variables),
             None,
-        )
+        )  # fmt: skip
     hidden = bool((supervision.gold.codes < 0).any())
     if hidden and criterion.psi != 1.0:
         message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"

@@ -55,29 +55,18 @@ class LargePieces(Criterion):
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
         model = shared_out(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
         graphs = piece_graphs(
-            supervision.graph,
-            shapes,
-            self.pieces,
-            model,
-            supervision.gold,
-            num_sets=len(supervision.rows),
+            supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows),
             max_table=exact.max_table,
-        )
+        )  # fmt: skip
         counts = np.diff(self.pieces.instance_off)[self.shape_of]
         first = offsets(counts)
         self.sentence = np.repeat(np.arange(len(counts)), counts)
         turn = np.arange(first[-1]) - first[self.sentence]
         instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
         free, known = bind_instances(
-            graphs,
-            model,
-            supervision.rows,
-            supervision.gold,
-            supervision.sentence_off,
-            supervision.relations,
-            self.sentence,
-            instance,
-        )
+            graphs, model, supervision.rows, supervision.gold, supervision.sentence_off, supervision.relations,
+            self.sentence, instance,
+        )  # fmt: skip
         free = free.packed(bundled=True)
         self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
         self._weight, self._share, self._trained = model.weight, model.share, model.trained

@@ -53,13 +53,13 @@ from .large_pieces import LargePieces
 __all__ = ["PieceObjective", "build_piecewise", "local_pieces", "resolve_decode_rule"]
 
 Loss = Likelihood | LargePieces
-LARGEST = 2**16  # joint states of a piece that are enumerated, at most …
-FASTER = 2**12  # … with NOTA; without it, larger pieces than this take inference on graphs
+LARGEST = 2**16  # joint states that may be enumerated with NOTA, and in local decoding
+FASTER = 2**12  # joint states that are enumerated in training without NOTA; larger pieces become graphs
 MOST_SEARCHED = 2**20  # entries of a table in local decoding, where that is only the default
 
 
 class PieceObjective(Criterion):
-    """A sum of objectives over the same weights, and a penalty on the weights that some of them trains.
+    """A sum of objectives over the same weights, and a penalty on the weights that any of them trains.
 
     trained: of each objective a mask [W], 0 for weights that it does not train (locked cliques, cliques of no piece).
     """

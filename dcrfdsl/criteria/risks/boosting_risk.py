@@ -106,7 +106,7 @@ class BoostingRisk(Risk):
             ranges = self.ranges
             sum_groups(ranges.slot_off, ranges.sequence, self._risk, self._share, self._value, self._group_shares)
             self._summed = True
-        return self._group_shares[0], self._shares[1]
+        return self._group_shares[0], self._group_shares[1]
 
     @cached_property
     def _of_all(self) -> PairExpectations:

@@ -27,14 +27,9 @@ from ..supervision import Inference, Supervision
 from .risk import Risk
 
 __all__ = [
-    "NEAR",
-    "ExponentialRisk",
-    "WrongLabellingSums",
-    "build_exponential",
-    "finite_or_zero",
-    "log_wrong_ratio",
+    "NEAR", "ExponentialRisk", "WrongLabellingSums", "build_exponential", "finite_or_zero", "log_wrong_ratio",
     "require_exact",
-]
+]  # fmt: skip
 
 LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
 NEAR = 0.01  # log Z − g* below which sums run over the other labellings: the difference would lose digits
