@@ -1,8 +1,8 @@
-"""A criterion as a sum over batches, runs of whole sequences that are cut once: each gradient costs part of a pass.
+"""A criterion as a sum over batches: runs of whole sequences. The gradient of one batch costs part of a pass.
 
-A batch touches few of the weights: those of the features that fire in it, and the biases. Its gradient is zero
-elsewhere, and neither inference nor a step on it looks at the rest. The penalty of a weight is shared out evenly among
-the batches that touch it. Not here: steps (`optimizers.batch_start`), the exact objective (`likelihood`).
+The data is cut into batches once. A batch touches few weights: those of the features that fire in it, and the biases.
+Its gradient is zero elsewhere, so inference and steps skip all other weights. The penalty of a weight is divided evenly
+among the batches that touch it. Not here: steps (`optimizers.batch_start`), the exact objective (`likelihood`).
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from .free_and_clamped import Clamped
 
 __all__ = ["SentenceBatches"]
 
-MOST_BATCHES = 64  # between 32 and 256 the number of passes that follow hardly changes
-SENTENCES = 8  # that a batch has at least; with fewer, what comes with each call of inference would take the time
-PARTS = 2  # of a batch, for threads
+MOST_BATCHES = 64  # the number of passes that follow is about the same for 32 to 256 batches
+SENTENCES = 8  # of a batch, at least; with fewer, the fixed cost of each call of inference dominates
+PARTS = 2  # of a batch, which threads share
 
 
 class _Batch(NamedTuple):
-    """A run of sequences. Of the weights that it touches, the few that its labels count are stored with the counts."""
+    """A run of sequences and the weights that it touches. Only gold counts that are not 0 are stored."""
 
     first: int
     last: int
     parts: list[tuple[int, int]]  # for threads
-    touched: Ints32  # in the order of their cells, biases first
-    counted: Ints32  # places in `touched`
+    touched: Ints32  # numbers of weights in the order of their cells, biases first
+    counted: Ints32  # indices into `touched`
     counts: Floats
 
 
 class SentenceBatches:
-    """Batches of a data set. The same floats for any number of threads.
+    """Batches of a data set. Results are the same floats for any number of threads.
 
-    partial [at least PARTS, cells]: room for gradients, overwritten.   precision [W]: of a quadratic penalty.
-    labelling: the known states, see `BoundData.labelling_off`; None where the method itself takes off what is known.
-    size: sequences of a batch.   clamped: those of which not every label is known.
+    partial [PARTS or more, cells]: workspace for gradients, overwritten.   precision [W]: of the quadratic penalty.
+    labelling: the known states, see `BoundData.labelling_off`; None where the method itself subtracts their counts.
+    size: sequences of a batch.   clamped: the sentences with an unknown label.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SentenceBatches:
         return len(self._batches)
 
     def _runs(self, size: int | None) -> list[tuple[int, int]]:
-        """Runs of `size` sequences, or as many of about equally many tokens as help a start."""
+        """Runs of `size` sequences; without `size`, as many runs of about equal length in tokens as suit a start."""
         count = self.data.num_sequences
         if size is None:
             return self.data.chunks(min(MOST_BATCHES, count // SENTENCES))
@@ -116,12 +116,12 @@ class SentenceBatches:
         return batches
 
     def begin(self, weights: Floats) -> None:
-        """Gradients are taken at `weights` [W] from now on, which the caller changes in place; see `moved`."""
+        """Takes gradients at `weights` [W] from now on. The caller changes this array in place; see `moved`."""
         self._weights = weights
         self._cells = self.data.potentials(weights).weights
 
     def gradient(self, number: int) -> tuple[float, Ints32, Floats]:
-        """Value of a batch without its penalty, the weights that it touches, and its gradient in them."""
+        """Value of a batch in nats without its penalty, the weights that it touches, and its gradient in these."""
         d, batch = self.data, self._batches[number]
         log_base = base_tables(self._weights, d.bindings, d.hard)
         potentials = Potentials(self._cells, log_base, *exponentiate_base(log_base, d.kinds))
@@ -145,7 +145,7 @@ class SentenceBatches:
         return value, batch.touched, gradient
 
     def _subtract_clamped(self, clamped: Clamped, batch: _Batch, gradient: Floats) -> float:
-        """Takes the expectations given what is known off `gradient`; returns the sum of the clamped log Z."""
+        """Subtracts the expectations given the known labels from `gradient`; returns the sum of the clamped log Z."""
         runs = list(clamped.runs(batch.first, batch.last))
         if not runs:
             return 0.0
@@ -153,13 +153,13 @@ class SentenceBatches:
         out, expected = self._known_out, np.zeros_like(clamped.data.hard)
         for begin, end in runs:
             clamped.method.expectations(potentials, begin, end, out, self._known, expected)
-        own = self._known[batch.touched]
+        clamped_gradient = self._known[batch.touched]
         self._known[batch.touched] = 0.0
-        add_bias_gradient(clamped.data.bindings, expected, own)  # biases come first in every list
-        gradient -= own
+        add_bias_gradient(clamped.data.bindings, expected, clamped_gradient)  # biases come first in every list
+        gradient -= clamped_gradient
         return float(sum(out.log_z[begin:end].sum() for begin, end in runs))
 
     def moved(self, number: int) -> None:
-        """Says that the weights which a batch touches were changed."""
+        """Reports that the weights which a batch touches have changed."""
         move_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)
         self.data.sum_up(self._cells)

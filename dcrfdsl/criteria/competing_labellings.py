@@ -1,9 +1,8 @@
-"""The best wrong labelling of each sentence: one that contradicts what is known of the label variables that a loss
-looks at.
+"""The best wrong labelling of each sentence: one that contradicts a known label of the variables that the loss covers.
 
-Exactly by decoding the graph of wrong labellings (`graph.variants.excluding_gold`). On loops with messages: the best
-one found; where that is right, it is decoded again with the likeliest wrong state of some variable held fast. Sources:
-Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: what is made of them.
+`exact` decodes a graph that excludes the right labellings (`graph.variants.excluding_gold`). Other methods decode the
+free graph; where the result is right, they decode again with the likeliest wrong state of some variable clamped.
+Sources: Suzuki 2006 §3.3; for loops, Yanover & Weiss 2003. Not here: the criteria that compare scores with them.
 """
 
 from __future__ import annotations
@@ -31,73 +30,77 @@ from .judged_spans import goes_on
 from .supervision import Inference, Supervision
 
 __all__ = [
-    "ExactRivals",
-    "OrderedRivals",
-    "Rivals",
+    "CompetitorSearch",
+    "ConstrainedCompetitorSearch",
+    "ExactCompetitorSearch",
+    "competitor_search",
     "constrained_decoder_of",
     "data_excluding_gold",
-    "rivals_of",
     "unpacked_data_excluding_gold",
 ]
 
 
-def data_excluding_gold(given: Supervision, looked_at: Sequence[int]) -> BoundData:
-    """The training data without the labellings that agree with what is known, packed, with contraction programs."""
-    return unpacked_data_excluding_gold(given, looked_at).packed(bundled=True)
+def data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
+    """The training data without its right labellings, packed, with contraction programs."""
+    return unpacked_data_excluding_gold(supervision, loss_variables).packed(bundled=True)
 
 
-def unpacked_data_excluding_gold(given: Supervision, looked_at: Sequence[int]) -> BoundData:
-    """The same, not packed."""
-    graph = graph_excluding_gold(given.graph, given.gold, looked_at, len(given.rows))
-    rows = (*given.rows, *known_label_rows(given.graph, given.gold, looked_at))
-    binder = Binder(graph, given.parameters, programs=True)
-    return binder.bind(rows, given.sentence_off, given.relations)
+def unpacked_data_excluding_gold(supervision: Supervision, loss_variables: Sequence[int]) -> BoundData:
+    """As `data_excluding_gold`, but not packed."""
+    graph = graph_excluding_gold(supervision.graph, supervision.gold, loss_variables, len(supervision.rows))
+    rows = (*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables))
+    binder = Binder(graph, supervision.parameters, programs=True)
+    return binder.bind(rows, supervision.sentence_off, supervision.relations)
 
 
-class Rivals(Protocol):
-    """Finds the best labelling of each sentence other than the known one."""
+class CompetitorSearch(Protocol):
+    """Finds the best wrong labelling of each sentence."""
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
 
     def best_wrong(self, weights: Floats) -> Ints32:
-        """At weights [W], of every variable of the model, [variables, N]; -1 in sentences where there is none."""
+        """Codes of every variable of the model at `weights` [W], [variables, N]; -1 where a sentence has none."""
 
 
-class ExactRivals:
-    """Exact, on every graph that `exact` can do."""
+class ExactCompetitorSearch:
+    """Exact search, on every graph that `exact` can handle."""
 
-    def __init__(self, data: BoundData, width: int, settings: ExactSettings, given: Supervision):
-        """data: see `data_excluding_gold`.   width: variables of a position in the model."""
-        self._data, self._width, self._workers = data, width, given.workers
+    def __init__(self, data: BoundData, width: int, settings: ExactSettings, supervision: Supervision):
+        """data: from `data_excluding_gold`.   width: the number of variables that the model has at a position."""
+        self._data, self._width, self._workers = data, width, supervision.workers
         self._method = METHODS["exact"].build(data, settings)
         self.status = RunStatus()
 
     def best_wrong(self, weights: Floats) -> Codes:
-        """See `Rivals.best_wrong`."""
+        """See `CompetitorSearch.best_wrong`."""
         data, method = self._data, self._method
         best = run_decoding(data, method, data.potentials(weights), self._workers)
-        impossible = best.outcome.summary().impossible  # no other labelling: nothing can go wrong there
+        impossible = best.outcome.summary().impossible  # they have no wrong labelling
         self.status = self.status + RunStatus(graphs=data.num_sequences)
-        found = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
+        codes = best.labelling.reshape(-1, len(data.graph.cards)).T[: self._width].copy()
         for s in impossible:
-            found[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
-        return found
+            codes[:, data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+        return codes
 
 
-class OrderedRivals:
-    """By any method; as good as that is."""
+class ConstrainedCompetitorSearch:
+    """Approximate search by constrained decoding, with any method."""
 
-    def __init__(self, decoder: ConstrainedDecoder, given: Supervision, looked_at: Sequence[int], inference: Inference):
-        self._decoder, self._given, self._looked_at = decoder, given, tuple(looked_at)
-        self._data = given.bind(programs=METHODS[inference.name].programs)
+    def __init__(
+        self, decoder: ConstrainedDecoder, supervision: Supervision, loss_variables: Sequence[int], inference: Inference
+    ):
+        self._decoder, self._supervision, self._loss_variables = decoder, supervision, tuple(loss_variables)
+        self._data = supervision.bind(programs=METHODS[inference.name].programs)
         self._method = inference.build(self._data)
-        # a sentence of which nothing is known is never wrong
-        cards = given.graph.cards
-        says = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._looked_at]
-        told = np.concatenate([[0], np.cumsum(np.any(says, axis=0))])
-        self._can_be_wrong = told[given.sentence_off[1:]] > told[given.sentence_off[:-1]]
+        # a sentence without any known label is never wrong
+        cards = supervision.graph.cards
+        restricts = [~self._allowed(variable, cards[variable]).all(axis=1) for variable in self._loss_variables]
+        num_restricted = np.concatenate([[0], np.cumsum(np.any(restricts, axis=0))])
+        self._can_be_wrong = (
+            num_restricted[supervision.sentence_off[1:]] > num_restricted[supervision.sentence_off[:-1]]
+        )
 
     @property
     def status(self) -> RunStatus:
@@ -105,79 +108,87 @@ class OrderedRivals:
         return self._decoder.status
 
     def best_wrong(self, weights: Floats) -> Codes:
-        """See `Rivals.best_wrong`."""
-        off = self._given.sentence_off
-        count, labels = len(off) - 1, self._given.graph.num_labels
+        """See `CompetitorSearch.best_wrong`."""
+        off = self._supervision.sentence_off
+        count, labels = len(off) - 1, self._supervision.graph.num_labels
         free = np.full((labels, int(off[-1])), ANY_STATE, np.int32)
-        found = self._decode(weights, StateConstraints(np.arange(count), free))
+        codes = self._decode(weights, StateConstraints(np.arange(count), free))
         same = np.ones(count, np.bool_)
-        wrong = self._given.gold.contradicts(found[:labels], self._given.graph.cards[:labels])
-        for variable in self._looked_at:
+        wrong = self._supervision.gold.contradicts(codes[:labels], self._supervision.graph.cards[:labels])
+        for variable in self._loss_variables:
             same[np.searchsorted(off, np.flatnonzero(wrong[variable]), side="right") - 1] = False
         again = np.flatnonzero(same & self._can_be_wrong)
-        found[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
+        codes[:, np.repeat(~self._can_be_wrong, np.diff(off))] = -1
         if not len(again):
-            return found
+            return codes
         constraints = self._likeliest_others(weights, again)
         others = self._decode(weights, constraints)
         at = 0
         for s in again.tolist():
             length = int(off[s + 1] - off[s])
-            found[:, off[s] : off[s + 1]] = others[:, at : at + length]
+            codes[:, off[s] : off[s + 1]] = others[:, at : at + length]
             at += length
-        return found
+        return codes
 
     def _allowed(self, variable: int, card: int) -> Mask:
-        """The states that a label may have as far as is known, [N, card]."""
-        gold = self._given.gold
+        """The states that the known labels allow a variable at each position, [N, card]."""
+        gold = self._supervision.gold
         return gold.allowed(variable, card)[gold.runs(variable, card)]
 
     def _decode(self, weights: Floats, constraints: StateConstraints) -> Codes:
         result = self._decoder.decode(weights, constraints)
-        return result.labelling.reshape(-1, len(self._given.graph.cards)).T.copy()
+        return result.labelling.reshape(-1, len(self._supervision.graph.cards)).T.copy()
 
     def _likeliest_others(self, weights: Floats, sentences: Ints) -> StateConstraints:
-        """For each of some sentences: the wrong state that has the largest marginal."""
-        data, method, given = self._data, self._method, self._given
-        out = run_inference(data, method, data.potentials(weights), given.workers, marginals=True)
-        cards = given.graph.cards
+        """For each of these sentences, a constraint to the wrong state with the largest marginal."""
+        data, method, supervision = self._data, self._method, self._supervision
+        out = run_inference(data, method, data.potentials(weights), supervision.workers, marginals=True)
+        cards = supervision.graph.cards
         marginals = out.marginals.reshape(-1, sum(cards))
         starts = np.cumsum([0, *cards])
-        best = np.full((len(self._looked_at), len(marginals)), -1.0)
+        best = np.full((len(self._loss_variables), len(marginals)), -1.0)
         state = np.zeros(best.shape, np.int32)
-        for n, variable in enumerate(self._looked_at):
-            own = marginals[:, starts[variable] : starts[variable + 1]].copy()
-            own[self._allowed(variable, cards[variable])] = -1.0
-            best[n], state[n] = own.max(axis=1), own.argmax(axis=1)
-        off, blocks = given.sentence_off, []
+        for n, variable in enumerate(self._loss_variables):
+            state_marginals = marginals[:, starts[variable] : starts[variable + 1]].copy()
+            state_marginals[self._allowed(variable, cards[variable])] = -1.0
+            best[n], state[n] = state_marginals.max(axis=1), state_marginals.argmax(axis=1)
+        off, blocks = supervision.sentence_off, []
         for s in sentences.tolist():
             part = best[:, off[s] : off[s + 1]]
             n, t = divmod(int(part.argmax()), part.shape[1])
-            codes = np.full((given.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
-            codes[self._looked_at[n], t] = only_state(state[n, off[s] + t])
+            codes = np.full((supervision.graph.num_labels, part.shape[1]), ANY_STATE, np.int32)
+            codes[self._loss_variables[n], t] = only_state(state[n, off[s] + t])
             blocks.append(codes)
         return StateConstraints(sentences, np.concatenate(blocks, axis=1))
 
 
-def rivals_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> Rivals:
-    """What finds the best wrong labellings, by the inference of a stage."""
+def competitor_search(
+    supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
+) -> CompetitorSearch:
+    """The search for the best wrong labellings by the inference of a stage."""
     if inference.name == "exact":
         exact = ExactSettings(max_table=largest_table(inference.settings))
-        return ExactRivals(data_excluding_gold(given, looked_at), len(given.graph.cards), exact, given)
-    return OrderedRivals(constrained_decoder_of(given, inference, looked_at), given, looked_at, inference)
+        return ExactCompetitorSearch(
+            data_excluding_gold(supervision, loss_variables), len(supervision.graph.cards), exact, supervision
+        )
+    return ConstrainedCompetitorSearch(
+        constrained_decoder_of(supervision, inference, loss_variables), supervision, loss_variables, inference
+    )
 
 
-def constrained_decoder_of(given: Supervision, inference: Inference, looked_at: Sequence[int]) -> ConstrainedDecoder:
-    """Decodes the training data; constraints on a label that is looked at may ask whether a segment goes on."""
+def constrained_decoder_of(
+    supervision: Supervision, inference: Inference, loss_variables: Sequence[int]
+) -> ConstrainedDecoder:
+    """The constrained decoder of the training data, which may ask whether segments of `loss_variables` go on."""
     sets = []
-    for variable in range(given.graph.num_labels):
+    for variable in range(supervision.graph.num_labels):
         goes = (
-            goes_on(given.states[variable])
-            if variable in looked_at
-            else np.zeros((0, given.graph.cards[variable]), np.bool_)
+            goes_on(supervision.states[variable])
+            if variable in loss_variables
+            else np.zeros((0, supervision.graph.cards[variable]), np.bool_)
         )
         sets.append(np.concatenate([goes, ~goes]))
     return ConstrainedDecoder(
-        given.graph, given.parameters, given.rows, given.sentence_off, given.relations, sets, inference.name,
-        inference.settings, given.workers,
+        supervision.graph, supervision.parameters, supervision.rows, supervision.sentence_off, supervision.relations,
+        sets, inference.name, inference.settings, supervision.workers,
     )  # fmt: skip

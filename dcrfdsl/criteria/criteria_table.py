@@ -1,7 +1,7 @@
-"""Training criteria: value and gradient of an objective over a data set. `CRITERIA` is the table of those that run.
+"""Training criteria: value and gradient of an objective over a data set. `CRITERIA` lists them by name.
 
-To add one: a settings class in `semantics.settings.training_settings` and a line in the table there, a file here with a
-class that extends `criterion.Criterion` and a function that builds it, a line in this table.
+To add one: write a settings class in `semantics.settings.training_settings` and a line in the table there; write a file
+here with a class that extends `criterion.Criterion` and a function that builds it; add a line to this table.
 """
 
 from __future__ import annotations
@@ -40,25 +40,26 @@ Settings = TypeVar("Settings", bound=CriterionSettings)
 
 
 class Builder(Generic[Settings]):
-    """A criterion with its settings class. Calling it builds the criterion of a stage; DcrfError where the data or the
-    model does not allow it.
+    """Builds the criterion of a stage. Calls raise DcrfError where the data or the model does not allow it.
+
+    settings: the settings class of the criterion.
     """
 
     def __init__(self, settings: type[Settings], build: Callable[[Supervision, TrainSettings[Settings]], Criterion]):
         self.settings, self._build = settings, build
 
-    def __call__(self, given: Supervision, settings: TrainSettings[Any]) -> Criterion:
+    def __call__(self, supervision: Supervision, settings: TrainSettings[Any]) -> Criterion:
         narrowed(settings.criterion, self.settings)
-        return self._build(given, settings)
+        return self._build(supervision, settings)
 
 
 CRITERIA: Table[Builder[Any]] = Table(
     "training criterion",
     {
-        "likelihood": Builder(CriterionSettings, build_likelihood),  # it reads no settings of its own
+        "likelihood": Builder(CriterionSettings, build_likelihood),  # it has no settings
         "induce": Builder(
             CriterionSettings, build_likelihood
-        ),  # of the features there are; `training` makes more before
+        ),  # of the present features; `training` adds new ones first
         **dict.fromkeys(PIECES, Builder(PieceSettings, build_pieces)),
         "rescale": Builder(RescaleSettings, build_rescaling),
         "mce": Builder(MceSettings, build_mce),

@@ -1,4 +1,4 @@
-"""What a training criterion is: an objective over a data set, and what training asks of it besides.
+"""The base class of training criteria: an objective over a data set, with what training asks of it.
 
 Not here: any criterion, their table (`criteria_table`), what optimizers ask of one (`optimizers.objective`).
 """
@@ -15,26 +15,26 @@ from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import slices
 
-__all__ = ["Criterion", "Tightened"]
+__all__ = ["Criterion", "TightenedTolerance"]
 
 Result = TypeVar("Result")
 
 
-class Tightened(NamedTuple):
-    """An inference method whose tolerance was made smaller during training, what that was and what it is."""
+class TightenedTolerance(NamedTuple):
+    """An inference method whose tolerance was reduced during training, from `initial` to `final`."""
 
     method: str
-    begun: float
-    ended: float
+    initial: float
+    final: float
 
 
 class Criterion(Objective):
-    """Base of criteria. `value_and_gradient` gives nats where it is a likelihood, else units of its own.
+    """Base class of criteria. The value of a likelihood is in nats; other criteria have units of their own.
 
     num_weights: W of the model.   inference_description: for the record; empty where nothing is inferred.
-    penalty: on the weights, None where no prior is part of it.   clamped: the sentences of which some label is not
-    known, None where there are none.   workers: the threads that share the weights; None where one is enough.
-    pause: after how many iterations `advance` changes the objective; None if it never does.
+    penalty: on the weights; None where the criterion takes no prior.   clamped: the sentences with an unknown label;
+    None where there are none.   workers: the threads that share the weights; None for the calling thread alone.
+    pause: the number of iterations after which `advance` changes the objective; None if it never does.
     """
 
     num_weights: int
@@ -47,7 +47,7 @@ class Criterion(Objective):
     # what training asks for -----------------------------------------------------------------------------------------
 
     def start(self, weights: Floats) -> Floats:
-        """Where the search begins, given the weights [W] that a stage begins with."""
+        """The point at which the search begins, for the weights [W] with which the stage begins."""
         return weights
 
     def weights_of(self, point: Floats) -> Floats:
@@ -55,20 +55,20 @@ class Criterion(Objective):
         return point
 
     def advance(self, weights: Floats) -> None:
-        """Changes the objective on the way, at the weights [W] that were reached; see `pause`."""
+        """Changes the objective during training, at the weights [W] reached so far; see `pause`."""
 
     def contradictions(self) -> tuple[int, ...]:
-        """Sentences for which no labelling agrees with what is known and the hard constraints."""
+        """Sentences in which no labelling agrees with both the known labels and the hard constraints."""
         return () if self.clamped is None else self.clamped.contradictions()
 
     @property
     def total_status(self) -> RunStatus:
-        """How inference ended, over all evaluations."""
+        """How inference ended, summed over all evaluations."""
         return RunStatus()
 
     @property
-    def tightened(self) -> Tightened | None:
-        """None where no tolerance was made smaller during training."""
+    def tightened(self) -> TightenedTolerance | None:
+        """The tolerance that was reduced during training; None if none was."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""A data set twice: free, and clamped to what is known of its labels, where that is not all. Not here: objectives."""
+"""A data set clamped to its known labels, for the sentences with an unknown one. Not here: objectives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Clamped"]
 
 @dataclass(frozen=True, eq=False)
 class Clamped:
-    """The same data set clamped to what is known, for the sentences `partly` [S] known; the others are counted."""
+    """A data set clamped to its known labels. partly [S]: the sentences with an unknown label; only these are run."""
 
     data: BoundData
     method: ExpectingMethod
@@ -26,11 +26,11 @@ class Clamped:
         return iter(chosen_ranges(self.partly[first:last], first))
 
     def known_runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The runs of the others."""
+        """The runs of wholly known sentences from `first` to `last`."""
         return iter(chosen_ranges(~self.partly[first:last], first))
 
     def contradictions(self) -> tuple[int, ...]:
-        """Sentences for which no labelling agrees with what is known and the hard constraints."""
+        """Sentences in which no labelling agrees with both the known labels and the hard constraints."""
         out = Expectations.empty(self.data)
         potentials = self.data.potentials(np.zeros(self.data.num_weights))
         nothing, cells = np.zeros(0), np.zeros(len(self.data.hard))

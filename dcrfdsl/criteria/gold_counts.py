@@ -1,7 +1,7 @@
-"""Where features fire, sequence by sequence: F(y*, x) of each, and how often each feature can count at all.
+"""Feature counts of each sequence: F(y*, x), and bounds on the counts that any labelling can reach.
 
-What a criterion that weighs sequences differently needs of the gold labels; sums over the whole data set are
-`Supervision.counts`. Not here: sequences of which some label is not known, which have no counts.
+For criteria that weight sequences differently. `Supervision.counts` has the sums over the data set. Sequences with an
+unknown label have no gold counts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..arrays import Floats, Ints
 from ..graph import instances_of, known_assignments
 from .supervision import Supervision
 
-__all__ = ["Firing", "SequenceCounts", "firing_of", "gold_counts"]
+__all__ = ["FeatureFirings", "SequenceCounts", "feature_firings", "gold_counts"]
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceCounts:
-    """A sparse table, sequences by columns. off: [S+1].   column, count: [n], each column once in a sequence."""
+    """A sparse table, sequences by columns. off: [S+1].   column, count: [n]; a column is once in each sequence."""
 
     off: Ints
     column: Ints
@@ -43,7 +43,7 @@ class SequenceCounts:
 
     @classmethod
     def summed(cls, sequence: Ints, column: Ints, count: Floats, size: tuple[int, int]) -> SequenceCounts:
-        """From counts in any order, [n] each; `size`: sequences and columns."""
+        """Sums counts that come in any order, [n] each.   size: the numbers of sequences and columns."""
         keys, which = np.unique(sequence * size[1] + column, return_inverse=True)
         off = np.searchsorted(keys, np.arange(size[0] + 1) * size[1])
         return cls(off, keys % size[1], _sums(which, count, len(keys)), size[1])
@@ -55,27 +55,28 @@ def _sums(place: Ints, values: Floats, size: int) -> Floats:
 
 
 class _Instances(NamedTuple):
-    """What fires at the instances of a clique: of each firing the instance, the feature (-1: the bias), the value."""
+    """What fires at the instances of a clique: the instance, the feature (-1: the bias) and the value, each [n]."""
 
     instance: Ints
     feature: Ints
     value: Floats
 
 
-def gold_counts(given: Supervision) -> SequenceCounts:
+def gold_counts(supervision: Supervision) -> SequenceCounts:
     """F(y*, x) of every sequence whose labels are all known, [S, W]."""
-    parameters, complete = given.parameters, given.gold.complete_sentences(given.sentence_off)
+    parameters, complete = supervision.parameters, supervision.gold.complete_sentences(supervision.sentence_off)
     sequences, weights, counts = [], [], []
-    for number, own in enumerate(parameters.cliques):
-        sentence, assignment, fires = _fires(given, number)
+    for number, clique_weights in enumerate(parameters.cliques):
+        sentence, assignment, fires = _fires(supervision, number)
         known = (complete[sentence] & (assignment >= 0))[fires.instance]
         which, feature, value = fires.instance[known], fires.feature[known], fires.value[known]
-        size = given.graph.templates[number].num_assignments
-        run = np.repeat(np.arange(len(own.run_off) - 1), np.diff(own.run_off))
-        keys = np.concatenate([own.bias - size, run * size + own.entry])  # ascending, as weights are in either part
+        size = supervision.graph.templates[number].num_assignments
+        run = np.repeat(np.arange(len(clique_weights.run_off) - 1), np.diff(clique_weights.run_off))
+        # ascending, as weights are in either part
+        keys = np.concatenate([clique_weights.bias - size, run * size + clique_weights.entry])
         numbers = np.concatenate([
-            parameters.bias_start(number) + np.arange(len(own.bias)),
-            parameters.entry_start(number) + np.arange(len(own.entry)),
+            parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
+            parameters.entry_start(number) + np.arange(len(clique_weights.entry)),
         ])  # fmt: skip
         wanted = feature * size + assignment[which]
         place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
@@ -83,17 +84,16 @@ def gold_counts(given: Supervision) -> SequenceCounts:
         sequences.append(sentence[which[there]])
         weights.append(numbers[place[there]])
         counts.append(value[there])
-    shape = len(given.sentence_off) - 1, parameters.num_weights
+    shape = len(supervision.sentence_off) - 1, parameters.num_weights
     return SequenceCounts.summed(np.concatenate(sequences), np.concatenate(weights), np.concatenate(counts), shape)
 
 
 @dataclass(frozen=True, eq=False)
-class Firing:
-    """How much the features can count in each sequence, at any labels: the values above 0 wherever they fire, and those
-    below.
+class FeatureFirings:
+    """How much each feature can count in each sequence, whatever the labels.
 
-    A column is a feature of a clique, or the bias of one.   first [columns + 1]: its weights.   order [W]: the weights
-    by columns.
+    A column is a feature of a clique, or the bias of one.   above: the sum of its positive values, wherever it fires;
+    below: of its negative ones.   order [W]: the weights by columns.   first [columns + 1]: offsets into `order`.
     """
 
     above: SequenceCounts
@@ -104,9 +104,9 @@ class Firing:
     @property
     def column_of(self) -> Ints:
         """The column of each weight, [W]."""
-        found = np.empty(len(self.order), np.int64)
-        found[self.order] = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-        return found
+        columns = np.empty(len(self.order), np.int64)
+        columns[self.order] = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        return columns
 
     def sequences_of(self) -> tuple[Ints, Ints]:
         """The sequences in which each column fires: offsets [columns + 1], and sequences."""
@@ -114,25 +114,26 @@ class Firing:
         return np.searchsorted(self.above.column[order], np.arange(len(self.first))), self.above.sequence[order]
 
 
-def firing_of(given: Supervision) -> Firing:
-    """Of all sequences and features that have a weight."""
-    parameters = given.parameters
+def feature_firings(supervision: Supervision) -> FeatureFirings:
+    """The firings of all features that have a weight, in all sequences."""
+    parameters = supervision.parameters
     sequences, columns, values, sizes, orders = [], [], [], [], []
     at = 0
-    for number, own in enumerate(parameters.cliques):
-        sentence, _, fires = _fires(given, number)
-        many = np.concatenate([[len(own.bias)], np.diff(own.run_off)])  # the bias of a clique comes before its features
+    for number, clique_weights in enumerate(parameters.cliques):
+        sentence, _, fires = _fires(supervision, number)
+        # the bias of a clique comes before its features
+        many = np.concatenate([[len(clique_weights.bias)], np.diff(clique_weights.run_off)])
         has_weights = many[fires.feature + 1] > 0
         sequences.append(sentence[fires.instance[has_weights]])
         columns.append(at + 1 + fires.feature[has_weights])
         values.append(fires.value[has_weights])
         sizes.append(many)
-        orders += [parameters.bias_start(number) + np.arange(len(own.bias)),
-                   parameters.entry_start(number) + np.arange(len(own.entry))]  # fmt: skip
+        orders += [parameters.bias_start(number) + np.arange(len(clique_weights.bias)),
+                   parameters.entry_start(number) + np.arange(len(clique_weights.entry))]  # fmt: skip
         at += len(many)
-    size = len(given.sentence_off) - 1, at
+    size = len(supervision.sentence_off) - 1, at
     sequence, column, value = np.concatenate(sequences), np.concatenate(columns), np.concatenate(values)
-    return Firing(
+    return FeatureFirings(
         SequenceCounts.summed(sequence, column, np.maximum(value, 0.0), size),
         SequenceCounts.summed(sequence, column, np.minimum(value, 0.0), size),
         np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(sizes))]),
@@ -140,18 +141,22 @@ def firing_of(given: Supervision) -> Firing:
     )
 
 
-def _fires(given: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
-    """Of the instances of a clique: sentence and known assignment of each, and what fires at them."""
-    template, off, own = given.graph.templates[number], given.sentence_off, given.parameters.cliques[number]
-    pairs = given.relations.get(number)
+def _fires(supervision: Supervision, number: int) -> tuple[Ints, Ints, _Instances]:
+    """The sentence and the known assignment of each instance of a clique, and what fires at the instances."""
+    template, off, clique_weights = (
+        supervision.graph.templates[number],
+        supervision.sentence_off,
+        supervision.parameters.cliques[number],
+    )
+    pairs = supervision.relations.get(number)
     sentence, anchor = instances_of(template, off, pairs)
-    assignment = known_assignments(template, given.gold, off, sentence, anchor, pairs)
+    assignment = known_assignments(template, supervision.gold, off, sentence, anchor, pairs)
     parts = []
-    if len(own.bias):
+    if len(clique_weights.bias):
         every = np.arange(len(sentence))
         parts.append(_Instances(every, np.full(len(every), -1), np.ones(len(every))))
     if template.feature_set >= 0:
-        rows = given.rows[template.feature_set]
+        rows = supervision.rows[template.feature_set]
         row = rows.first_row(off)[sentence] + anchor
         many = np.diff(rows.row_off)[row]
         which = np.repeat(np.arange(len(row)), many)

@@ -1,17 +1,17 @@
-"""The hidden Markov model: joint maximum likelihood by counting, its log probabilities laid into the ordinary weights.
+"""The hidden Markov model: joint maximum likelihood by counting. Its log probabilities are ordinary weights.
 
     p(y, x) = Π_v p(y_v | earlier neighbours) Π_q p(q(x, t) | y_t)         (Altun 2003, Table 1; Lafferty 2001, §5)
 
-Each conditional is (count + s) / (total + s · outcomes), s > 0 the smoothing, over the assignments that are possible.
-A feature emits one of its values or nothing: a text that training did not show, a test that fails. With c, n⁰ and n the
-counts of a value with label y, of nothing, and of y,
+Each conditional is (count + s) / (total + s · outcomes) over the possible assignments, with the smoothing s > 0. A
+feature emits one of its values, or nothing: where the text is not in the training data, or where a test fails. Let c,
+n⁰ and n count, at label y, a value, nothing, and all positions. Then
 
     weight of (value, y) = log (c + s) / (n⁰ + s),    bias of y += log p(nothing | y) = log (n⁰ + s) / (n + s (V + 1)),
 
-so a value that was never seen with y, which has no weight where n⁰ = 0, and one that was never seen at all have the
-probabilities that smoothing gives them, and scores are log p(y, x). With `unseen = once` n⁰ and n have the values that
-training shows once on top, as if each had been new there. Where a wider clique lies, its weights have what
-narrower ones add taken out. Not here: which templates are such models (`semantics.conditions.markov_structure`).
+and scores are log p(y, x). Values that were never seen with y, or never at all, have the probabilities that smoothing
+gives them; the former need no weight where n⁰ = 0. With `unseen = once`, n⁰ and n also count the values that training
+shows once, as if each had been new there. What narrower cliques add is subtracted from the weights of a wider clique
+that covers them. Not here: which templates are such models (`semantics.conditions.markov_structure`).
 """
 
 from __future__ import annotations
@@ -44,29 +44,31 @@ class Hmm(Criterion):
         self.solution, self.counts, self.num_weights = solution, counts, len(solution)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """−Σ log p(y, x) in nats where the weights are log probabilities; the gradient knows nothing of that [W]."""
+        """−Σ log p(y, x) in nats if the weights are log probabilities; the gradient [W] ignores that constraint."""
         return -float(weights @ self.counts), -self.counts
 
 
-def build_hmm(given: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
-    """Counts. DcrfError where the template or its features are no hidden Markov model, or labels are not known."""
-    own = settings.criterion
-    found = [Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(given.spec, own.order)]
-    if found:
-        raise DcrfError(found)
-    if (given.gold.codes < 0).any():
+def build_hmm(supervision: Supervision, settings: TrainSettings[HmmSettings]) -> Hmm:
+    """Counts the training data. DcrfError where template or features are no such model, or a label is not known."""
+    criterion = settings.criterion
+    problems = [
+        Diagnostic("cannot-count", o.message, help=o.remedy) for o in obstacles(supervision.spec, criterion.order)
+    ]
+    if problems:
+        raise DcrfError(problems)
+    if (supervision.gold.codes < 0).any():
         raise _error("`hmm` counts gold labels, and some are missing or ambiguous", "train by `likelihood`")
-    counter = _Counter(given, own)
-    for label in given.spec.labels:
+    counter = _Counter(supervision, criterion)
+    for label in supervision.spec.labels:
         counter.distribution(label.name)
-    for number, template in enumerate(given.graph.templates[: len(given.spec.cliques)]):
+    for number, template in enumerate(supervision.graph.templates[: len(supervision.spec.cliques)]):
         if template.feature_set >= 0:
             counter.emissions(number, template)
-    return Hmm(counter.weights, given.counts)
+    return Hmm(counter.weights, supervision.counts)
 
 
-class _Placed(NamedTuple):
-    """A clique: its instances by their assignments [I], and the place of the label that it gives, [I]."""
+class _PlacedClique(NamedTuple):
+    """A clique with its instances: the assignment of each [I], and the position of the label at `site`, [I]."""
 
     number: int
     template: CliqueTemplate
@@ -76,96 +78,98 @@ class _Placed(NamedTuple):
 
 
 class _Counter:
-    """Fills `weights` [W], a part at a time."""
+    """Fills `weights` [W], clique by clique."""
 
-    def __init__(self, given: Supervision, own: HmmSettings):
-        self.given, self.own = given, own
-        self.weights = np.zeros(given.parameters.num_weights)
+    def __init__(self, supervision: Supervision, settings: HmmSettings):
+        self.supervision, self.settings = supervision, settings
+        self.weights = np.zeros(supervision.parameters.num_weights)
 
     # p(y | earlier neighbours) ----------------------------------------------------------------------------------
 
     def distribution(self, label: str) -> None:
-        """The biases of the cliques of a label, from the narrowest to the widest."""
-        spec, order = self.given.spec, self.own.order
+        """Sets the biases of the cliques that predict a label, from the narrowest to the widest."""
+        spec, order = self.supervision.spec, self.settings.order
         numbers = [
             n for n, clique in enumerate(spec.cliques) if clique.sites[last_site(spec, clique, order)].variable == label
         ]
         numbers.sort(key=lambda n: len(scope(spec, spec.cliques[n], order)))
         placed = [self._placed(number) for number in numbers]
         tables: list[Floats] = []
-        for n, one in enumerate(placed):
+        for n, wide in enumerate(placed):
             wider = np.concatenate([np.zeros(0, np.int64), *(other.place for other in placed[n + 1 :])])
-            alone = ~np.isin(one.place, wider)
-            table = np.zeros(one.template.num_assignments)
-            bias = self.given.parameters.cliques[one.number].bias
+            alone = ~np.isin(wide.place, wider)
+            table = np.zeros(wide.template.num_assignments)
+            bias = self.supervision.parameters.cliques[wide.number].bias
             if alone.any() and len(bias):
-                table[bias] = self._conditional(one, alone)[bias]
+                table[bias] = self._conditional(wide, alone)[bias]
                 for narrow, known in zip(placed[:n], tables, strict=True):
-                    table[bias] -= _seen_in(narrow, known, one, bias)
-            start = self.given.parameters.bias_start(one.number)
+                    table[bias] -= _seen_in(narrow, known, wide, bias)
+            start = self.supervision.parameters.bias_start(wide.number)
             self.weights[start : start + len(bias)] += table[bias]
             tables.append(table)
 
-    def _placed(self, number: int) -> _Placed:
-        spec, off, gold = self.given.spec, self.given.sentence_off, self.given.gold
-        template = self.given.graph.templates[number]
+    def _placed(self, number: int) -> _PlacedClique:
+        spec, off, gold = self.supervision.spec, self.supervision.sentence_off, self.supervision.gold
+        template = self.supervision.graph.templates[number]
         sentence, anchor = instances_of(template, off)
-        site = last_site(spec, spec.cliques[number], self.own.order)
-        margin = 1 + 2 * max(abs(o) for t in self.given.graph.templates for o in t.offsets)
+        site = last_site(spec, spec.cliques[number], self.settings.order)
+        margin = 1 + 2 * max(abs(o) for t in self.supervision.graph.templates for o in t.offsets)
         place = off[sentence] + (2 * sentence + 1) * margin + anchor + template.offsets[site]
         self._require_all_states(number, template)
-        return _Placed(
+        return _PlacedClique(
             number, template, site, known_assignments(template, gold, off, sentence, anchor), place.astype(np.int64)
         )
 
     def _require_all_states(self, number: int, template: CliqueTemplate) -> None:
-        """A clique of one label has a bias for every state, or one that it lacks would have the score 0."""
+        """DcrfError where a clique of one label lacks the bias of a state: that state would have the score 0."""
         wanted = template.cards[0] if template.allowed is None else int(np.count_nonzero(template.allowed))
-        if len(template.cards) == 1 and len(self.given.parameters.cliques[number].bias) < wanted:
+        if len(template.cards) == 1 and len(self.supervision.parameters.cliques[number].bias) < wanted:
             message = f"`hmm` gives every state a probability, and some of `{template.name}` are not in the data"
             raise _error(message, f"write `clique {template.name} with states = all: …`")
 
-    def _conditional(self, one: _Placed, chosen: Mask) -> Floats:
-        """log p(label | the others) of each assignment, from the `chosen` instances; what is impossible has no mass.
+    def _conditional(self, clique: _PlacedClique, chosen: Mask) -> Floats:
+        """log p(label | the others) of each assignment, from the `chosen` instances; impossible ones have no mass.
 
-        What a constraint over other sites forbids (a scheme: a first state) keeps its share.
+        Assignments that only a constraint over other sites forbids (a scheme: a first state) keep their share.
         """
-        size, cards = one.template.num_assignments, one.template.full_cards
-        smoothing = self.own.smoothing if self.own.moves is None else self.own.moves
+        size, cards = clique.template.num_assignments, clique.template.full_cards
+        smoothing = self.settings.smoothing if self.settings.moves is None else self.settings.moves
         possible = np.zeros(size, np.bool_)
-        possible[self.given.parameters.cliques[one.number].bias] = True
-        counts = np.bincount(one.assignment[chosen], minlength=size) + smoothing
+        possible[self.supervision.parameters.cliques[clique.number].bias] = True
+        counts = np.bincount(clique.assignment[chosen], minlength=size) + smoothing
         mass = np.where(possible, counts, 0.0).reshape(cards)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares: Floats = np.log(mass / mass.sum(axis=one.site, keepdims=True)).ravel()
+            shares: Floats = np.log(mass / mass.sum(axis=clique.site, keepdims=True)).ravel()
         return shares
 
     # p(feature | y) ------------------------------------------------------------------------------------------------
 
     def emissions(self, number: int, template: CliqueTemplate) -> None:
-        """The weights of a clique's features, and what its bias has of them."""
-        given = self.given
-        assert given.extractor is not None
-        listed, listed_as = given.extractor.listed(template.feature_set)
-        rows, off = given.rows[template.feature_set], given.sentence_off
+        """Sets the weights of a clique's features, and adds to its biases what these features contribute."""
+        supervision = self.supervision
+        assert supervision.extractor is not None
+        listed, listed_as = supervision.extractor.listed(template.feature_set)
+        rows, off = supervision.rows[template.feature_set], supervision.sentence_off
         sentence, anchor = instances_of(template, off)
         state = np.zeros(len(rows.row_off) - 1, np.int64)
-        state[rows.first_row(off)[sentence] + anchor] = known_assignments(template, given.gold, off, sentence, anchor)
+        state[rows.first_row(off)[sentence] + anchor] = known_assignments(
+            template, supervision.gold, off, sentence, anchor
+        )
         fired = np.repeat(np.arange(len(state)), np.diff(rows.row_off))  # the row of each entry
         which = np.append(listed_as, -1)[np.minimum(rows.feature, len(listed_as))]
         for chosen in self._emitting(listed, template.name):
-            own = fired[which == chosen]
-            if len(np.unique(own)) < len(own):
+            emitting = fired[which == chosen]
+            if len(np.unique(emitting)) < len(emitting):
                 message = f"`hmm` counts one value a position, and `{listed[chosen].name}` has several"
                 raise _error(message, "list features that have one value, or train by `likelihood`")
             values = np.flatnonzero(listed_as == chosen)
             value = rows.feature[which == chosen]
             once = (np.bincount(value, minlength=len(listed_as)) == 1)[value]
-            self._emission(number, template, values, state, state[own], state[own[once]])
+            self._emission(number, template, values, state, state[emitting], state[emitting[once]])
 
     def _emitting(self, listed: Sequence[ExpandedFeature], clique: str) -> list[int]:
-        """Which of a clique's features are emitted."""
-        if self.own.overlapping:
+        """The indices of the features that a clique emits."""
+        if self.settings.overlapping:
             return list(range(len(listed)))
         here = [n for n, feature in enumerate(listed) if all(factor.offset == 0 for factor in feature.factors)]
         if not here:
@@ -176,47 +180,49 @@ class _Counter:
     def _emission(
         self, number: int, template: CliqueTemplate, values: Ints, state: Ints, emitting: Ints, once: Ints
     ) -> None:
-        """A feature with its `values`.
+        """Sets the weights of one feature, whose `values` are numbers of features.
 
-        state: of each position.   emitting, once: of those where it has a value, and where it has one that is nowhere
-        else.
+        state: of each position.   emitting: the states where it has a value.   once: those where it has a value that
+        occurs nowhere else.
         """
-        parameters, smoothing = self.given.parameters, self.own.smoothing
-        own, size = parameters.cliques[number], template.num_assignments
+        parameters, smoothing = self.supervision.parameters, self.settings.smoothing
+        clique_weights, size = parameters.cliques[number], template.num_assignments
         total = np.bincount(state, minlength=size)
         silent = total - np.bincount(emitting, minlength=size)
-        if self.own.unseen == "once":
+        if self.settings.unseen == "once":
             new = np.bincount(once, minlength=size)
             total, silent = total + new, silent + new
-        entries = np.concatenate([np.zeros(0, np.int64), *(np.arange(*own.run_off[v : v + 2]) for v in values)])
-        if silent.any() and len(entries) < len(values) * len(own.bias):
+        entries = np.concatenate(
+            [np.zeros(0, np.int64), *(np.arange(*clique_weights.run_off[v : v + 2]) for v in values)]
+        )
+        if silent.any() and len(entries) < len(values) * len(clique_weights.bias):
             message = (
                 f"a feature of `{template.name}` has no value at some positions, or values that count as new; then "
                 "`hmm` needs a weight of each value for each state"
             )
             raise _error(message, f"write `clique {template.name} with states = all: …`, or list another feature")
-        weight, label = parameters.entry_start(number) + entries, own.entry[entries]
-        self.weights[weight] = np.log((self.given.counts[weight] + smoothing) / (silent[label] + smoothing))
+        weight, label = parameters.entry_start(number) + entries, clique_weights.entry[entries]
+        self.weights[weight] = np.log((self.supervision.counts[weight] + smoothing) / (silent[label] + smoothing))
         nothing = np.log((silent + smoothing) / (total + smoothing * (len(values) + 1)))
         start = parameters.bias_start(number)
-        self.weights[start : start + len(own.bias)] += nothing[own.bias]
+        self.weights[start : start + len(clique_weights.bias)] += nothing[clique_weights.bias]
 
 
-def _seen_in(narrow: _Placed, table: Floats, wide: _Placed, assignments: Ints32) -> Floats:
-    """What the narrow clique adds where the wide one has `assignments`; 0 where it does not lie there."""
+def _seen_in(narrow: _PlacedClique, table: Floats, wide: _PlacedClique, assignments: Ints32) -> Floats:
+    """What the narrow clique adds to these `assignments` of the wide one; 0 where it has no such states."""
     states = np.unravel_index(assignments, wide.template.full_cards)
     of = dict(zip(_sites(wide), states, strict=True))
-    own = [of[site] for site in _sites(narrow)]
+    narrow_states = [of[site] for site in _sites(narrow)]
     cards = narrow.template.full_cards
-    lies = np.all([one < card for one, card in zip(own, cards, strict=True)], axis=0)
-    index = np.ravel_multi_index(tuple(np.where(lies, one, 0) for one in own), cards)
+    lies = np.all([one < card for one, card in zip(narrow_states, cards, strict=True)], axis=0)
+    index = np.ravel_multi_index(tuple(np.where(lies, one, 0) for one in narrow_states), cards)
     return np.where(lies, table[index], 0.0)
 
 
-def _sites(one: _Placed) -> list[tuple[int, int]]:
-    """The variable of each site, and its position from the last one's."""
-    origin = one.template.offsets[one.site]
-    return [(v, o - origin) for v, o in zip(one.template.variables, one.template.offsets, strict=True)]
+def _sites(clique: _PlacedClique) -> list[tuple[int, int]]:
+    """The variable of each site, and its position relative to the predicted label."""
+    origin = clique.template.offsets[clique.site]
+    return [(v, o - origin) for v, o in zip(clique.template.variables, clique.template.offsets, strict=True)]
 
 
 def _error(message: str, remedy: str) -> DcrfError:

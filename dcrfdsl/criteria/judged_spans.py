@@ -1,6 +1,6 @@
 """The spans of a data set that a loss judges: whole sequences, positions, gold segments.
 
-Not here: how they are judged (`chains`, `ordered`, `sequences`).
+Not here: how they are judged (`mce.chain_errors`, `mce.constrained_errors`, `mce.sequence_errors`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..kernels.chain import SegmentMarks, Spans
 from ..semantics import BalancedLoss, LabelLoss, MeasureLoss, MethodSettings
 
 __all__ = [
-    "GOES_ON", "Judged", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
+    "GOES_ON", "JudgedSpans", "goes_on", "judged_positions", "judged_segments", "judged_sequences", "segment_marks",
     "spans_of",
 ]  # fmt: skip
 
-GOES_ON = (1, 2)  # marks after which only what follows shows whether the segment has ended
+GOES_ON = (1, 2)  # marks after which the next state decides whether the segment has ended
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Spans of one label variable. sentence [n]: of each."""
+class JudgedSpans:
+    """Spans of one label variable. sentence [n]: of each span."""
 
     variable: int
     sentence: Ints
@@ -57,8 +57,8 @@ def spans_of(
     )
 
 
-def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: MethodSettings) -> Judged:
-    """Every position whose label is known. `codes` [N]; with `balanced_accuracy` states share the weight."""
+def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: MethodSettings) -> JudgedSpans:
+    """Every position whose label is known. `codes` [N]; `balanced_accuracy` gives each state the same total weight."""
     assert isinstance(loss, LabelLoss)
     token = np.flatnonzero(codes >= 0)
     sentence = np.searchsorted(sentence_off, token, side="right") - 1
@@ -67,13 +67,13 @@ def judged_positions(variable: int, codes: Ints32, sentence_off: Ints, loss: Met
         times = np.bincount(codes[token])
         weight = len(token) / (np.count_nonzero(times) * times[codes[token]])
     nowhere = np.zeros(len(token), np.bool_)
-    return Judged(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight))
+    return JudgedSpans(variable, sentence, spans_of(sentence, token, token, nowhere, sentence_off, weight))
 
 
 def judged_segments(
     variable: int, name: str, codes: Ints32, states: tuple[str, ...], sentence_off: Ints,
     loss: MethodSettings,
-) -> Judged:  # fmt: skip
+) -> JudgedSpans:  # fmt: skip
     """The gold segments of a label. DcrfError where some labels are not known."""
     assert isinstance(loss, MeasureLoss)
     if (codes < 0).any():
@@ -81,14 +81,14 @@ def judged_segments(
         message = f"`{loss.method}` counts segments, and `{name}` is not known at a token of sentence {where}"
         raise DcrfError(Diagnostic("unknown-segments", message, help="train by `likelihood`, which sums it out"))
     mark, kind, _ = mark_table(states)
-    found = segments_of(codes, mark, kind, sentence_off)
-    sentence = np.searchsorted(sentence_off, found.start, side="right") - 1
-    checked = np.isin(mark[codes[found.end]], GOES_ON)
-    return Judged(variable, sentence, spans_of(sentence, found.start, found.end, checked, sentence_off))
+    segments = segments_of(codes, mark, kind, sentence_off)
+    sentence = np.searchsorted(sentence_off, segments.start, side="right") - 1
+    checked = np.isin(mark[codes[segments.end]], GOES_ON)
+    return JudgedSpans(variable, sentence, spans_of(sentence, segments.start, segments.end, checked, sentence_off))
 
 
 def segment_marks(states: tuple[str, ...]) -> SegmentMarks:
-    """What states say of segments, for the kernels; states of no scheme are outside."""
+    """The segment marks of states, for the kernels. States of no scheme count as outside."""
     mark, kind, _ = mark_table(states)
     count = len(states)
     mark, kind = mark[:count], kind[:count]

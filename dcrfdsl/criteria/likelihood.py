@@ -22,7 +22,7 @@ from ..inference import METHODS, BoundData, Expectations, ExpectingMethod, RunSt
 from ..kernels.tables import add_bias_gradient, add_runs, collect_gradient
 from ..semantics import TrainSettings
 from .batches import SentenceBatches
-from .criterion import Criterion, Tightened
+from .criterion import Criterion, TightenedTolerance
 from .free_and_clamped import Clamped
 from .penalties import Penalty
 from .run_sums import gradient_runs, slices
@@ -33,7 +33,7 @@ __all__ = ["Clamped", "Likelihood", "build_likelihood", "clamped_part"]
 
 Result = TypeVar("Result")
 Build = Callable[[BoundData], ExpectingMethod]
-FEWEST_SENTENCES = 64  # that are trained in batches: with fewer, L-BFGS alone is as fast
+FEWEST_SENTENCES = 64  # for a start on batches: with fewer, L-BFGS alone is as fast
 
 
 class Likelihood(Criterion):
@@ -41,7 +41,8 @@ class Likelihood(Criterion):
 
     counts: empirical feature counts Ê f [W] of the sentences that are wholly known.   clamped: the others, if there are
     any.   labelling: the known states of all variables, see `BoundData.labelling_off`; needed for batches only.
-    inference: which method it is.   build: how to build it for this data laid out in another way, where it is not that.
+    inference: the method that the stage asks for.   build: builds the method for this data in another layout; by
+    default `inference.build`.
     """
 
     penalty: Penalty
@@ -118,7 +119,7 @@ class Likelihood(Criterion):
         return value, gradient
 
     def _subtract_clamped(self, clamped: Clamped, weights: Floats, gradient: Floats) -> float:
-        """Takes the expectations given what is known off `gradient` [W]; returns the sum of the clamped log Z."""
+        """Subtracts the expectations given the known labels from `gradient` [W]; returns the sum of clamped log Z."""
         potentials = clamped.data.potentials(weights)
         out = Expectations.empty(clamped.data, approximate=clamped.method.approximate)
 
@@ -142,18 +143,18 @@ class Likelihood(Criterion):
         return float(out.log_z[clamped.partly].sum())
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         begun = getattr(self.inference.settings, "tolerance", None) if self.inference is not None else None
         ended = getattr(self.method, "tolerance", None)
         if self.inference is None or begun is None or ended is None or begun == ended:
             return None
-        return Tightened(self.inference.name, begun, ended)
+        return TightenedTolerance(self.inference.name, begun, ended)
 
     def batches(self, size: int | None = None) -> SentenceBatches | None:
-        """The likelihood in batches of `size` sequences; without it of as many as help a start.
+        """The likelihood in batches of `size` sequences; without `size`, in as many as suit a start.
 
-        None where the penalty is not quadratic; and for a start where labels are not known, since the objective is not
-        convex then and a start may lead elsewhere. Made anew at each call.
+        None without `labelling`, or where the penalty is not quadratic. For a start also None with too few sentences,
+        and where labels are not known: the objective is then not convex, and a start may lead to another optimum.
         """
         if self.labelling is None or (size is None and self.clamped is not None):
             return None
@@ -201,20 +202,22 @@ class Likelihood(Criterion):
         return self.method.sharpen()
 
 
-def build_likelihood(given: Supervision, settings: TrainSettings) -> Likelihood:
+def build_likelihood(supervision: Supervision, settings: TrainSettings) -> Likelihood:
     """The criterion of a stage, by the inference that it asks for."""
-    inference = given.inference(settings)
+    inference = supervision.inference(settings)
     programs = METHODS[inference.name].programs
-    data, clamped = given.bind(programs=programs), clamped_part(given, inference)
+    data, clamped = supervision.bind(programs=programs), clamped_part(supervision, inference)
     method = inference.build(data)
-    penalty = given.penalty(settings)
-    return Likelihood(data, method, given.counts, penalty, given.workers, clamped, given.labelling, inference)
+    penalty = supervision.penalty(settings)
+    return Likelihood(
+        data, method, supervision.counts, penalty, supervision.workers, clamped, supervision.labelling, inference
+    )
 
 
-def clamped_part(given: Supervision, inference: Inference) -> Clamped | None:
-    """The sentences of which some label is not known, clamped to what is; None if there are none."""
-    partly = ~given.gold.complete_sentences(given.sentence_off)
+def clamped_part(supervision: Supervision, inference: Inference) -> Clamped | None:
+    """The sentences with an unknown label, clamped to their known labels; None if all labels are known."""
+    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if not partly.any():
         return None
-    known = given.bind_known(programs=METHODS[inference.name].programs)
+    known = supervision.bind_known(programs=METHODS[inference.name].programs)
     return Clamped(known, inference.build(known), partly)

@@ -2,9 +2,9 @@
 
     P(λ) = Σ_k  ½ precision_k λ_k²  +  l1_k |λ_k|  +  power_k |λ_k|^φ_k / φ_k
 
-Quadratic terms are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` brings the others.
-Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: settings in
-`semantics.settings.prior_settings`, a line in `PRIORS`.
+Quadratic terms are by far the most used: kernels take `precision` as it is, and `Penalty.add_rest` adds the others.
+Sources: gaussian Sutton 2004 §3.3, lphi Suzuki 2006 eq. 2. To add a prior: write settings in
+`semantics.settings.prior_settings`, and add a line to `PRIORS`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _laplace(settings: LaplacePrior) -> Terms:
 
 
 def _lphi(settings: LphiPrior) -> Terms:
-    """|λ|^φ / φC, by the faster terms where it is one of them."""
+    """|λ|^φ / φC; as an L1 or quadratic term, which are faster, where it is one."""
     strength = 1.0 / settings.C
     match settings.shape:
         case "corner":
@@ -114,7 +114,7 @@ class Penalty:
         return 0.5 * float(np.sum(pull * weights)) + self.add_rest(weights, gradient)
 
     def add_rest(self, weights: Floats, gradient: Floats) -> float:
-        """The same for what is not quadratic."""
+        """The same for the terms that are not quadratic."""
         value = 0.0
         if self.l1 is not None:
             gradient += self.l1 * np.sign(weights)
@@ -143,9 +143,9 @@ def weight_penalty(settings: TrainSettings, cliques: Sequence[CliqueSpec], param
     columns = np.empty((len(Terms._fields), parameters.num_weights))
     columns[:] = np.array(PRIORS[settings.prior.method](settings.prior))[:, None]
     for number, clique in enumerate(cliques):
-        own = settings.clique_priors.get(clique.label)
-        if own is not None:
-            columns[:, parameters.of_clique(number)] = np.array(PRIORS[own.method](own))[:, None]
+        prior = settings.clique_priors.get(clique.label)
+        if prior is not None:
+            columns[:, parameters.of_clique(number)] = np.array(PRIORS[prior.method](prior))[:, None]
     precision, l1, power, exponent = columns.copy()
     powers = (power, exponent) if power.any() else (None, None)
     return Penalty(precision, l1 if l1.any() else None, *powers)

@@ -2,9 +2,9 @@
 
     L(λ) = Σ_i [max_y λ·F(y, x_i) − λ·F(y_i, x_i)] ≥ 0,    a subgradient: Σ_i F(ŷ_i, x_i) − F(y_i, x_i)
 
-It is the likelihood with the best labelling in the place of the sum, so that everything else is the likelihood's.
-Where labels are not known, the best labelling that agrees with what is known stands for the gold one; L is then not
-convex. Not here: the steps (`optimizers.special.perceptron_steps`).
+This is the negative log-likelihood with a maximum in place of the sum, so `Likelihood` does everything else. Where
+labels are not known, the best labelling that agrees with the known ones stands for the gold one; L is then not convex.
+Not here: the steps (`optimizers.special.perceptron_steps`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .likelihood import Build, Likelihood
 from .penalties import Penalty
 from .supervision import Inference, Supervision
 
-__all__ = ["Perceptron", "build_perceptron"]
+__all__ = ["PerceptronLoss", "build_perceptron"]
 
 
-class Perceptron(Likelihood):
-    """The loss, and how it is to be trained.
+class PerceptronLoss(Likelihood):
+    """The loss, and how to train it.
 
-    build: a method that finds best labellings, for `data` and for the same laid out in another way.
+    build: builds the method that finds best labellings, for `data` in any layout.
     """
 
     solver = "perceptron"
@@ -31,7 +31,7 @@ class Perceptron(Likelihood):
     def __init__(
         self,
         data: BoundData,
-        given: Supervision,
+        supervision: Supervision,
         settings: TrainSettings[PerceptronSettings],
         inference: Inference,
         build: Build,
@@ -39,26 +39,29 @@ class Perceptron(Likelihood):
     ):
         penalty = Penalty.none(data.num_weights)
         super().__init__(
-            data, build(data), given.counts, penalty, given.workers, clamped, given.labelling, inference, build
+            data, build(data), supervision.counts, penalty, supervision.workers, clamped, supervision.labelling,
+            inference, build,
+        )  # fmt: skip
+        criterion = settings.criterion
+        self._passes = MistakePasses(
+            criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
         )
-        own = settings.criterion
-        self._passes = MistakePasses(own.epochs, own.average or own.vote, own.vote, own.voters, settings.seed)
 
     def mistakes(self) -> MistakePasses:
         return self._passes
 
 
-def build_perceptron(given: Supervision, settings: TrainSettings[PerceptronSettings]) -> Perceptron:
-    """The criterion of a stage; labellings are found by the method that it asks for."""
-    inference = given.inference(settings)
+def build_perceptron(supervision: Supervision, settings: TrainSettings[PerceptronSettings]) -> PerceptronLoss:
+    """The criterion of a stage, which finds labellings by the inference that the stage asks for."""
+    inference = supervision.inference(settings)
     programs = METHODS[inference.name].programs
 
     def build(data: BoundData) -> MaximumMethod:
         return MaximumMethod(data, inference.build(data))
 
-    data, clamped = given.bind(programs=programs), None
-    partly = ~given.gold.complete_sentences(given.sentence_off)
+    data, clamped = supervision.bind(programs=programs), None
+    partly = ~supervision.gold.complete_sentences(supervision.sentence_off)
     if partly.any():
-        known = given.bind_known(programs=programs)
+        known = supervision.bind_known(programs=programs)
         clamped = Clamped(known, build(known), partly)
-    return Perceptron(data, given, settings, inference, build, clamped)
+    return PerceptronLoss(data, supervision, settings, inference, build, clamped)

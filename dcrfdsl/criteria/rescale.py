@@ -1,9 +1,9 @@
-"""Calibration: one factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
+"""Rescaling: one factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
 
     L(α) = Σ_i [log Z(x_i) − Λ·F(y_i, x_i)]  at  Λ_k = α_s λ_k for k in subset s,    ∂L/∂α_s = Σ_{k in s} λ_k ∂L/∂Λ_k
 
-The weights λ are those of an earlier stage; α begins at 1. Pieces that were trained apart may differ in scale, and so
-few parameters need few steps. Not here: the likelihood.
+The weights λ come from an earlier stage; α begins at 1. Pieces that were trained apart may differ in scale. With so few
+parameters, training takes few steps. Not here: the likelihood.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..arrays import Floats, Ints
 from ..errors import DcrfError, Diagnostic
 from ..inference import RunStatus
 from ..semantics import NoPrior, RescaleSettings, TrainSettings, last_pieces
-from .criterion import Criterion, Tightened
+from .criterion import Criterion, TightenedTolerance
 from .likelihood import Likelihood, build_likelihood
 from .supervision import Supervision
 
@@ -24,7 +24,7 @@ __all__ = ["Rescaling", "build_rescaling"]
 
 
 class Rescaling(Criterion):
-    """The likelihood as a function of the factors α [subsets] of `weights` [W]; `subset` [W] says which factor."""
+    """The negative log-likelihood of factors α [subsets] of `weights` [W].   subset [W]: the subset of each weight."""
 
     def __init__(self, likelihood: Likelihood, weights: Floats, subset: Ints):
         self.likelihood, self.weights, self.subset = likelihood, weights, subset
@@ -41,11 +41,11 @@ class Rescaling(Criterion):
         return self.likelihood.total_status
 
     @property
-    def tightened(self) -> Tightened | None:
+    def tightened(self) -> TightenedTolerance | None:
         return self.likelihood.tightened
 
     def start(self, weights: Floats) -> Floats:
-        """The factors that the search begins with, [subsets]."""
+        """Factors of 1, [subsets]: the start of the search."""
         return np.ones(self.num_subsets)
 
     def weights_of(self, point: Floats) -> Floats:
@@ -63,28 +63,28 @@ class Rescaling(Criterion):
         return self.likelihood.sharpen()
 
 
-def _by_clique(given: Supervision) -> list[object]:
-    clique, _, _ = given.parameters.origins()
+def _by_clique(supervision: Supervision) -> list[object]:
+    clique, _, _ = supervision.parameters.origins()
     return list(clique.tolist())
 
 
-def _by_state(given: Supervision, site: int) -> list[object]:
-    """The state of one site of the clique that each weight is of: its variable or view, and the number of the state."""
-    clique, _, assignment = given.parameters.origins()
+def _by_state(supervision: Supervision, site: int) -> list[object]:
+    """For each weight, the variable or view of one site of its clique, and the number of the state there."""
+    clique, _, assignment = supervision.parameters.origins()
     out: list[object] = [None] * len(clique)
-    for number, template in enumerate(given.graph.templates[: len(given.spec.cliques)]):
-        own = np.flatnonzero(clique == number)
-        states = np.unravel_index(assignment[own], template.full_cards)[site]
+    for number, template in enumerate(supervision.graph.templates[: len(supervision.spec.cliques)]):
+        clique_weights = np.flatnonzero(clique == number)
+        states = np.unravel_index(assignment[clique_weights], template.full_cards)[site]
         view = template.views[site] if template.views else None
         seen_as = template.variables[site] if view is None else view.states
-        for w, state in zip(own.tolist(), states.tolist(), strict=True):
+        for w, state in zip(clique_weights.tolist(), states.tolist(), strict=True):
             out[w] = seen_as, state
     return out
 
 
-def _by_piece(given: Supervision) -> list[object]:
-    """The piece that has the clique of each weight; DcrfError where a clique is in two."""
-    pieces = last_pieces(given.spec, given.stage)
+def _by_piece(supervision: Supervision) -> list[object]:
+    """The piece that trains the clique of each weight; DcrfError where two pieces train one clique."""
+    pieces = last_pieces(supervision.spec, supervision.stage)
     of: dict[str, str] = {}
     for piece in pieces:
         for label in {member.clique for member in piece.members if not member.locked}:
@@ -92,26 +92,26 @@ def _by_piece(given: Supervision) -> list[object]:
                 message = f"the weights of `{label}` are in the pieces `{of[label]}` and `{piece.name}`"
                 raise DcrfError(Diagnostic("shared-by-pieces", message, help="write `per = clique`"))
             of[label] = piece.name
-    labels = [clique.label for clique in given.spec.cliques]
-    clique, _, _ = given.parameters.origins()
+    labels = [clique.label for clique in supervision.spec.cliques]
+    clique, _, _ = supervision.parameters.origins()
     return [of.get(labels[number], labels[number]) for number in clique.tolist()]
 
 
 SUBSETS: Mapping[str, Callable[[Supervision], list[object]]] = {
     "clique": _by_clique,
-    "label": lambda given: _by_state(given, -1),
-    "source": lambda given: _by_state(given, 0),
+    "label": lambda supervision: _by_state(supervision, -1),
+    "source": lambda supervision: _by_state(supervision, 0),
     "piece": _by_piece,
 }
 
 
-def build_rescaling(given: Supervision, settings: TrainSettings[RescaleSettings]) -> Rescaling:
-    """Raises DcrfError where no stage has trained weights before, or pieces share weights."""
-    if not given.weights.any():
+def build_rescaling(supervision: Supervision, settings: TrainSettings[RescaleSettings]) -> Rescaling:
+    """The criterion of a stage. DcrfError where no earlier stage trained weights, or pieces share weights."""
+    if not supervision.weights.any():
         message = "`rescale` calibrates the weights of an earlier stage, and there are none"
         raise DcrfError(Diagnostic("nothing-to-rescale", message, help="write `train rescale after STAGE`"))
     free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
-    keys = SUBSETS[settings.criterion.per](given)
+    keys = SUBSETS[settings.criterion.per](supervision)
     number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     subset = np.array([number[key] for key in keys], np.int64)
-    return Rescaling(build_likelihood(given, free), given.weights, subset)
+    return Rescaling(build_likelihood(supervision, free), supervision.weights, subset)

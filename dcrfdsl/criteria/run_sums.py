@@ -1,4 +1,4 @@
-"""Sums of feature counts over a data set, run by run, so that threads share it and the floats do not depend on them.
+"""Sums of feature counts over a data set, run by run: threads share the runs, and the floats do not depend on them.
 
 Not here: what is counted.
 """
@@ -34,7 +34,7 @@ class FeatureSums:
         self._nothing = np.zeros(data.num_weights)
 
     def of(self, first: int) -> tuple[Floats, Floats]:
-        """What the run that begins with sequence `first` adds to, all 0: gradient [cells], expected [shared cells]."""
+        """Accumulators of the run that begins at `first`, set to 0: gradient [cells], expected [shared cells]."""
         number = self._number[first]
         self._partial[number].fill(0.0)
         self._expected[number].fill(0.0)
@@ -50,7 +50,7 @@ class FeatureSums:
         self._workers.map(task, self.runs)
 
     def total(self) -> Floats:
-        """The sum of all runs, [W]; spoils what they hold."""
+        """The sum of all runs, [W]; overwrites their accumulators."""
         data, partial, out = self.data, self._partial, np.empty(self.data.num_weights)
         self._workers.map(lambda first, last: add_runs(first, last, partial), slices(data.num_cells))
         data.pass_on(partial[0])
@@ -64,9 +64,9 @@ class FeatureSums:
 
 
 def gradient_runs(num_cells: int, num_firing: int) -> int:
-    """Into how many runs the data is cut, each with a partial gradient of `num_cells` of its own.
+    """The number of runs that the data is cut into; each has a partial gradient of `num_cells`.
 
-    Few, where features fire hardly more often (`num_firing`) than that: then adding up would take the time.
+    Few runs where features fire (`num_firing`) not much more often than that: else adding them up takes most time.
     """
     cells = max(1, num_cells)
     runs = int(np.clip(min(GRADIENT_BYTES // (8 * cells), num_firing // cells), FEWEST_RUNS, MOST_RUNS))
@@ -74,6 +74,6 @@ def gradient_runs(num_cells: int, num_firing: int) -> int:
 
 
 def slices(num_weights: int) -> list[tuple[int, int]]:
-    """Cuts of the weights, for threads."""
+    """Ranges of the weights, for threads."""
     cuts = np.linspace(0, num_weights, SLICES + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))

@@ -1,10 +1,10 @@
-"""What iterative scaling needs of the likelihood: feature totals, and expectations by total (Lafferty 2001 §4).
+"""What iterative scaling needs from the likelihood: feature totals, and expectations by total (Lafferty 2001 §4).
 
     T(x) = max_y Σ_k f_k(y, x)        a_{k,t} = Σ over sequences with T(x) = t of E f_k
 
-The total of a labelling is its score where every weight is 1, so that the best labelling under these weights has the
-largest. Every feature that is scaled counts, biases and those of START and STOP as well; features that the gold labels
-never show are not scaled. Not here: the updates (`optimizers.special.iis`).
+The total of a labelling is its score where every scaled weight is 1, so the best labelling under these weights has the
+largest total. Biases and features of START and STOP count as well. Features that the gold labels never show are not
+scaled. Not here: the updates (`optimizers.special.iis`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["LikelihoodScaling"]
 
 
 class LikelihoodScaling:
-    """Features of a data set of which every label is known, under exact inference.
+    """Scaling on a data set whose labels are all known, under exact inference. DcrfError where a feature is negative.
 
-    counts [W]: Ê f.   build: inference on a data set.   DcrfError where a feature is negative.
+    counts [W]: Ê f.   build: builds the inference method of a data set.
     """
 
     def __init__(self, data: BoundData, build: Callable[[BoundData], SequenceMethod], counts: Floats, workers: Workers):
@@ -34,7 +34,7 @@ class LikelihoodScaling:
         self.counts, self.workers = counts, workers
         self._cell_of = data.cell_of_weight()
         self.totals = self._largest_totals(data, build(data))
-        self._order = np.argsort(self.totals, kind="stable")  # so that those of one total are one run
+        self._order = np.argsort(self.totals, kind="stable")  # so that sequences of equal total are one run
         self.data = data.only(self._order)
         self.method = build(self.data)
 
@@ -52,7 +52,7 @@ class LikelihoodScaling:
         nothing, ascending = np.zeros(d.num_weights), self.totals[self._order]
 
         def expectation(first: int, last: int) -> list[tuple[Ints, Floats]]:
-            found = []
+            expectations = []
             for total in totals[first:last].tolist():
                 out, partial, expected = Expectations.empty(d), d.partial_gradients(1), np.zeros(len(d.hard))
                 begin, end = np.searchsorted(ascending, [total, np.nextafter(total, np.inf)]).tolist()
@@ -61,8 +61,8 @@ class LikelihoodScaling:
                 gradient = np.empty(d.num_weights)
                 collect_gradient(0, len(gradient), partial, self._cell_of, nothing, nothing, nothing, gradient)
                 add_bias_gradient(d.bindings, expected, gradient)
-                own = np.flatnonzero(gradient > 0.0)
-                found.append((own, gradient[own]))
-            return found
+                positive = np.flatnonzero(gradient > 0.0)
+                expectations.append((positive, gradient[positive]))
+            return expectations
 
         return [part for run in self.workers.map(expectation, even_runs(len(totals))) for part in run]

@@ -1,4 +1,4 @@
-"""What a criterion is made of: the data, what is known of its labels, and the weights that they call for."""
+"""Training data as criteria take it: features, known labels, and the weights that they call for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Inference", "Supervision"]
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """The method that a stage asks for, with `auto` resolved."""
+    """The inference method of a stage, with `auto` resolved."""
 
     name: str
     settings: MethodSettings
@@ -43,16 +43,18 @@ class Inference:
         return METHODS[self.name].build(data, self.settings)
 
     def description(self, method: ExpectingMethod) -> str:
-        """What a user is told about it."""
+        """The name that users see."""
         return method.description() if isinstance(method, MixedMethod) else self.name
 
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """Training data. rows: one a feature set.   relations: pairs of each relational clique, by its number.
-    counts [W]: of the sentences that are wholly known.   stage, weights [W]: what trains, and what it begins with.
-    states: of each variable of the graph.   extractor: says what the features of the rows are.   compared: a clique
-    whose features are positions, and how alike these are.
+    """Training data, with the model that it trains.
+
+    rows: of each feature set.   relations: pairs of each relational clique, by its number.   counts [W]: feature counts
+    of the sentences whose labels are all known.   stage, weights [W]: the name of the stage, and the weights with which
+    it begins.   states: of each variable of the graph.   extractor: of the features in `rows`.   compared: a clique
+    whose features are positions, and the Gram matrix of its observation kernel.
     """
 
     spec: ModelSpec
@@ -76,7 +78,7 @@ class Supervision:
         return self.gold.codes.T.ravel()
 
     def labels_named(self, names: Sequence[str]) -> list[int]:
-        """The variables of these labels; without names those of all."""
+        """The variables of these labels; without names, of all labels."""
         numbers = {name: n for n, name in enumerate(self.graph.variables)}
         return [numbers[name] for name in names] if names else list(range(self.graph.num_labels))
 
@@ -84,7 +86,7 @@ class Supervision:
         return Inference(*choose_method(self.graph, self._asked(settings)))
 
     def exact_if_it_fits(self, settings: TrainSettings) -> Inference | None:
-        """`exact`, whatever the stage asks for; None where its tables are too large. Whoever asks for it gets it."""
+        """`exact`, whatever the stage asks for; None where it does not fit, or DcrfError if the stage asks for it."""
         asked = self._asked(settings)
         if isinstance(asked, ExactSettings):
             check_width(self.graph, asked.max_table, remedy=MORE_MEMORY)  # no other method would do
@@ -97,9 +99,9 @@ class Supervision:
         return Inference("exact", ExactSettings(max_table=largest_table(asked))) if fits else None
 
     def exact_inference(self, settings: TrainSettings, what: str, remedy: str) -> Inference:
-        """`exact`, whatever the stage asks for. DcrfError where that does not fit: `what` needs it."""
-        found = self.exact_if_it_fits(settings)
-        if found is None:
+        """`exact`, whatever the stage asks for. DcrfError, which says that `what` needs it, where it does not fit."""
+        inference = self.exact_if_it_fits(settings)
+        if inference is None:
             asked, cost = self._asked(settings), exact_cost(self.graph)
             table = f"a table of {cost.largest:.3g} entries" if not self.graph.relational else "too large a table"
             message = (
@@ -107,7 +109,7 @@ class Supervision:
                 f"{table}; `max_table` allows {largest_table(asked):,}"
             )
             raise data_error("needs-exact", message, help=remedy)
-        return found
+        return inference
 
     def _asked(self, settings: TrainSettings) -> MethodSettings:
         return settings.infer or inference_settings(self.spec)
@@ -116,16 +118,16 @@ class Supervision:
         return weight_penalty(settings, self.spec.cliques, self.parameters)
 
     def bind(self, *, programs: bool) -> BoundData:
-        """Everything that is free, packed for training."""
+        """The data with all labels free, packed for training."""
         return self.bind_plain(programs=programs).packed(bundled=True)
 
     def bind_plain(self, *, programs: bool) -> BoundData:
-        """The same without packing."""
+        """As `bind`, but not packed."""
         binder = Binder(self.graph, self.parameters, programs=programs)
         return binder.bind(self.rows, self.sentence_off, self.relations)
 
     def bind_known(self, *, programs: bool) -> BoundData:
-        """Clamped to what is known."""
+        """The data clamped to its known labels."""
         return bind_clamped(
             self.graph, self.parameters, self.rows, self.gold, self.sentence_off, self.relations, programs=programs
         )

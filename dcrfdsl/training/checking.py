@@ -1,8 +1,8 @@
-"""What the Python functions have in common: a template in any of its forms, and the checker that must approve it.
+"""The common front of the Python functions: a template in any form, and the checker that must approve it.
 
     dcrfdsl.check("chunker.dcrf", corpus)    -> errors, warnings and notes, in the order of the text
 
-Training and tuning come through here too, so that all of them accept the same. Not here: the rules
+Training and tuning use this file too, so they accept the same templates. Not here: the rules
 (`semantics.checks.checker`), what the command prints.
 """
 
@@ -18,7 +18,7 @@ from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_ki
 from ..features import RegisteredFeature
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, written
 
-__all__ = ["Template", "approved", "as_resolved", "check", "require_arguments", "require_registered"]
+__all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]
 
 _TEMPLATE = "a template: its path, what `load_template` or `load_text` gives, a `Model` or a ModelSpec"
 _FUNCTIONS = "the functions marked with `@dcrfdsl.feature` by name, as `{f.name: f}`"
@@ -41,7 +41,7 @@ def check(
     stage: str | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Everything that the checker says of a template: errors, warnings and notes, in the order of the text.
+    """The checker's errors, warnings and notes on a template, in the order of the text.
 
     data: training data, or its file. The template is checked against it, and its gold labels are checked too.
     stage: the training stage to run; by default the last one.   registered: the user's feature functions.
@@ -64,14 +64,14 @@ def check(
 
 
 def _read(path: str | os.PathLike[str], spec: ModelSpec) -> Corpus | None:
-    """Data to check against. Columns of labels may be absent; the checker reports that."""
+    """Reads data to check against. Columns of labels may be absent; the checker reports that."""
     if spec.data is None:
         return None
     return read_corpus(Path(path), spec.data, optional=[label.name for label in spec.labels])
 
 
 def _wrong_gold(resolved: Resolved, corpus: Corpus) -> Sequence[Diagnostic]:
-    """Problems of gold labels that can be seen without the rest of the model."""
+    """Problems of the gold labels that need no features or graph to be seen."""
     spec, directories = resolved.spec, resolved.directories
     try:
         states = variable_states(spec, learn_states(spec, corpus, directories), directories)
@@ -81,9 +81,9 @@ def _wrong_gold(resolved: Resolved, corpus: Corpus) -> Sequence[Diagnostic]:
 
 
 def as_resolved(template: Template, name: str = "model") -> Resolved:
-    """A template in any form, with the places of its parts as far as known. TypeError for anything else.
+    """A template in any form as `Resolved`, with source positions where known. TypeError for other types.
 
-    name: of the argument, for the message.
+    name: the argument's name, for the message.
     """
     match template:
         case Resolved():
@@ -98,14 +98,14 @@ def as_resolved(template: Template, name: str = "model") -> Resolved:
     raise AssertionError(template)
 
 
-def approved(
+def checker_warnings(
     resolved: Resolved,
     corpus: Corpus,
     *,
     stage: str | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """The checker's warnings. DcrfError with all that it says if there is an error."""
+    """The checker's warnings on a template. DcrfError with all its diagnostics if one is an error."""
     diagnostics = check_or_raise(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
     return tuple(diagnostic for diagnostic in diagnostics if diagnostic.severity == "warning")
 
@@ -117,7 +117,7 @@ def require_arguments(
     registered: Mapping[str, RegisteredFeature] | None,
     *functions: object,
 ) -> None:
-    """TypeError unless these are of the types that training takes. The parameters have the names of its own."""
+    """TypeError unless these arguments of `fit` have the right types. The messages name these parameters."""
     require_kind(corpus, Corpus, "corpus", CORPUS)
     require_kind(dev, (Corpus, type(None)), "dev", CORPUS)
     require_kind(stage, (str, type(None)), "stage", "the name of a training stage")
@@ -127,7 +127,7 @@ def require_arguments(
 
 
 def require_registered(registered: Mapping[str, RegisteredFeature] | None) -> None:
-    """TypeError unless these are marked functions by name, or None."""
+    """TypeError unless this maps names to marked functions, or is None."""
     require_kind(registered, (Mapping, type(None)), "registered", _FUNCTIONS)
     for function in (registered or {}).values():
         require_kind(function, RegisteredFeature, "registered", _FUNCTIONS)

@@ -4,8 +4,8 @@
 
 `FORMATS` is the table of file formats, chosen by the ending of the file's name. `start` numbers random starts from 1; 0
 means that there was only one. `seconds` begin anew with each stage and start. `dev` is empty without held-out data,
-`gradient_norm` without a gradient, `gap` (the duality gap) where no dual is solved. Not here: keeping curves
-(`model.record`).
+`gradient_norm` without a gradient, `gap` (the duality gap) where no dual is solved. Not here: the record
+that keeps curves (`model.record`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _jsonl(row: Row) -> str:
 
 
 class CurveFormat(NamedTuple):
-    """head: what stands before the first row.   line: a row as text."""
+    """A file format. head: the text before the first row.   line: formats a row."""
 
     head: str
     line: Callable[[Row], str]
@@ -56,8 +56,8 @@ FORMATS: Table[CurveFormat] = Table(
 class CurveWriter:
     """Writes each row as soon as its iteration is done, so that rows survive whatever ends the training.
 
-    An existing file keeps its content until the first row comes. DcrfError where it cannot be opened, or another
-    training is writing it. A row that cannot be written does not stop training.
+    An existing file keeps its content until the first row comes. Raises DcrfError where the file cannot be opened, or
+    another training is writing it. A row that cannot be written does not stop training.
     """
 
     def __init__(self, path: Path):
@@ -88,11 +88,11 @@ class CurveWriter:
 
     @property
     def failure(self) -> OSError | None:
-        """Why a row could not be written; no row is written after that."""
+        """Why a row could not be written; later rows are dropped. None so far."""
         return self._failure
 
     def begin(self, stage: str) -> None:
-        """The rows that follow are of this stage."""
+        """Assigns the rows that follow to this stage."""
         self._stage = stage
 
     def add(self, step: Iteration) -> None:
@@ -111,7 +111,7 @@ class CurveWriter:
 
 
 def check_curve_path(path: Path) -> None:
-    """DcrfError where no curve can be written to `path`. Asked before training."""
+    """DcrfError where no curve can be written to `path`. Called before training."""
     if path.suffix not in FORMATS:
         message = f"`{path}` names no format of a learning curve"
         raise DcrfError(Diagnostic("unknown-format", message, help=f"end its name in {' or '.join(FORMATS)}"))

@@ -1,4 +1,4 @@
-"""What a user should know about a stage that has ended, in words. Not here: what is done about it."""
+"""Messages to the user about a stage that has ended. Not here: where they are stored (`model.record`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["diagnostics_of"]
 
 
 def diagnostics_of(stage: Stage, objective: Criterion, outcome: Outcome) -> list[str]:
-    """Everything that is to be said of a stage, a sentence or two each."""
+    """The messages about a stage, a sentence or two each."""
     return [*_of_inference(objective, outcome), *_idle_patience(stage), *_exact_instead(stage, objective)]
 
 
@@ -23,7 +23,7 @@ def _idle_patience(stage: Stage) -> Sequence[str]:
 
 
 def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
-    """That the stage trained under `exact`, although its settings name another method."""
+    """The message that a stage trained under `exact`, although its settings name another method."""
     asked = stage.settings.infer or inference_settings(stage.model.spec)
     name = stage.settings.criterion.method
     if objective.inference_description != "exact" or isinstance(asked, AutoSettings) or asked.method == "exact":
@@ -32,13 +32,13 @@ def _exact_instead(stage: Stage, objective: Criterion) -> Sequence[str]:
 
 
 def _of_inference(objective: Criterion, outcome: Outcome) -> Sequence[str]:
-    """How inference went during training, said once with its numbers."""
+    """Messages about inference, with numbers summed over the whole training."""
     status, notes = objective.total_status, []
     method = objective.inference_description
     if objective.tightened is not None:
-        method, begun, ended = objective.tightened
+        method, initial, final = objective.tightened
         notes.append(
-            f"the tolerance of `{method}` was tightened from {begun:g} to {ended:g} during training, "
+            f"the tolerance of `{method}` was tightened from {initial:g} to {final:g} during training, "
             "since the objective was not exact enough for the line search"
         )
     if outcome.stalled and status.approximate:

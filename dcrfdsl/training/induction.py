@@ -1,9 +1,9 @@
-"""Feature induction: which crosses of features would raise the likelihood most, each with one weight of its own.
+"""Feature induction: the crosses of features that would raise the likelihood most, each with a weight of its own.
 
-A round looks at pairs of features of one feature set that fire together; either may be a cross of an earlier round. It
-holds the distribution p(y | x) at the present weights, and computes for each cross and each assignment of a clique what
-the best value of a new weight would gain (`kernels.extraction.gains`). The best ones become features with weight 0, to
-be trained. Sources: Lafferty, McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: training between rounds
+A round considers pairs of features of one feature set that fire together; either may be a cross of an earlier round. It
+holds the distribution p(y | x) at the present weights. For each cross and each assignment of a clique, it computes the
+gain of the best value of a new weight (`kernels.extraction.gains`). The best crosses become features, with weights of 0
+to be trained. Sources: Lafferty, McCallum, Pereira (2001), §6; McCallum (2003), §4. Not here: training between rounds
 (`induction_rounds`), how conjunctions are looked up in new text (`features.alphabet.conjunctions`).
 """
 
@@ -29,7 +29,7 @@ __all__ = ["Marginals", "induce_round", "require_known_labels"]
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """Gains of new weights of a clique, [G] each. A weight is of an assignment and a cross of two features."""
+    """Gains of new weights of a clique, [G] each. Each weight belongs to a cross of two features and an assignment."""
 
     clique: int
     often: Ints  # the member that fires more often
@@ -37,18 +37,18 @@ class _Gains:
     assignment: Ints
     count: Floats
     gain: Floats
-    fires: Floats  # the same number for crosses that fire at the same instances
+    fires: Floats  # equal for crosses that fire at the same instances
 
 
 def require_known_labels(supervision: Supervision) -> None:
-    """DcrfError where a label is not known: a gain compares with its count."""
+    """DcrfError where a label is not known: gains need the counts of gold labels."""
     if (supervision.gold.codes < 0).any():
         message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
         raise DcrfError(Diagnostic("cannot-induce", message, help="train by `likelihood`, which sums them out"))
 
 
 def _induce_settings(settings: TrainSettings) -> InduceSettings:
-    """The settings of the criterion, which is to be `induce`."""
+    """The settings of the criterion; TypeError unless it is `induce`."""
     if not isinstance(settings.criterion, InduceSettings):
         raise TypeError(f"found the criterion `{settings.criterion.method}`, expected `induce`")
     return settings.criterion
@@ -57,10 +57,10 @@ def _induce_settings(settings: TrainSettings) -> InduceSettings:
 def induce_round(
     supervision: Supervision, extractor: FeatureExtractor, settings: TrainSettings
 ) -> tuple[Supervision, FeatureExtractor, InductionRound]:
-    """One round at `supervision.weights`: the same data with the best new features, and what the round did."""
+    """One round at `supervision.weights`: the data and the extractor with the best new features, and a summary."""
     criterion = _induce_settings(settings)
     marginals = Marginals(supervision, settings)
-    gains, looked_at = [], 0
+    gains, num_candidates = [], 0
     for feature_set in range(len(extractor.conjunctions)):
         cliques = [c for c, s in enumerate(extractor.set_of_clique) if s == feature_set and _takes_part(supervision, c)]
         crossable = _crossable(supervision, extractor, feature_set, cliques, criterion.group)
@@ -71,20 +71,20 @@ def induce_round(
         fire_off, fire_row = rows_of_features(row_off, feature, len(crossable))
         often, seldom, count = crosses(row_off, feature, fire_off, fire_row, criterion.min_count)
         kept = np.sort(np.argsort(-count, kind="stable")[: criterion.candidates])
-        looked_at += len(kept)
+        num_candidates += len(kept)
         candidates = often[kept], seldom[kept], fire_off, fire_row
         gains += [_gains_of(supervision, settings, c, marginals.of_clique(c), *candidates) for c in cliques]
     best = _best(gains, extractor, supervision, criterion.per_round)
     if not best:
-        return supervision, extractor, InductionRound(looked_at, 0, 0)
-    return _grown(supervision, extractor, best, looked_at)
+        return supervision, extractor, InductionRound(num_candidates, 0, 0)
+    return _grown(supervision, extractor, best, num_candidates)
 
 
 # candidates ---------------------------------------------------------------------------------------------------------
 
 
 def _takes_part(supervision: Supervision, clique: int) -> bool:
-    """Not a clique over pairs of positions that the data joins: it has no marginals of its own here."""
+    """Whether a clique can have new features: relational ones cannot, as their marginals are not computed."""
     return not supervision.graph.templates[clique].relational
 
 
@@ -185,7 +185,7 @@ def _gains_of(
 
 @dataclass(frozen=True)
 class _New:
-    """A new weight. members: of its feature, a cross; where a feature of the same atoms exists, it is that one."""
+    """A new weight. members: of its feature, a cross; an existing feature with the same atoms takes its place."""
 
     clique: int
     feature_set: int
@@ -197,9 +197,9 @@ class _New:
 
 
 def _best(gains: Sequence[_Gains], extractor: FeatureExtractor, supervision: Supervision, number: int) -> list[_New]:
-    """The `number` weights of most gain that the model does not have; of equal gains the first ones.
+    """The `number` weights with the largest gains that the model does not have; in a tie, the first ones.
 
-    Of crosses that fire at the same instances only the first one enters.
+    Of crosses that fire at the same instances, only the first one enters.
     """
     if not gains:
         return []
@@ -243,14 +243,14 @@ def _first(extractor: FeatureExtractor, clique: int) -> int | None:
 
 
 def _features_by_atoms(sets: Sequence[Conjunctions]) -> list[dict[frozenset[int], int]]:
-    """The number of each conjunction by the features that it is made of, a table for each feature set."""
+    """The number of each conjunction by its atoms, a table for each feature set."""
     return [{part.atoms(f): f for f in range(part.first, part.num_features)} for part in sets]
 
 
 def _grown(
-    supervision: Supervision, extractor: FeatureExtractor, best: Sequence[_New], looked_at: int
+    supervision: Supervision, extractor: FeatureExtractor, best: Sequence[_New], num_candidates: int
 ) -> tuple[Supervision, FeatureExtractor, InductionRound]:
-    """The data and the extractor with these weights; the new ones are 0."""
+    """The data and the extractor with the new weights, which are 0, and a summary of the round."""
     sets, rows = list(extractor.conjunctions), list(supervision.rows)
     numbers = _features_by_atoms(sets)
     made = 0
@@ -283,7 +283,7 @@ def _grown(
         weights=_moved(supervision.weights, kept, parameters.num_weights),
     )
     grown.counts[placed] = counts
-    summary = InductionRound(looked_at, made, len(best), best[0].gain, best[-1].gain)
+    summary = InductionRound(num_candidates, made, len(best), best[0].gain, best[-1].gain)
     return grown, extractor.with_conjunctions(sets), summary
 
 

@@ -1,4 +1,4 @@
-"""Rounds of feature induction within a stage: a few iterations of training, then the best new features, and again.
+"""Rounds of feature induction within a stage: each trains for a few iterations, then adds the best new features.
 
 Source: McCallum (2003), §4. Not here: which features are the best ones (`induction`).
 """
@@ -16,7 +16,7 @@ __all__ = ["with_induced_features"]
 
 
 def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stage, list[InductionRound]]:
-    """The stage with the features that the rounds add, and what each round did. Iterations are counted on."""
+    """The stage with the features that the rounds add, and a summary of each round. Iterations count on."""
     require_known_labels(stage.supervision)
     supervision, extractor = stage.supervision, stage.model.extractor
     rounds: list[InductionRound] = []
@@ -34,7 +34,7 @@ def with_induced_features(stage: Stage, criterion: InduceSettings) -> tuple[Stag
             break
         rounds.append(done)
         if isinstance(optimizer, AutoOptimizer):
-            limits["epochs"] = 0  # long steps on batches would lead away from where the last round came to
+            limits["epochs"] = 0  # long steps on batches would lead away from the optimum of the last round
     model = replace(
         stage.model, extractor=extractor, parameters=supervision.parameters, weights=supervision.weights, voters=None
     )

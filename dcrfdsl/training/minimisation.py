@@ -1,4 +1,4 @@
-"""How an objective is minimised: by its optimizer at once, in independent parts, or in two runs around a change.
+"""Minimises an objective by its optimizer: at once, in independent parts, or in two runs around a change.
 
 Not here: the optimizers (`optimizers`), what happens after each iteration (`stage`).
 """
@@ -13,11 +13,11 @@ from ..criteria import Criterion
 from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_apart
 from ..semantics import OptimizerSettings
 
-__all__ = ["minimised"]
+__all__ = ["minimise_objective"]
 
 
-def minimised(objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
-    """What the optimizer of `settings` makes of an objective, from `point` on."""
+def minimise_objective(objective: Criterion, point: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
+    """Minimises an objective by the optimizer of `settings`, from `point` on."""
     minimise = OPTIMIZERS[settings.method]
     if objective.apart:
         return minimise_apart(minimise, objective, point, settings, watch)
@@ -34,7 +34,7 @@ def _in_two_parts(
     watch: Watch,
     pause: int,
 ) -> Outcome:
-    """Minimises an objective that changes after `pause` iterations; they are counted through."""
+    """Minimises an objective that changes after `pause` iterations; both runs share one count of iterations."""
     limit, is_stopped = getattr(settings, "max_iterations", pause), False
 
     def earlier(step: Iteration, weights: Floats) -> bool:
@@ -44,7 +44,7 @@ def _in_two_parts(
 
     first = minimise(objective, start, settings.model_copy(update={"max_iterations": min(pause, limit)}), earlier)
     if is_stopped or first.iterations >= limit:
-        # what it may have converged to is not the objective that training was to end with
+        # even if this run converged, training did not: its objective was to change
         return replace(first, converged=False, reason=f"{limit} iterations done") if first.converged else first
     objective.advance(first.weights)
 

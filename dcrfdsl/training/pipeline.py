@@ -3,7 +3,7 @@
     data -> assembly (states, gold, features, graph) -> weights -> stage after stage -> model
     stage:  features that it adds -> criterion <-> optimizer -> weights and record
 
-Not here: any of the steps. This file says in which order they come.
+This file has the order of the steps. Not here: the steps themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..criteria import Criterion, Supervision, settled_decoding
+from ..criteria import Criterion, Supervision, resolve_decode_rule
 from ..data import Corpus, raise_if_any
 from ..errors import DcrfError, Diagnostic, in_a_line, warn_of
 from ..features import RegisteredFeature
@@ -22,7 +22,7 @@ from ..metrics import nothing_measured
 from ..model import InductionRound, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome
 from ..semantics import InduceSettings, ModelSpec, Resolved, plain, stage_chain, stage_settings
-from .checking import Template, approved, as_resolved, require_arguments
+from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .diagnostics import diagnostics_of
 from .induction_rounds import with_induced_features
 from .problem import Assembly, assemble
@@ -53,8 +53,8 @@ def fit(
     stage: the training stage to run with its `after` chain; by default the last one.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
     threads: default `DCRFDSL_THREADS`, else all cores.   on_iteration: called after each iteration.
-    should_stop: polled then; True ends training with the weights at hand.   on_stage: told each stage that begins.
-    unchecked: leaves out the checker, for a caller that has asked it already.
+    should_stop: polled then; True ends training with the current weights.   on_stage: called as each stage begins.
+    unchecked: skips the checker, for callers that have run it.
 
     Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
     with everything that the checker finds wrong with the model, or where the data does not fit it. Each warning of the
@@ -65,7 +65,9 @@ def fit(
     if corpus.num_tokens == 0:
         message = "there is nothing to train on: the data has no token"
         raise DcrfError(Diagnostic("empty-data", message, location=corpus.file))
-    remarks: Sequence[Diagnostic] = () if unchecked else approved(resolved, corpus, stage=stage, registered=registered)
+    remarks: Sequence[Diagnostic] = (
+        () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)
+    )
     warn_of(remarks, depth=2)
     spec = resolved.require(unchecked=True)
     chain = [(entry.label, stage_settings(spec, entry.label)) for entry in stage_chain(spec, stage)]
@@ -77,7 +79,7 @@ def fit(
         remarks = (*remarks, *idle)
     observers = Observers(on_iteration, should_stop, on_stage)
     for label, settings in chain:
-        settings = settings.model_copy(update={"decode": settled_decoding(spec, problem.graph, label)})
+        settings = settings.model_copy(update={"decode": resolve_decode_rule(spec, problem.graph, label)})
         begun = replace(supervision, stage=label, weights=trained.weights)
         trained, supervision = _after(Stage(trained, begun, settings, dev, observers), corpus)
     trained = with_remarks(trained, remarks)
@@ -85,7 +87,7 @@ def fit(
 
 
 def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Supervision]:
-    """The model with weights of zero, and the data to train it on."""
+    """The model with all weights 0, and its training data."""
     spec, graph, corpus, extractor = problem.spec, problem.graph, problem.corpus, problem.extractor
     parameters, counts = problem.learn_parameters()
     supervision = Supervision(
@@ -100,7 +102,7 @@ def _untrained(problem: Assembly, workers: Workers) -> tuple[TrainedModel, Super
 
 
 def _after(stage: Stage, corpus: Corpus) -> tuple[TrainedModel, Supervision]:
-    """The model that a stage leaves, and the training data with the features that it added for the stages to come."""
+    """Runs a stage: the trained model, and the training data with any new features, for later stages."""
     if stage.observers.on_stage is not None:
         stage.observers.on_stage(stage.label)
     rounds: Sequence[InductionRound] = ()
@@ -143,7 +145,7 @@ def with_remarks(trained: TrainedModel, remarks: Sequence[Diagnostic]) -> Traine
 
 
 def with_probabilities(trained: TrainedModel, dev: Corpus, threads: int | None = None) -> TrainedModel:
-    """The model with its probabilities calibrated on held-out data, if its criterion asks for that; once."""
+    """The model with probabilities calibrated on held-out data, if its criterion needs it and it has not been done."""
     if not trained.is_margin or trained.record.calibration is not None:
         return trained
     try:

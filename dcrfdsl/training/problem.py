@@ -1,6 +1,6 @@
-"""What a specification and training data determine before any weight: states, gold, features, graph.
+"""What a specification and training data determine before training: states, gold labels, features, graph.
 
-    data -> states, gold labels -> features (alphabet locks) -> templates, graph -> what is known of every variable
+    data -> states, gold labels -> features (alphabet locks) -> templates, graph -> known labels of every variable
 
 Training, the cost table and the drawing of graphs begin here. Not here: weights (`graph.parameters`), inference.
 """
@@ -24,9 +24,9 @@ __all__ = ["Assembly", "assemble"]
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """Everything about a model and its training data but weights.
+    """A model and its training data, without weights.
 
-    states: of every variable.   rows: of each feature set; those of the cliques first, then the codes that hard
+    states: of every variable.   rows: of each feature set: first those of the cliques, then the codes that hard
     constraints read.   relations: pairs of each relational clique, by its number.
     """
 
@@ -51,7 +51,7 @@ class Assembly:
 def assemble(
     spec: ModelSpec, corpus: Corpus, directories: Mapping[str, Path], registered: Mapping[str, RegisteredFeature]
 ) -> Assembly:
-    """Raises DcrfError where the data does not fit the model: gold that is no state or breaks a constraint."""
+    """Builds the assembly. DcrfError where a gold label is no state, or breaks a hard constraint."""
     states = variable_states(spec, learn_states(spec, corpus, directories), directories)
     labels = encode_labels(spec, states, corpus)
     raise_if_any(check_gold(spec, states, corpus, labels))
@@ -72,7 +72,7 @@ def _broken_constraints(
     gold: Gold,
     rows: Sequence[FeatureRows],
 ) -> list[Diagnostic]:
-    """Gold instances that a `forbid` or `require` gives probability zero."""
+    """Errors for gold labels to which a `forbid` or `require` gives probability 0."""
     off = corpus.sentence_off
     if not any(len(broken_instances(template, gold, off, rows)) for template in graph.templates):
         return []

@@ -1,8 +1,8 @@
-"""Runs of one stage from several weights, of which the best is kept.
+"""Runs of one stage from several starts, of which the best is kept.
 
-Where a latent variable is in the model and nothing has been trained yet, weights of zero are a saddle point: its states
-cannot be told apart and the gradient keeps them equal. So the weights that touch it are drawn from N(0, 0.01²), as
-often as `restarts` says. Not here: a single run (`stage`).
+In a model with a latent variable, weights of 0 are a saddle point: the states of the variable are equal, and the
+gradient keeps them so. Before the first training, the weights that touch it are thus drawn from N(0, 0.01²), as often
+as `restarts` says. Not here: a single run (`stage`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LATENT_DEVIATION = 0.01  # of the weights that touch a latent variable at the st
 
 
 def best_of_restarts(stage: Stage, objective: Criterion) -> Outcome:
-    """The outcome with the best training objective. No run begins once `should_stop` has said so."""
+    """The outcome with the best training objective. No run begins after `should_stop` returned True."""
     best: Outcome | None = None
     for number, weights in _starts(stage):
         outcome = stage.run(objective, weights, number)
@@ -36,7 +36,7 @@ def best_of_restarts(stage: Stage, objective: Criterion) -> Outcome:
 
 
 def _starts(stage: Stage) -> Iterator[tuple[int, Floats]]:
-    """The number of each run, 0 where there is one alone, and the weights that it begins with."""
+    """The number of each run, from 1, or 0 for a single run; and the weights with which it begins."""
     model, settings = stage.model, stage.settings
     latent = _latent_weights(model)
     if latent is None or model.record.stage:

@@ -1,6 +1,6 @@
-"""Ways to search the ranges of tuned constants: each yields values to try, and is sent the score of each in turn.
+"""Ways to search the ranges of tuned constants: generators that yield values to try and are sent their scores.
 
-`SEARCHES` is the table of them. Source: random against grid search: Bergstra & Bengio, "Random search for
+`SEARCHES` lists them by name. Source, on random and grid search: Bergstra & Bengio, "Random search for
 hyper-parameter optimization" (2012). Not here: what a range is (`semantics.schema.search_ranges`), trials (`tuning`).
 """
 
@@ -18,16 +18,16 @@ from ..semantics import Candidates, Interval, Number, SearchRange, Value
 
 __all__ = ["SEARCHES", "Proposals", "Values"]
 
-DIGITS = 4  # significant ones of a value that was drawn, which stands in tables and in the model's template
+DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
 
 Values = dict[str, Value]  # of each constant
 Proposals = Generator[Values, float, None]
 
 
 def _grid(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
-    """Every combination of the candidates and of points of the intervals, as many of each as `trials` allows.
+    """Every combination of candidates and of points of the intervals, with as many points as `trials` allows.
 
-    An interval has at least two points, its ends, even where that makes more trials.
+    An interval has at least its two ends, even where that exceeds `trials`.
     """
     intervals = sum(isinstance(span, Interval) for span in ranges.values())
     listed = math.prod(len(span.values) for span in ranges.values() if isinstance(span, Candidates))
@@ -72,7 +72,7 @@ def _place(span: SearchRange, value: Value) -> float | None:
 
 
 def _random(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
-    """The template's own values first, if they lie in their ranges; then values drawn evenly, none twice."""
+    """First the template's values, if they lie in their ranges; then values drawn evenly, none twice."""
     generator = np.random.default_rng(seed)
     tried: list[Values] = []
     if all(_place(span, current[name]) is not None for name, span in ranges.items()):
@@ -97,7 +97,7 @@ def _drawn(span: SearchRange, generator: np.random.Generator) -> Value:
 
 
 def _optuna(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed: int) -> Proposals:
-    """What Optuna's tree-structured Parzen estimator proposes; the template's own values first."""
+    """First the template's values, if they lie in their ranges; then proposals of Optuna's Parzen estimator (TPE)."""
     try:
         import optuna
     except ImportError:

@@ -1,9 +1,9 @@
-"""A training stage: what it trains, on what, by which settings, who follows it; and one run of its optimizer.
+"""A training stage: its model, data, settings and observers; and one run of its optimizer.
 
     objective, first weights -> optimizer <-> watch (learning curve, dev scores, patience) -> outcome
 
-Not here: the order of stages (`pipeline`), several runs of one stage (`restarts`), what an objective asks of its
-optimizer (`minimisation`).
+Not here: the order of stages (`pipeline`), several runs of one stage (`restarts`), the ways to minimise an
+objective (`minimisation`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ..data import Corpus
 from ..model import TrainedModel
 from ..optimizers import Iteration, Outcome
 from ..semantics import TrainSettings
-from .minimisation import minimised
+from .minimisation import minimise_objective
 
 __all__ = ["Observers", "Stage"]
 
 
 @dataclass(frozen=True)
 class Observers:
-    """Who follows a training.
+    """Callbacks of a training.
 
-    on_iteration: called after each iteration.   should_stop: polled then; True ends training with the weights at hand.
-    on_stage: told each stage that begins.
+    on_iteration: called after each iteration.   should_stop: polled then; True ends training with the current weights.
+    on_stage: called as each stage begins.
     """
 
     on_iteration: Callable[[Iteration], None] | None = None
@@ -43,7 +43,7 @@ class Stage:
     """A stage of training, ready to run.
 
     model: as earlier stages left it.   supervision: the training data, and the weights that the stage begins with.
-    dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on.
+    dev: held-out data to score after each iteration.   earlier: the iteration from which its runs count on, if any.
     curve: every iteration so far, of all runs; it grows as they go.
     """
 
@@ -79,13 +79,13 @@ class Stage:
     def run(self, objective: Criterion, start: Floats, number: int = 0) -> Outcome:
         """The optimum that the optimizer finds from the weights `start` on.
 
-        number: of the restart; 0 where there is one start alone.
+        number: of the restart; 0 for a single start.
 
-        With `patience` the weights of the best dev score are kept, however training ends: the first such ones, but
-        those that it converged to if none were better.
+        With `patience`, the first weights with the best dev score are kept, however training ends; but converged
+        weights are kept if none scored better.
         """
         watch = _Watch(self, objective, number)
-        outcome = minimised(objective, objective.start(start).copy(), self.settings.optimizer, watch)
+        outcome = minimise_objective(objective, objective.start(start).copy(), self.settings.optimizer, watch)
         outcome = watch.best_of(outcome)
         iterations, seconds = (0, 0.0) if self.earlier is None else (self.earlier.iteration, self.earlier.seconds)
         return replace(
@@ -143,7 +143,7 @@ class _Watch:
 
 
 def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reason: str) -> Outcome:
-    """The outcome with the weights of an earlier iteration; as it is where it has just these."""
+    """The outcome with the weights of an earlier iteration; unchanged if it has these weights."""
     if np.array_equal(weights, outcome.weights):
         return outcome
     value, gradient = objective.value_and_gradient(weights)
@@ -157,5 +157,5 @@ def _with_weights(outcome: Outcome, weights: Floats, objective: Criterion, reaso
         stalled=False,
         gradient_norm=float(np.linalg.norm(gradient)),
         gap=objective.gap(gradient),
-        voters=None,  # they are of the whole way
+        voters=None,  # they come from all iterations, later ones included
     )

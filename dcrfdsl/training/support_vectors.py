@@ -1,9 +1,9 @@
 """Training with an observation kernel on a clique: the clique's features become positions of the training data.
 
-Every position begins as a candidate, with a dual weight of each state. A row of the training data is then the
-position's own number alone, and the criterion knows how alike positions are. After training, the positions whose
-weights are all 0 are dropped; the others are the support vectors. Not here: kernels (`features.observation_kernels`),
-the criterion (`criteria.margin`).
+Every position begins as a candidate, with a dual weight for each state. A feature row of the training data then holds
+only the number of its position, and the criterion has the kernel of all pairs of positions. After training, positions
+whose weights are all 0 are dropped; the others are the support vectors. Not here: kernels
+(`features.observation_kernels`), the criterion (`criteria.margin`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .stage import Stage
 
 __all__ = ["with_candidate_vectors", "with_support_vectors_only"]
 
-MOST_BYTES = 2**32  # of the matrix that says how alike all positions are
+MOST_BYTES = 2**32  # of the Gram matrix of all positions
 
 
 def with_candidate_vectors(stage: Stage) -> Stage:
-    """The stage with a dual weight of each position and state; DcrfError where the data is too large for a kernel."""
+    """The stage with a dual weight for each position and state. DcrfError where the Gram matrix would be too large."""
     model, supervision = stage.model, stage.supervision
     (name, kernel), *_ = stage.settings.clique_kernels.items()
     clique = next(n for n, each in enumerate(model.spec.cliques) if each.label == name)
@@ -55,7 +55,7 @@ def with_candidate_vectors(stage: Stage) -> Stage:
 
 
 def _with_dual_weights(parameters: Parameters, clique: int, count: int, states: int) -> Parameters:
-    """The parameters with a weight of each position and state in place of a clique's features."""
+    """The parameters with a weight for each position and state in place of a clique's features."""
     cliques = list(parameters.cliques)
     cliques[clique] = CliqueWeights(
         parameters.cliques[clique].bias,

@@ -1,9 +1,9 @@
-"""How long a training will take: its pace on the first sentences, times the iterations that such methods need.
+"""An estimate of training time: the pace on the first sentences times the usual number of iterations.
 
-The training itself runs on a sample for a few iterations. So the figure contains whatever its structure, criterion and
-optimizer cost: messages that go round loops, memories, conditions. The pace is scaled to all data by the number of
-tokens and by what the graph costs for each (`graph.model_cost`), as all data may have more states. Only the training
-can tell how many iterations it takes to converge, hence a range. Not here: memory and work (`graph.model_cost`).
+A few iterations run on a sample, so the figure includes all costs of the structure, the criterion and the optimizer:
+messages on loops, memories, conditions. The pace is scaled to all data by the number of tokens and the graph's cost per
+token (`graph.model_cost`), as all data may have more states. The number of iterations until convergence is not known in
+advance, hence a range. Not here: memory and work (`graph.model_cost`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .pipeline import fit
 
 __all__ = ["SecondsRange", "training_seconds"]
 
-TOKENS = 3_000  # of the sample …
-SENTENCES = 20  # … but so many sentences at least
+TOKENS = 3_000  # of the sample, about …
+SENTENCES = 20  # … but at least this many sentences
 ITERATIONS = 9  # of each stage on the sample; the first ones go through single sentences, or compile
-LONGEST = 3.0  # seconds a stage, after which the pace is taken as it is
-FASTER, SLOWER = 0.7, 1.5  # than on the sample: caches that the data does not fit into, other programs
-CONVERGED = 40, 300  # iterations, those of nine in ten trainings by a gradient …
+LONGEST = 3.0  # seconds of a stage on the sample, after which no iteration follows
+FASTER, SLOWER = 0.7, 1.5  # factors on the pace: data that exceeds caches, other programs
+CONVERGED = 40, 300  # iterations: the range of nine in ten trainings by a gradient …
 CLOSED = 10, 120  # … and passes until a duality gap is closed
 
 
@@ -55,9 +55,9 @@ def training_seconds(
     threads: int | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
 ) -> SecondsRange | None:
-    """How long `fit` will take at least and at most, all stages and starts; None where the sample cannot be trained on.
+    """Seconds that `fit` will take for all stages and starts, at least and at most; None where the sample cannot train.
 
-    relative_cost: how many times as long an iteration on all data takes as one on the sample.
+    relative_cost: takes the sample; returns the cost of an iteration on all data over that of one on the sample.
     """
     sample = _sample(corpus)
     watch = _Watch()
@@ -73,14 +73,14 @@ def training_seconds(
             on_stage=watch.begin,
         )
         ratio = relative_cost(sample)
-    except DcrfError:  # on so few sentences; what the data itself lacks has been said
+    except DcrfError:  # for want of data in the sample; problems of the data itself have been reported
         return None
     least = most = 0.0
     spec = resolved.require()
     for number, entry in enumerate(stage_chain(spec, stage)):
         settings, pace = stage_settings(spec, entry.label), ratio * watch.pace(entry.label)
         low, high = _iterations(settings)
-        starts = settings.restarts if spec.latents and number == 0 else 1  # what is trained does not start anew
+        starts = settings.restarts if spec.latents and number == 0 else 1  # only the first stage has several starts
         least += FASTER * pace * low * starts
         most += SLOWER * pace * high * starts
     return SecondsRange(least, most)
@@ -112,14 +112,14 @@ class _Watch:
         return len(ends) > ITERATIONS or (len(ends) > 2 and ends[-1] - ends[1] > LONGEST)
 
     def pace(self, stage: str) -> float:
-        """Seconds an iteration: the median of the later half, since the first ones may do other things."""
+        """Seconds per iteration: the median of the later half, since the first iterations may do other work."""
         ends = self.ends.get(stage, [])
         lasted = [b - a for a, b in itertools.pairwise(ends)]
         return statistics.median(lasted[len(lasted) // 2 :]) if lasted else 0.0
 
 
 def _iterations(settings: TrainSettings[CriterionSettings]) -> tuple[int, int]:
-    """How many a stage takes, at least and at most."""
+    """How many iterations a stage takes, at least and at most."""
     criterion, optimizer = settings.criterion, settings.optimizer
     known = criterion.passes or optimizer.passes
     if known is not None:

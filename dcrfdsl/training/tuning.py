@@ -1,8 +1,8 @@
-"""`tune`: a search for the values of tuned constants with which a model does best on held-out data.
+"""`tune`: a search for the values of tuned constants that give the best model on held-out data.
 
 A trial trains with some values on the training data alone and scores the first metric of the template on the held-out
-data. The model of the best trial is the result; nothing is trained once more, as the same data, settings and seed would
-give the same weights. Not here: which values to try (`searches`), training (`pipeline`).
+data. The model of the best trial is the result. It is not trained again: the same data, settings and seed would give
+the same weights. Not here: which values to try (`searches`), training (`pipeline`).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ..semantics import (
     value_text,
     with_constants,
 )
-from .checking import Template, approved, as_resolved, require_arguments
+from .checking import Template, as_resolved, checker_warnings, require_arguments
 from .pipeline import fit, with_probabilities, with_remarks
 from .searches import SEARCHES, Proposals, Values
 
 __all__ = ["TRIALS", "ConstantSearch", "SearchPlan", "Trial", "tune"]
 
-TRIALS = 9  # on a log scale over four decades, a grid at every half decade
+TRIALS = 9  # on a log scale over four decades: a grid point every half decade
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One training with some values: numbers as numbers, others as a template writes them.
+    """One training with some values of the constants. Values other than numbers are written as in a template.
 
     dev: the score on the held-out data.   seconds: of training and scoring.   complete: whether it ran to its end.
     """
@@ -56,7 +56,7 @@ class Trial:
 class SearchPlan:
     """How to search. search: `grid`, `random` or `optuna`.   trials: how many at most.   seed: of the search.
 
-    DcrfError where there is no such search, TypeError or ValueError where a number is none.
+    DcrfError where there is no such search, TypeError or ValueError where a number is not valid.
     """
 
     search: str = "grid"
@@ -96,13 +96,13 @@ def tune(
     search with the best model so far.   The rest as in `fit`.
 
     The template of the model has the chosen values; `record.tuning` has the whole search. Raises DcrfError where there
-    is nothing to tune, where a range is none, and where `fit` does.
+    is nothing to tune, where a range is not valid, and where `fit` does.
     """
     resolved = as_resolved(model)
     require_arguments(corpus, stage, dev, registered, on_trial, on_iteration, should_stop)
     require_kind(dev, Corpus, "dev", f"{CORPUS}, of held-out data to score on")
     plan = SearchPlan(search, trials, seed)
-    remarks = approved(resolved, corpus, stage=stage, registered=registered)
+    remarks = checker_warnings(resolved, corpus, stage=stage, registered=registered)
     warn_of(remarks, depth=2)
     constants = ConstantSearch(resolved, corpus, dev, stage, threads, registered, on_trial, on_iteration, should_stop)
     return with_remarks(constants.run(plan), remarks)
@@ -131,7 +131,7 @@ class ConstantSearch:
         spec = self.resolved.spec
         current = {name: spec.settled(spec.constant(name) or Number(value=0)) for name in ranges}
         proposals = SEARCHES[plan.search](ranges, current, plan.trials, plan.seed)
-        scores: dict[tuple[Value, ...], float] = {}  # by values; what is proposed again is not trained again
+        scores: dict[tuple[Value, ...], float] = {}  # by values; repeated proposals are not trained again
         values = next(proposals, None)
         while values is not None and all(trial.complete for trial in self._trials):
             key = tuple(values.values())
@@ -163,7 +163,7 @@ class ConstantSearch:
             registered=self.registered,
             on_iteration=self.on_iteration,
             should_stop=self.should_stop,
-            unchecked=True,  # `tuned_ranges` has asked about the values, `approved` about the rest
+            unchecked=True,  # `tuned_ranges` has asked about the values, `checker_warnings` about the rest
         )
         self._metric, value = next(iter(model.evaluate(self.dev, threads=self.threads).items()))
         score = float(goodness(self._metric, value))

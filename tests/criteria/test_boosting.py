@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.cli import run
-from dcrfdsl.criteria.risks.boosting_risk import Boosting, build_boosting
+from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel
@@ -34,7 +34,7 @@ CHAINS = {  # with the same table between all neighbours, which have a kernel of
 }
 
 
-def boosted(case: Case, **own: Any) -> tuple[Boosting, Any, list[Any]]:
+def boosted(case: Case, **own: Any) -> tuple[BoostingRisk, Any, list[Any]]:
     """The objective, how boosting from 0 ended, and the weights after each round."""
     given, _ = supervised(case)
     objective, seen = build_boosting(given, settings_of(AdaboostSettings(**own))), []
@@ -64,7 +64,7 @@ def test_boosting_keeps_its_promises(name: str, update: Any, weight: Any) -> Non
         assert rank <= exponential * (1.0 + 1e-9) <= bound * (1.0 + 1e-8)
 
 
-def groups_of(objective: Boosting) -> dict[tuple[int, int], int]:
+def groups_of(objective: BoostingRisk) -> dict[tuple[int, int], int]:
     """(sentence, weight) -> group."""
     every, found, pair, ranges = objective._every, {}, 0, objective.ranges
     group_of = np.repeat(np.arange(ranges.num_groups), np.diff(ranges.slot_off))

@@ -15,7 +15,7 @@ from dcrfdsl.criteria.likelihood import build_likelihood
 from dcrfdsl.criteria.pieces import piece_likelihood as piecewise
 from dcrfdsl.criteria.pieces.large_pieces import LargePieces
 from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise, local_pieces
-from dcrfdsl.criteria.pieces.separate_pieces import PiecesApart, build_pieces
+from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces
 from dcrfdsl.criteria.supervision import Supervision
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.graph.pieces.piece_instances import piece_templates
@@ -104,7 +104,7 @@ def objective_of(
     return build_piecewise(given, settings_of(**criterion), piece_templates(given.spec, given.graph, pieces))
 
 
-def assert_same(one: PieceObjective | PiecesApart, other: PieceObjective, weights: Any) -> None:
+def assert_same(one: PieceObjective | IndependentPieces, other: PieceObjective, weights: Any) -> None:
     value, gradient = one.value_and_gradient(weights)
     expected, expected_gradient = other.value_and_gradient(weights)
     assert value == pytest.approx(expected, rel=1e-10)
@@ -207,7 +207,7 @@ def test_pieces_that_share_no_clique_are_trained_apart(monkeypatch: Any) -> None
     together = objective_of(given, pieces, monkeypatch, limit=0)
     with_pieces = replace(given, weights=weights, spec=given.spec.model_copy(update={"pieces": tuple(pieces)}))
     apart = build_pieces(with_pieces, settings_of(pieces=tuple(piece.name for piece in pieces)))
-    assert isinstance(apart, PiecesApart) and len(apart.apart) == 3
+    assert isinstance(apart, IndependentPieces) and len(apart.apart) == 3
     assert_same(apart, together, weights)
 
 

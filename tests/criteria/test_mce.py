@@ -120,8 +120,8 @@ def rivals_of(case: Case, settings: MethodSettings) -> tuple[Any, list[float]]:
     """The scores of the best wrong labellings that a method finds, one a sentence."""
     given, weights = supervised(case)
     objective = build_mce(given, settings_of(smoothing=LogisticSmoothing()).model_copy(update={"infer": settings}))
-    assert isinstance(objective.counter, SequenceCounter) and objective.counter._rivals is not None
-    codes = objective.counter._rivals.best_wrong(weights)
+    assert isinstance(objective.counter, SequenceCounter) and objective.counter._competitors is not None
+    codes = objective.counter._competitors.best_wrong(weights)
     return weights, [float(score) for score in objective.counter._scores(weights, codes.T.ravel())]
 
 

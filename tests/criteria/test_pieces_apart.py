@@ -12,7 +12,7 @@ from piece_twin import settings_of, supervised
 from template_cases import CASES
 
 from dcrfdsl.criteria.pieces.piece_likelihood import PieceObjective, build_piecewise
-from dcrfdsl.criteria.pieces.separate_pieces import PiecesApart, build_pieces, restricted
+from dcrfdsl.criteria.pieces.separate_pieces import IndependentPieces, build_pieces, restricted_to_cliques
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph.pieces.piece_instances import PieceTemplate, independent_pieces, piece_templates
 from dcrfdsl.inference.pieces.local_normalisation import PieceMethod
@@ -52,7 +52,7 @@ def test_apart_the_objective_is_the_same(name: str) -> None:
     given, weights = supervised(CASES[name])
     apart = build_pieces(given, settings_of())
     settings = settings_of()
-    assert isinstance(settings.criterion, PiecewiseSettings) and isinstance(apart, PiecesApart)
+    assert isinstance(settings.criterion, PiecewiseSettings) and isinstance(apart, IndependentPieces)
     together = build_piecewise(
         given, settings, piece_templates(given.spec, given.graph, pieces_of(given.spec, settings.criterion))
     )
@@ -73,7 +73,7 @@ def test_apart_the_optimum_is_the_same(name: str) -> None:
     start = np.zeros(given.parameters.num_weights)
     apart = build_pieces(given, settings_of())
     together = build_pieces(given, settings_of().model_copy(update={"patience": 5}))
-    assert isinstance(apart, PiecesApart) and isinstance(together, PieceObjective)
+    assert isinstance(apart, IndependentPieces) and isinstance(together, PieceObjective)
     found = minimise_apart(OPTIMIZERS["lbfgs"], apart, start, settings, watch)
     expected = OPTIMIZERS["lbfgs"](together, start, settings, watch)
     assert found.converged and found.gap is not None and found.gap < 1e-6
@@ -86,7 +86,7 @@ def test_apart_the_optimum_is_the_same(name: str) -> None:
 def test_pieces_without_features_are_functions_of_counts(name: str, overlap: str) -> None:
     given, weights = supervised(CASES[name])
     plain = [c for c, template in enumerate(given.graph.templates) if template.clique == c and template.feature_set < 0]
-    part, own = restricted(given, plain)
+    part, own = restricted_to_cliques(given, plain)
     settings = settings_of(overlap=overlap)
     templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, settings.criterion))
     held = [template for template in templates if template.members[0][0] in plain]
@@ -103,7 +103,7 @@ def test_pieces_without_features_are_functions_of_counts(name: str, overlap: str
 def test_steps_are_counted_through_and_can_be_stopped() -> None:
     given, _ = supervised(CASES["factorial"])
     apart = build_pieces(given, settings_of())
-    assert isinstance(apart, PiecesApart)
+    assert isinstance(apart, IndependentPieces)
     steps: list[Iteration] = []
 
     def stop_at_tenth(step: Iteration, weights: np.ndarray) -> bool:
@@ -182,7 +182,7 @@ def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSetti
     case = CASES[name]
     given, weights = supervised(replace(case, sentences=case.sentences * (70 // len(case.sentences) + 1)))
     built = build_pieces(given, TrainSettings(criterion=criterion))
-    objectives = [part.objective for part in built.apart] if isinstance(built, PiecesApart) else [built]
+    objectives = [part.objective for part in built.apart] if isinstance(built, IndependentPieces) else [built]
     for objective, own in zip(objectives, numbers_of(built), strict=True):
         value, gradient = objective.value_and_gradient(weights[own])
         batches = objective.batches(size)
@@ -202,5 +202,9 @@ def test_batches_of_pieces_sum_to_the_objective(name: str, criterion: PieceSetti
         np.testing.assert_allclose(summed, gradient, atol=1e-9)
 
 
-def numbers_of(built: PieceObjective | PiecesApart) -> list[np.ndarray]:
-    return [part.own for part in built.apart] if isinstance(built, PiecesApart) else [np.arange(built.num_weights)]
+def numbers_of(built: PieceObjective | IndependentPieces) -> list[np.ndarray]:
+    return (
+        [part.weight_numbers for part in built.apart]
+        if isinstance(built, IndependentPieces)
+        else [np.arange(built.num_weights)]
+    )

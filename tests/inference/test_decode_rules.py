@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from template_cases import CASES
 
-from dcrfdsl.criteria.pieces.piece_likelihood import settled_decoding
+from dcrfdsl.criteria.pieces.piece_likelihood import resolve_decode_rule
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.checks.checker import check
@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_decoded_jointly(monkeypatch: pytest.MonkeyPatch) -
     case = CASES["chain"]
     model = fit(load_text(f"{case.text}\ntrain memm\n"), case.corpus(), threads=1)
     monkeypatch.setattr(piecewise, "MOST_SEARCHED", 1)
-    assert settled_decoding(model.spec, model.graph, "memm") == "joint"
+    assert resolve_decode_rule(model.spec, model.graph, "memm") == "joint"
 
 
 def test_a_rule_that_does_not_exist() -> None:

@@ -13,7 +13,7 @@ from piece_twin import supervised
 from risk_cases import settings_of
 from template_cases import CASES, Case, sentences
 
-from dcrfdsl.criteria.risks.boosting_risk import Boosting, build_boosting
+from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.optimizers.special.boosting_rounds import best_promise, promises
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 
@@ -25,7 +25,7 @@ CHAINS = {
 }
 
 
-def boosting_of(name: str, **own: Any) -> tuple[Boosting, Any]:
+def boosting_of(name: str, **own: Any) -> tuple[BoostingRisk, Any]:
     given, weights = supervised(CHAINS.get(name) or CASES[name])
     return build_boosting(given, settings_of(AdaboostSettings(**own))), weights
 
@@ -117,7 +117,7 @@ def test_long_sequences_are_computed_block_by_block(name: str) -> None:
     found, expected = np.zeros((2, len(objective.ranges.slot)))
     sequences = np.arange(1, len(objective.log_weight))
     objective._of_all.update(weights, sequences, expected)
-    data = objective._given.bind_plain(programs=True)
+    data = objective._supervision.bind_plain(programs=True)
     data.bank.whole, data.bank.block = 0, 30
     pairs = objective._expectations(data)
     pairs._chain = None

@@ -1,14 +1,13 @@
 """Finds the labelling of each sequence that violates its margin most: the largest 2 loss(y) + g(y) of wrong ones.
 
-    loss ≡ 1     the best wrong labelling: on chains whose labels are all known in one pass; on other graphs, exactly,
-                 by decoding that of wrong labellings (`graph.variants.excluding_gold`); on loops with messages as good
-                 as these are (`mce.rivals`)
-    hamming      decoding the graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by any method;
-    y* is no
-                 violation. Where something is hidden there are right labellings that would seem one: then the same
-                 graph is searched as with a loss of 1
+    loss ≡ 1     the best wrong labelling. On chains whose labels are all known, one pass finds it; on other graphs,
+                 exact decoding of a graph without right labellings (`graph.variants.excluding_gold`); with messages,
+                 the approximate search of `competing_labellings`
+    hamming      the best labelling of a graph in which wrong states score 2 more (`graph.variants.cost_augmented`), by
+                 any method; y* itself is no violation. With hidden labels, other right labellings would look like
+                 violations; that graph is then searched as for a loss of 1
 
-With a slack a labelling the best ones are listed (`ListSearch`), exactly.
+With a slack for each labelling, `NBestSearch` lists the best labellings, exactly.
 
 Source: Altun & Hofmann 2003 §5 (two-best Viterbi); Taskar, Guestrin & Koller 2003 (Hamming). Not here: margins.
 """
@@ -26,25 +25,29 @@ from ...graph import cost_augmented_graph, known_label_rows
 from ...inference import LONGEST, METHODS, BoundData, ChainRuns, Expectations, RunStatus, arenas, chain_of
 from ...kernels.sequences import NBestLists, exact_nbest
 from ...semantics import ExactSettings
-from ..competing_labellings import OrderedRivals, data_excluding_gold
+from ..competing_labellings import ConstrainedCompetitorSearch, data_excluding_gold
 from ..supervision import Inference, Supervision
 
 __all__ = [
-    "ChainSearch", "CostedSearch", "ListSearch", "OrderedSearch", "Search", "SearchExcludingGold", "costed",
-    "deciding_chain",
+    "ChainSearch", "ConstrainedSearch", "CostAugmentedSearch", "NBestSearch", "Search", "SearchExcludingGold",
+    "chain_decoder", "cost_augmented",
 ]  # fmt: skip
 
-HALF = 2.0  # margins are halves of differences of scores
+STATE_COST = 2.0  # score of a wrong state: margins are half of score differences
 
 
-def costed(given: Supervision, looked_at: Sequence[int]) -> Supervision:
-    """The training data with a cost a wrong state."""
-    graph = cost_augmented_graph(given.graph, given.gold, looked_at, HALF, len(given.rows))
-    return replace(given, graph=graph, rows=(*given.rows, *known_label_rows(given.graph, given.gold, looked_at)))
+def cost_augmented(supervision: Supervision, loss_variables: Sequence[int]) -> Supervision:
+    """The training data with a cost for each wrong state."""
+    graph = cost_augmented_graph(supervision.graph, supervision.gold, loss_variables, STATE_COST, len(supervision.rows))
+    return replace(
+        supervision,
+        graph=graph,
+        rows=(*supervision.rows, *known_label_rows(supervision.graph, supervision.gold, loss_variables)),
+    )
 
 
 class Search(Protocol):
-    """Labellings of all variables, sequence by sequence (see `BoundData.labelling_off`); -1 where there is none."""
+    """Finds labellings of all variables, see `BoundData.labelling_off`; -1 in sequences that have none."""
 
     whole: bool  # whether the data set can only be searched as a whole
     approximate: bool
@@ -53,13 +56,13 @@ class Search(Protocol):
     def status(self) -> RunStatus:
         """How inference ended, over all calls."""
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
-        """Writes the labellings of some sequences at `weights` [W] into `found`."""
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
+        """Writes the labellings of sequences `first` to `last` - 1 at `weights` [W] into `labelling`."""
 
 
-def deciding_chain(given: Supervision) -> ChainRuns | None:
-    """What decodes the training data if its graphs are chains, packed if that can be."""
-    for data in (given.bind(programs=False), given.bind_plain(programs=False)):
+def chain_decoder(supervision: Supervision) -> ChainRuns | None:
+    """The chain decoder of the training data, packed if possible; None where its graphs are not chains."""
+    for data in (supervision.bind(programs=False), supervision.bind_plain(programs=False)):
         chain = chain_of(data.graph, data.kinds)
         if chain is None or int(np.diff(data.rows.token_off).max(initial=0)) > LONGEST:
             return None
@@ -70,13 +73,13 @@ def deciding_chain(given: Supervision) -> ChainRuns | None:
 
 
 class _Decoding:
-    """Runs of sequences, shared out among threads."""
+    """Base of searches that decode sequence by sequence, in threads."""
 
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, given: Supervision):
-        self._data, self._workers, self.status = data, given.workers, RunStatus()
+    def __init__(self, data: BoundData, supervision: Supervision):
+        self._data, self._workers, self.status = data, supervision.workers, RunStatus()
         self._cells: Floats | None = None
 
     def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
@@ -86,32 +89,32 @@ class _Decoding:
 
 
 class ChainSearch(_Decoding):
-    """Of chains, exactly."""
+    """Exact search on chains whose labels are all known."""
 
-    def __init__(self, runs: ChainRuns, known: Codes, given: Supervision):
-        super().__init__(runs.data, given)
+    def __init__(self, runs: ChainRuns, known: Codes, supervision: Supervision):
+        super().__init__(runs.data, supervision)
         self._runs, self._known = runs, known
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         potentials = self._data.potentials(weights, self._cells)
         self._cells = potentials.weights if self._data.packing is not None else None
         self._workers.map(
-            lambda a, b: self._runs.decode_other(potentials, a, b, self._known, found), self._parts(first, last)
+            lambda a, b: self._runs.decode_other(potentials, a, b, self._known, labelling), self._parts(first, last)
         )
         self.status = self.status + RunStatus(graphs=last - first)
 
 
 class SearchExcludingGold(_Decoding):
-    """Of any graph that `exact` can do, exactly."""
+    """Exact search on any graph that `exact` can handle."""
 
-    def __init__(self, given: Supervision, looked_at: Sequence[int], settings: ExactSettings):
-        super().__init__(data_excluding_gold(given, looked_at), given)
-        self._width = len(given.graph.cards)
+    def __init__(self, supervision: Supervision, loss_variables: Sequence[int], settings: ExactSettings):
+        super().__init__(data_excluding_gold(supervision, loss_variables), supervision)
+        self._width = len(supervision.graph.cards)
         self._method = METHODS["exact"].build(self._data, settings)
         self._labelling = np.zeros(int(self._data.labelling_off[-1]), np.int32)
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         data, out = self._data, Expectations.empty(self._data)
         potentials = data.potentials(weights, self._cells)
@@ -121,72 +124,72 @@ class SearchExcludingGold(_Decoding):
         )
         begin, end = data.rows.token_off[first], data.rows.token_off[last]
         wide = self._labelling.reshape(-1, len(data.graph.cards))[begin:end, : self._width]
-        found.reshape(-1, self._width)[begin:end] = wide
+        labelling.reshape(-1, self._width)[begin:end] = wide
         for s in out.summary().impossible:
-            found.reshape(-1, self._width)[data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
+            labelling.reshape(-1, self._width)[data.rows.token_off[s] : data.rows.token_off[s + 1]] = -1
         self.status = self.status + RunStatus(graphs=last - first)
 
 
-class CostedSearch(_Decoding):
-    """With a cost a wrong state, by any method; finds y* where no labelling violates its margin."""
+class CostAugmentedSearch(_Decoding):
+    """Search with a cost for each wrong state, by any method; finds y* where nothing violates its margin."""
 
-    def __init__(self, given: Supervision, inference: Inference):
-        """given: see `costed`; everything is known."""
-        data = given.bind_plain(programs=METHODS[inference.name].programs)
+    def __init__(self, supervision: Supervision, inference: Inference):
+        """supervision: from `cost_augmented`, with all labels known."""
+        data = supervision.bind_plain(programs=METHODS[inference.name].programs)
         packed = data.packed(bundled=True)
         chain = chain_of(packed.graph, packed.kinds)
         if chain is None or ChainRuns(packed, chain).scores:
             data = packed
-        super().__init__(data, given)
+        super().__init__(data, supervision)
         self._method = inference.build(self._data)
         self.approximate = self._method.approximate
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
         """See `Search`."""
         out = Expectations.empty(self._data, approximate=self.approximate)
         potentials = self._data.potentials(weights, self._cells)
         self._cells = potentials.weights if self._data.packing is not None else None
-        self._workers.map(lambda a, b: self._method.decode(potentials, a, b, out, found), self._parts(first, last))
+        self._workers.map(lambda a, b: self._method.decode(potentials, a, b, out, labelling), self._parts(first, last))
         self.status = self.status + out.summary()
 
 
-class OrderedSearch:
-    """Of wrong ones, by messages: the best one found, which need not be the best."""
+class ConstrainedSearch:
+    """Approximate search for the best wrong labelling, by messages."""
 
     whole = True
     approximate = True
 
-    def __init__(self, rivals: OrderedRivals):
-        self._rivals = rivals
+    def __init__(self, competitors: ConstrainedCompetitorSearch):
+        self._competitors = competitors
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
-        return self._rivals.status
+        return self._competitors.status
 
-    def find(self, weights: Floats, first: int, last: int, found: Codes) -> None:
-        """See `Search`; of all sequences."""
-        best = self._rivals.best_wrong(weights)
-        found[:] = best.T.ravel()
+    def find(self, weights: Floats, first: int, last: int, labelling: Codes) -> None:
+        """See `Search`. Always searches all sequences."""
+        best = self._competitors.best_wrong(weights)
+        labelling[:] = best.T.ravel()
 
 
-class ListSearch:
-    """The best labellings of each sequence, `most` at most, y* among them or not where `data` has it. Exact."""
+class NBestSearch:
+    """Lists the best labellings of each sequence, `most` at most, exactly. They include y* where `data` does."""
 
     whole = False
     approximate = False
 
-    def __init__(self, data: BoundData, most: int, given: Supervision):
+    def __init__(self, data: BoundData, most: int, supervision: Supervision):
         """data: not packed, with contraction programs; the variables of the model come first."""
-        self.most, self._width = most, len(given.graph.cards)
-        self._data, self._workers, self.status = data, given.workers, RunStatus()
+        self.most, self._width = most, len(supervision.graph.cards)
+        self._data, self._workers, self.status = data, supervision.workers, RunStatus()
         self._programs, self._patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
         self._labelling = np.zeros((most, int(data.labelling_off[-1])), np.int32)
         self._narrow = np.zeros((most, int(data.rows.token_off[-1]) * self._width), np.int32)
         self._count, self._score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, most))
 
     def list(self, weights: Floats, first: int, last: int) -> tuple[Codes, Ints]:
-        """Labellings [most, flat], and how many each of the sequences [last - first] has, best first."""
+        """Labellings [most, flat], best first, and how many each of the sequences has, [last - first]."""
         d, out, p = self._data, Expectations.empty(self._data), self._data.potentials(weights)
         labelling, count, score = self._labelling, self._count, self._score
 
@@ -201,7 +204,7 @@ class ListSearch:
         wide = len(d.graph.cards)
         if wide > self._width:
             begin, end = d.rows.token_off[first], d.rows.token_off[last]
-            own = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
-            self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = own
+            model_labels = labelling.reshape(self.most, -1, wide)[:, begin:end, : self._width]
+            self._narrow.reshape(self.most, -1, self._width)[:, begin:end] = model_labels
             return self._narrow, count[first:last]
         return labelling, count[first:last]

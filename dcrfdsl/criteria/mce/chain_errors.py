@@ -1,4 +1,4 @@
-"""Spans of chains, judged in one pass over the data set. Not here: the kernel (`kernels.chain.span_losses`)."""
+"""Errors on spans of chains, counted in one pass over the data. Not here: the kernel (`kernels.chain.span_losses`)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..run_sums import FeatureSums
 from .error_counts import ErrorCounts
 from .measures import Counts, Measure
 
-__all__ = ["ChainBatches", "ChainCounter", "judging_chain"]
+__all__ = ["ChainBatches", "ChainCounter", "chain_judge"]
 
 
-def judging_chain(data: BoundData) -> ChainRuns | None:
-    """What judges spans of this data set, if its graphs are chains."""
+def chain_judge(data: BoundData) -> ChainRuns | None:
+    """The runs that judge spans of this data set; None where its graphs are not chains."""
     chain = chain_of(data.graph, data.kinds)
     runs = ChainRuns(data, chain) if chain is not None else None
     return runs if runs is not None and runs.judges else None
 
 
 class ChainCounter:
-    """Counts errors on spans of chains whose labels are all known. Exact."""
+    """Counts errors on spans of chains whose labels are all known, exactly."""
 
     approximate = False
 
@@ -64,8 +64,8 @@ class ChainCounter:
         return ErrorCounts(float(loss.sum()), float(false.sum()), self._right.total(), of_false)
 
     def judge(self, data: BoundData, shares: tuple[float, float]) -> _JudgingMethod:
-        """The same counts of a data set laid out in another way, as an inference method; for `shares` see there."""
-        runs = judging_chain(data)
+        """The same counts as an inference method, for the data set in another layout.   shares: see there."""
+        runs = chain_judge(data)
         assert runs is not None
         return _JudgingMethod(
             runs, self._labelling, self._spans, self._marks, self._smoothing, self._find_false, shares
@@ -73,9 +73,9 @@ class ChainCounter:
 
 
 class _JudgingMethod:
-    """Counts of errors in the place of log Z, and their gradient in the place of expectations.
+    """An inference method with counts of errors in place of log Z, and their gradient in place of expectations.
 
-    shares: what ℓ of a span and ℓ of a false segment count for.
+    shares: the factors of ℓ of a judged span and of ℓ of a false segment.
     """
 
     approximate = False
@@ -107,13 +107,13 @@ class _JudgingMethod:
         )
         judging = Judging(self._spans, self._marks, self._smoothing, self._find_false, self.shares)
         self._runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, self._status)
-        own = slice(first, last)
-        out.log_z[own] = self.shares[0] * self._loss[own] + self.shares[1] * self._false[own]
+        run = slice(first, last)
+        out.log_z[run] = self.shares[0] * self._loss[run] + self.shares[1] * self._false[run]
 
 
 class ChainBatches(SentenceBatches):
-    """Counts of errors in batches. The derivatives of a measure by what is counted are those of the whole data set
-    where a pass begins (Suzuki 2006 §3.3, for single sequences).
+    """Counts of errors in batches. The derivatives of a measure by these counts are taken on the whole data set, where
+    a pass begins (Suzuki 2006 §3.3, for single sequences).
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class ChainBatches(SentenceBatches):
     def begin(self, weights: Floats) -> None:
         """As `SentenceBatches.begin`."""
         if self._measure.needs_false or self._measure.is_ratio:
-            found = self._counter.count(weights)
-            measured = self._measure(Counts(self._counter.num_spans, found.missed, found.false))
+            errors = self._counter.count(weights)
+            measured = self._measure(Counts(self._counter.num_spans, errors.missed, errors.false))
             self._judging.shares = measured.by_missed, measured.by_false
         super().begin(weights)

@@ -1,8 +1,9 @@
-"""Spans of any graph, judged by constrained decoding: the best labelling that agrees with y*, and that disagrees.
+"""Errors on spans of any graph, by constrained decoding: the best labelling that agrees with y* on a span is compared
+with the best one that does not.
 
-A labelling that disagrees does so first at some position of the span, so the best one is the best of as many
-decodings as the span is long. Exact where decoding is; with messages on loops a good one of each kind, whose own
-score is taken. Not here: decoding (`inference.decoding.constrained_decoding`), chains (`chains`).
+A labelling that disagrees does so first at some position of the span. So the best one is the best of as many decodings
+as the span is long. This is exact where decoding is. With messages on loops, the labellings may not be the best ones,
+but their scores are exact. Not here: decoding (`inference.decoding.constrained_decoding`), chains (`chain_errors`).
 """
 
 from __future__ import annotations
@@ -18,96 +19,100 @@ from ...graph import ANY_STATE, any_but, only_state, state_set
 from ...inference import ConstrainedDecoder, ConstrainedLabellings, RunStatus, StateConstraints, Workers
 from ...kernels.chain import Smoothing
 from ...kernels.optimization import count_labellings
-from ..competing_labellings import Rivals
-from ..judged_spans import GOES_ON, Judged, goes_on, spans_of
+from ..competing_labellings import CompetitorSearch
+from ..judged_spans import GOES_ON, JudgedSpans, goes_on, spans_of
 from ..run_sums import FeatureSums
 from .error_counts import ErrorCounts
 from .smoothing import smoothed
 
-__all__ = ["OrderedCounter"]
+__all__ = ["ConstrainedCounter"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """The constraints of some spans. span [R]: of each constraint; agrees [R]: whether y* is kept on it."""
+class _SpanConstraints:
+    """The constraints of some spans. span [R]: the span of each.   agrees [R]: whether it keeps y* there."""
 
     constraints: StateConstraints
     span: Ints
     agrees: Mask
 
 
-class OrderedCounter:
-    """Counts errors on spans of label variables that are wholly known there.
+class ConstrainedCounter:
+    """Counts errors on spans in which the label is known everywhere.
 
-    judged: of each variable the spans to be judged.   states: of each of these variables.   rivals: gives the best
-    wrong labellings, whose segments are judged as well; None where false segments do not count.
+    judged: the spans of each variable.   states: of each of these variables.   competitors: finds the best wrong
+    labellings, whose false segments are judged as well; None where these do not count.
     """
 
     def __init__(
         self, decoder: ConstrainedDecoder, codes: Codes, sentence_off: Ints, cards: Sequence[int],
-        judged: Sequence[Judged], states: Sequence[tuple[str, ...]], smoothing: Smoothing, rivals: Rivals | None,
-        workers: Workers, approximate: bool,
+        judged: Sequence[JudgedSpans], states: Sequence[tuple[str, ...]], smoothing: Smoothing,
+        competitors: CompetitorSearch | None, workers: Workers, approximate: bool,
     ):  # fmt: skip
         self._decoder, self._codes, self._off, self._cards = decoder, codes, sentence_off, tuple(cards)
-        self._judged, self._smoothing, self._rivals, self._workers = tuple(judged), smoothing, rivals, workers
+        self._judged, self._smoothing, self._competitors, self._workers = tuple(judged), smoothing, competitors, workers
         self._states = tuple(states)
-        self._goes = [goes_on(own) for own in states]
-        self._fixed = [self._constraints(own, goes) for own, goes in zip(judged, self._goes, strict=True)]
+        self._goes = [goes_on(label_states) for label_states in states]
+        self._span_constraints = [
+            self._constraints(spans, goes) for spans, goes in zip(judged, self._goes, strict=True)
+        ]
         self.approximate = approximate
 
     @property
     def status(self) -> RunStatus:
         """How decoding ended, over all calls."""
-        return self._decoder.status + (self._rivals.status if self._rivals is not None else RunStatus())
+        return self._decoder.status + (self._competitors.status if self._competitors is not None else RunStatus())
 
     @property
     def num_spans(self) -> int:
-        return sum(len(own.sentence) for own in self._judged)
+        return sum(len(judged.sentence) for judged in self._judged)
 
     def count(self, weights: Floats) -> ErrorCounts:
         """See `Counter.count`."""
         size = len(weights)
         missed, gradient, false, false_gradient = 0.0, np.zeros(size), 0.0, np.zeros(size)
-        for judged, given in zip(self._judged, self._fixed, strict=True):
-            value, own = self._judge(weights, given, judged.spans.weight)
-            missed, gradient = missed + value, gradient + own
-        if self._rivals is not None:
-            labelling = self._rivals.best_wrong(weights)
+        for judged, constraints in zip(self._judged, self._span_constraints, strict=True):
+            value, span_gradient = self._judge(weights, constraints, judged.spans.weight)
+            missed, gradient = missed + value, gradient + span_gradient
+        if self._competitors is not None:
+            labelling = self._competitors.best_wrong(weights)
             for judged, states, goes in zip(self._judged, self._states, self._goes, strict=True):
-                found = self._false_segments(judged, labelling[judged.variable], states)
-                value, own = self._judge(weights, self._constraints(found, goes), found.spans.weight)
-                false, false_gradient = false + value, false_gradient + own
+                false_segments = self._false_segments(judged, labelling[judged.variable], states)
+                value, span_gradient = self._judge(
+                    weights, self._constraints(false_segments, goes), false_segments.spans.weight
+                )
+                false, false_gradient = false + value, false_gradient + span_gradient
         return ErrorCounts(missed, false, gradient, false_gradient)
 
-    def _false_segments(self, judged: Judged, rival: Codes, states: tuple[str, ...]) -> Judged:
-        """The segments of a labelling [N] that are not among those judged. Sentences without one (-1) have none."""
+    def _false_segments(self, judged: JudgedSpans, competitor: Codes, states: tuple[str, ...]) -> JudgedSpans:
+        """The segments of a labelling [N] that are not gold segments. Sentences without a labelling (-1) have none."""
         mark, kind, _ = mark_table(states)
         sentence = np.repeat(np.arange(len(self._off) - 1), np.diff(self._off))
         gold = self._codes[judged.variable]
-        own = np.where(rival < 0, gold, rival)
-        found = segments_of(own, mark, kind, self._off)
+        codes = np.where(competitor < 0, gold, competitor)
+        segments = segments_of(codes, mark, kind, self._off)
         right = segments_of(gold, mark, kind, self._off)
         known = set(zip(right.start.tolist(), right.end.tolist(), right.kind.tolist(), strict=True))
         is_new = np.array(
             [
                 key not in known
-                for key in zip(found.start.tolist(), found.end.tolist(), found.kind.tolist(), strict=True)
+                for key in zip(segments.start.tolist(), segments.end.tolist(), segments.kind.tolist(), strict=True)
             ],
             np.bool_,
         )
-        start, end = found.start[is_new], found.end[is_new]
+        start, end = segments.start[is_new], segments.end[is_new]
         of, checked = sentence[start], np.isin(mark[gold[end]], GOES_ON)
-        return Judged(judged.variable, of, spans_of(of, start, end, checked, self._off))
+        return JudgedSpans(judged.variable, of, spans_of(of, start, end, checked, self._off))
 
-    def _constraints(self, judged: Judged, goes: Mask) -> _Given:
-        """What to decode for every span: first what agrees, then each way to disagree."""
+    def _constraints(self, judged: JudgedSpans, goes: Mask) -> _SpanConstraints:
+        """The constraints of every span: first the one that agrees, then each way to disagree."""
         off, codes, card = self._off, self._codes[judged.variable], self._cards[judged.variable]
         blocks: list[Codes] = []
         sentence: list[int] = []
         span: list[int] = []
         agrees: list[bool] = []
-        own = judged.spans
-        parts = (own.first.tolist(), own.last.tolist(), own.checked.tolist(), judged.sentence.tolist())
+        spans = judged.spans
+        parts = (spans.first.tolist(), spans.last.tolist(), spans.checked.tolist(), judged.sentence.tolist())
         for n, (first, last, checked, s) in enumerate(zip(*parts, strict=True)):
             gold = codes[off[s] : off[s + 1]]
             right = np.full(len(gold), ANY_STATE, np.int32)
@@ -133,35 +138,35 @@ class OrderedCounter:
         every = np.full((len(self._cards), sum(map(len, blocks))), ANY_STATE, np.int32)
         every[judged.variable] = np.concatenate([np.zeros(0, np.int32), *blocks])
         constraints = StateConstraints(np.array(sentence, np.int64), every)
-        return _Given(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
+        return _SpanConstraints(constraints, np.array(span, np.int64), np.array(agrees, np.bool_))
 
-    def _judge(self, weights: Floats, given: _Given, weight: Floats) -> tuple[float, Floats]:
+    def _judge(self, weights: Floats, span_constraints: _SpanConstraints, weight: Floats) -> tuple[float, Floats]:
         """Σ weight · ℓ of spans, and its gradient [W]."""
-        if not len(given.span):
+        if not len(span_constraints.span):
             return 0.0, np.zeros(len(weights))
-        found = self._decoder.decode(weights, given.constraints)
-        begin = np.flatnonzero(given.agrees)
-        right = found.score[begin]
-        wrong_score = np.where(given.agrees, -np.inf, found.score)
+        decoded = self._decoder.decode(weights, span_constraints.constraints)
+        begin = np.flatnonzero(span_constraints.agrees)
+        right = decoded.score[begin]
+        wrong_score = np.where(span_constraints.agrees, -np.inf, decoded.score)
         wrong = np.maximum.reduceat(wrong_score, begin)
         ways = np.split(wrong_score, begin[1:])
-        best = begin + np.array([int(np.argmax(own)) for own in ways])
+        best = begin + np.array([int(np.argmax(way_scores)) for way_scores in ways])
         with np.errstate(invalid="ignore"):
             value, slope = smoothed(self._smoothing, wrong - right)
         pull = np.where(np.isfinite(wrong) & np.isfinite(right), weight * slope, 0.0)
-        mass = np.zeros(len(given.span))
+        mass = np.zeros(len(span_constraints.span))
         mass[best] += pull
         mass[begin] -= pull
-        return float((weight * value).sum()), self._counts(found, mass)
+        return float((weight * value).sum()), self._counts(decoded, mass)
 
-    def _counts(self, found: ConstrainedLabellings, mass: Floats) -> Floats:
+    def _counts(self, decoded: ConstrainedLabellings, mass: Floats) -> Floats:
         """Σ mass · F of labellings, [W]."""
-        data, sums = found.data, FeatureSums(found.data, self._workers)
+        data, sums = decoded.data, FeatureSums(decoded.data, self._workers)
 
         def run(first: int, last: int, gradient: Floats, expected: Floats) -> None:
             belief = np.zeros(int(data.shapes.local_end.max(initial=0)))
             count_labellings(
-                first, last, data.shapes, data.kinds, data.bindings, data.rows, found.labelling[None, :],
+                first, last, data.shapes, data.kinds, data.bindings, data.rows, decoded.labelling[None, :],
                 data.labelling_off, mass[None, :], belief, expected, gradient,
             )  # fmt: skip
 

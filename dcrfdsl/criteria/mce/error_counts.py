@@ -1,4 +1,4 @@
-"""What every way to count errors gives: Σ ℓ and its gradient, of what is right and of what is falsely found."""
+"""The result of every way to count errors: Σ ℓ and its gradient, of judged spans and of false segments."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Minimum classification error: a smooth count of errors, or a measure made of such counts, and a penalty.
 
-What is counted is chosen by `loss`; how by the graph: a chain whose labels are known in one pass (`chains`), other
-graphs by constrained decoding (`ordered`), whole sentences by what is left without the known labelling (`sequences`).
+`loss` chooses what is counted. On chains whose labels are known, one pass counts it if ψ = inf (`chain_errors`).
+Otherwise whole sentences are compared with their wrong labellings (`sequence_errors`), and errors on shorter spans are
+counted by constrained decoding (`constrained_errors`).
 Source: Suzuki, McDermott & Isozaki 2006. To add a measure: `measures`.
 """
 
@@ -16,15 +17,15 @@ from ...arrays import Floats
 from ...errors import DcrfError, Diagnostic
 from ...inference import RunStatus, Workers
 from ...semantics import LabelLoss, MceSettings, MeasureLoss, NoPrior, SequenceLoss, TrainSettings
-from ..competing_labellings import constrained_decoder_of, data_excluding_gold, rivals_of
+from ..competing_labellings import competitor_search, constrained_decoder_of, data_excluding_gold
 from ..criterion import Criterion
 from ..free_and_clamped import Clamped
-from ..judged_spans import Judged, judged_positions, judged_segments, judged_sequences, segment_marks
+from ..judged_spans import JudgedSpans, judged_positions, judged_segments, judged_sequences, segment_marks
 from ..likelihood import build_likelihood, clamped_part
 from ..penalties import Penalty
 from ..supervision import Inference, Supervision
-from .chain_errors import ChainBatches, ChainCounter, judging_chain
-from .constrained_errors import OrderedCounter
+from .chain_errors import ChainBatches, ChainCounter, chain_judge
+from .constrained_errors import ConstrainedCounter
 from .error_counts import Counter
 from .measures import MEASURES, Counts, ErrorRate, Measure
 from .sequence_errors import SequenceCounter
@@ -32,7 +33,7 @@ from .smoothing import smoothing_of
 
 __all__ = ["Mce", "build_mce"]
 
-FIRST_STEP = 0.1  # how far the weight moves that moves most
+FIRST_STEP = 0.1  # the largest change of a weight in a first step from 0
 
 
 class Mce(Criterion):
@@ -42,8 +43,8 @@ class Mce(Criterion):
     workers: Workers
 
     def __init__(
-        self, counter: Counter, measure: Measure, given: Supervision, penalty: Penalty, inference_description: str,
-        clamped: Clamped | None, downhill: Callable[[], Floats],
+        self, counter: Counter, measure: Measure, supervision: Supervision, penalty: Penalty,
+        inference_description: str, clamped: Clamped | None, downhill: Callable[[], Floats],
     ):  # fmt: skip
         """downhill: the gradient of the likelihood at 0."""
         self._downhill = downhill
@@ -53,8 +54,8 @@ class Mce(Criterion):
             penalty,
             inference_description,
         )
-        self.workers, self.clamped = given.workers, clamped
-        self.num_weights = given.parameters.num_weights
+        self.workers, self.clamped = supervision.workers, clamped
+        self.num_weights = supervision.parameters.num_weights
 
     @property
     def total_status(self) -> RunStatus:
@@ -62,16 +63,16 @@ class Mce(Criterion):
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The measure and the penalty, and the gradient [W]."""
-        found = self.counter.count(weights)
-        measured = self.measure(Counts(self.counter.num_spans, found.missed, found.false))
-        gradient = measured.by_missed * found.gradient
+        errors = self.counter.count(weights)
+        measured = self.measure(Counts(self.counter.num_spans, errors.missed, errors.false))
+        gradient = measured.by_missed * errors.gradient
         if measured.by_false:
-            gradient += measured.by_false * found.false_gradient
+            gradient += measured.by_false * errors.false_gradient
         return measured.value + self.penalty.add(weights, gradient), gradient
 
     def start(self, weights: Floats) -> Floats:
-        """The weights at hand. Where all are 0 every labelling ties with every other, and no direction leads down from
-        there: then a small step along the gradient of the likelihood.
+        """These weights, unless all are 0. There all labellings tie, and no direction leads down; so the search then
+        begins a small step down the negative log-likelihood.
         """
         if weights.any():
             return weights
@@ -79,86 +80,106 @@ class Mce(Criterion):
         return weights - FIRST_STEP / max(1.0, float(np.abs(downhill).max(initial=0.0))) * downhill
 
     def batches(self, size: int | None = None) -> ChainBatches | None:
-        """Single sequences of chains (`size` 1, say), where the penalty is quadratic; none for a start on batches."""
+        """Batches of `size` sequences, on chains under a quadratic penalty; None elsewhere, and without `size`."""
         if size is None or not isinstance(self.counter, ChainCounter) or not self.penalty.is_quadratic:
             return None
         data = self.counter.data.unbundled()
         return ChainBatches(self.counter, self.measure, self.penalty.precision, self.workers, data, size)
 
 
-def build_mce(given: Supervision, settings: TrainSettings[MceSettings]) -> Mce:
+def build_mce(supervision: Supervision, settings: TrainSettings[MceSettings]) -> Mce:
     """The criterion of a stage. DcrfError where the loss cannot be counted on these labels or this graph."""
-    own = settings.criterion
-    inference = _inference(given, settings, own)
-    is_measure = isinstance(own.loss, MeasureLoss)
-    measure: Measure = MEASURES[own.loss.method](own) if is_measure else ErrorRate()
-    counter = _counter(given, settings, own, inference, measure.needs_false)
+    criterion = settings.criterion
+    inference = _inference(supervision, settings, criterion)
+    is_measure = isinstance(criterion.loss, MeasureLoss)
+    measure: Measure = MEASURES[criterion.loss.method](criterion) if is_measure else ErrorRate()
+    counter = _counter(supervision, settings, criterion, inference, measure.needs_false)
     if is_measure and counter.num_spans == 0:
-        message = f"`{own.loss.method}` counts segments, and the training data has none"
+        message = f"`{criterion.loss.method}` counts segments, and the training data has none"
         raise DcrfError(Diagnostic("no-segments", message, help="train by `likelihood`, or look at the labels"))
 
     def downhill() -> Floats:
         free = settings.model_copy(update={"prior": NoPrior(), "clique_priors": {}})
-        return build_likelihood(given, free).value_and_gradient(np.zeros(given.parameters.num_weights))[1]
+        return build_likelihood(supervision, free).value_and_gradient(np.zeros(supervision.parameters.num_weights))[1]
 
-    clamped = clamped_part(given, inference)
-    return Mce(counter, measure, given, given.penalty(settings), inference.name, clamped, downhill)
+    clamped = clamped_part(supervision, inference)
+    return Mce(counter, measure, supervision, supervision.penalty(settings), inference.name, clamped, downhill)
 
 
-def _inference(given: Supervision, settings: TrainSettings, own: MceSettings) -> Inference:
-    """What the stage asks for, but `exact` for what is made of sums over all labellings."""
+def _inference(supervision: Supervision, settings: TrainSettings, criterion: MceSettings) -> Inference:
+    """The inference that the stage asks for; `exact` where the objective sums over all labellings."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it"
-    if math.isfinite(own.psi):
-        return given.exact_inference(settings, f"`psi = {own.psi:g}`", f"write `psi = inf`, or {remedy}")
-    if own.measure == "difference":
-        return given.exact_inference(settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}")
-    return given.inference(settings)
+    if math.isfinite(criterion.psi):
+        return supervision.exact_inference(settings, f"`psi = {criterion.psi:g}`", f"write `psi = inf`, or {remedy}")
+    if criterion.measure == "difference":
+        return supervision.exact_inference(
+            settings, "`measure = difference`", f"write `measure = softmax`, or {remedy}"
+        )
+    return supervision.inference(settings)
 
 
-def _judged(given: Supervision, loss: object, looked_at: list[int]) -> list[Judged]:
-    codes, off = given.gold.codes, given.sentence_off
-    found = []
-    for variable in looked_at:
+def _judged(supervision: Supervision, loss: object, loss_variables: list[int]) -> list[JudgedSpans]:
+    codes, off = supervision.gold.codes, supervision.sentence_off
+    judged = []
+    for variable in loss_variables:
         if isinstance(loss, LabelLoss):
-            found.append(judged_positions(variable, codes[variable], off, loss))
+            judged.append(judged_positions(variable, codes[variable], off, loss))
         elif isinstance(loss, MeasureLoss):
-            name, states = given.graph.variables[variable], given.states[variable]
-            found.append(judged_segments(variable, name, codes[variable], states, off, loss))
-    return found
+            name, states = supervision.graph.variables[variable], supervision.states[variable]
+            judged.append(judged_segments(variable, name, codes[variable], states, off, loss))
+    return judged
 
 
 def _counter(
-    given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, find_false: bool
+    supervision: Supervision, settings: TrainSettings, criterion: MceSettings, inference: Inference, find_false: bool
 ) -> Counter:
-    looked_at = given.labels_named(own.loss.labels if isinstance(own.loss, LabelLoss | MeasureLoss) else ())
-    all_known = not (given.gold.codes < 0).any()
-    judged = _judged(given, own.loss, looked_at)
-    if all_known and math.isinf(own.psi) and own.measure != "difference" and inference.name in ("exact", "auto"):
-        runs = judging_chain(given.bind(programs=False))
+    loss_variables = supervision.labels_named(
+        criterion.loss.labels if isinstance(criterion.loss, LabelLoss | MeasureLoss) else ()
+    )
+    all_known = not (supervision.gold.codes < 0).any()
+    judged = _judged(supervision, criterion.loss, loss_variables)
+    if (
+        all_known
+        and math.isinf(criterion.psi)
+        and criterion.measure != "difference"
+        and inference.name in ("exact", "auto")
+    ):
+        runs = chain_judge(supervision.bind(programs=False))
         if runs is not None:
-            spans = judged[0].spans if judged else judged_sequences(given.sentence_off)
+            spans = judged[0].spans if judged else judged_sequences(supervision.sentence_off)
             return ChainCounter(
-                runs, given.labelling, spans, segment_marks(given.states[0]), smoothing_of(own), find_false,
-                given.workers,
+                runs, supervision.labelling, spans, segment_marks(supervision.states[0]), smoothing_of(criterion),
+                find_false, supervision.workers,
             )  # fmt: skip
-    if isinstance(own.loss, SequenceLoss):
-        return _sequence_counter(given, settings, own, inference, looked_at)
-    decoder = constrained_decoder_of(given, inference, looked_at)
-    return OrderedCounter(
-        decoder, given.gold.codes, given.sentence_off, given.graph.cards[: given.graph.num_labels], judged,
-        [given.states[variable] for variable in looked_at], smoothing_of(own),
-        rivals_of(given, inference, looked_at) if find_false else None, given.workers, inference.name != "exact",
+    if isinstance(criterion.loss, SequenceLoss):
+        return _sequence_counter(supervision, settings, criterion, inference, loss_variables)
+    decoder = constrained_decoder_of(supervision, inference, loss_variables)
+    return ConstrainedCounter(
+        decoder, supervision.gold.codes, supervision.sentence_off,
+        supervision.graph.cards[: supervision.graph.num_labels], judged,
+        [supervision.states[variable] for variable in loss_variables], smoothing_of(criterion),
+        competitor_search(supervision, inference, loss_variables) if find_false else None, supervision.workers,
+        inference.name != "exact",
     )  # fmt: skip
 
 
 def _sequence_counter(
-    given: Supervision, settings: TrainSettings, own: MceSettings, inference: Inference, looked_at: list[int]
+    supervision: Supervision,
+    settings: TrainSettings,
+    criterion: MceSettings,
+    inference: Inference,
+    loss_variables: list[int],
 ) -> SequenceCounter:
-    completing = given.exact_if_it_fits(settings) or inference
-    if math.isinf(own.psi):
-        return SequenceCounter(given, own, inference, completing, rivals_of(given, inference, looked_at), None)
-    hidden = bool((given.gold.codes < 0).any())
-    if hidden and own.psi != 1.0:
-        message = f"`psi = {own.psi:g}` cannot sum out labels that are latent or not known"
+    completing = supervision.exact_if_it_fits(settings) or inference
+    if math.isinf(criterion.psi):
+        return SequenceCounter(
+            supervision, criterion, inference, completing, competitor_search(supervision, inference, loss_variables),
+            None,
+        )  # fmt: skip
+    hidden = bool((supervision.gold.codes < 0).any())
+    if hidden and criterion.psi != 1.0:
+        message = f"`psi = {criterion.psi:g}` cannot sum out labels that are latent or not known"
         raise DcrfError(Diagnostic("cannot-sum-out", message, help="write `psi = 1` or `psi = inf`"))
-    return SequenceCounter(given, own, inference, completing, None, data_excluding_gold(given, looked_at))
+    return SequenceCounter(
+        supervision, criterion, inference, completing, None, data_excluding_gold(supervision, loss_variables)
+    )

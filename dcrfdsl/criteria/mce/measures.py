@@ -1,7 +1,7 @@
-"""What is made of smooth counts of errors: a sum, or a measure of right and wrong segments, with its derivatives.
+"""Objectives made of smooth counts of errors: their sum, or a measure of right and wrong segments, with derivatives.
 
-Not here: the counts. To add a measure: a settings class in `semantics.settings.loss_settings`, a class here, a line in
-`MEASURES`; it gets TP, FP and FN of the whole training set and gives its value and what changes with ℓ of one segment.
+Not here: the counts. To add a measure: write a settings class in `semantics.settings.loss_settings` and a class here,
+and add a line to `MEASURES`. It takes TP, FP and FN of the whole training set, and returns its value and derivatives.
 Source: Suzuki, McDermott & Isozaki 2006 §4.
 """
 
@@ -19,8 +19,8 @@ __all__ = ["MEASURES", "Counts", "ErrorRate", "Fscore", "Measure", "Measured", "
 
 
 class Counts(NamedTuple):
-    """Smooth counts over the training set. spans: right ones there are; missed: Σ ℓ of them (FN); false: Σ ℓ of
-    the segments of the best wrong labellings that are no right ones (FP).
+    """Smooth counts over the training set. spans: the number of judged spans; missed: Σ weight · ℓ of them (FN);
+    false: Σ ℓ of the segments of the best wrong labellings that are not gold segments (FP).
     """
 
     spans: int
@@ -28,16 +28,16 @@ class Counts(NamedTuple):
     false: float
 
     @property
-    def found(self) -> float:
+    def true_positives(self) -> float:
         """TP."""
         return self.spans - self.missed
 
 
-LEAST_FOUND = 1e-9  # TP below which a ratio says no more than that nothing is found: long steps can lead there
+LEAST_FOUND = 1e-9  # TP below which a ratio only says that nothing is found; long steps can lead there
 
 
 class Measured(NamedTuple):
-    """A value to be made small, and its derivatives by ℓ of a right span and by ℓ of a false segment."""
+    """A value to minimise, and its derivatives by ℓ of a judged span and by ℓ of a false segment."""
 
     value: float
     by_missed: float
@@ -79,10 +79,10 @@ class Fscore:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
-        if counts.found < LEAST_FOUND:
+        if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
         square = self.gamma**2
-        above, below = square * counts.missed + counts.false, (square + 1.0) * counts.found
+        above, below = square * counts.missed + counts.false, (square + 1.0) * counts.true_positives
         return Measured(above / below, square / below + (square + 1.0) * above / below**2, 1.0 / below)
 
 
@@ -94,9 +94,11 @@ class Precision:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
-        if counts.found < LEAST_FOUND:
+        if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
-        return Measured(counts.false / counts.found, counts.false / counts.found**2, 1.0 / counts.found)
+        return Measured(
+            counts.false / counts.true_positives, counts.false / counts.true_positives**2, 1.0 / counts.true_positives
+        )
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,10 @@ class Recall:
     is_ratio: bool = True
 
     def __call__(self, counts: Counts) -> Measured:
-        if counts.found < LEAST_FOUND:
+        if counts.true_positives < LEAST_FOUND:
             return NOTHING_FOUND
-        found = counts.found
-        return Measured(counts.missed / found, 1.0 / found + counts.missed / found**2, 0.0)
+        true_positives = counts.true_positives
+        return Measured(counts.missed / true_positives, 1.0 / true_positives + counts.missed / true_positives**2, 0.0)
 
 
 MEASURES: Table[Callable[[MceSettings], Measure]] = Table(

@@ -12,11 +12,13 @@ __all__ = ["smoothed", "smoothing_of"]
 
 
 def smoothing_of(settings: MceSettings) -> Smoothing:
-    """The kernels' form; β is −α where d is a ratio (1 where nothing is better), else 0, unless it is given."""
-    own = settings.smoothing
-    usual = -own.alpha if settings.measure == "ratio" else 0.0
-    kind = LOGISTIC if isinstance(own, LogisticSmoothing) else SIGMOID
-    return Smoothing(kind, own.alpha, usual if own.beta is None else own.beta, settings.measure == "ratio")
+    """The smoothing as kernels take it. β defaults to −α for a ratio d, which is 1 in a tie, and to 0 otherwise."""
+    smoothing = settings.smoothing
+    usual = -smoothing.alpha if settings.measure == "ratio" else 0.0
+    kind = LOGISTIC if isinstance(smoothing, LogisticSmoothing) else SIGMOID
+    return Smoothing(
+        kind, smoothing.alpha, usual if smoothing.beta is None else smoothing.beta, settings.measure == "ratio"
+    )
 
 
 def smoothed(smoothing: Smoothing, d: Floats) -> tuple[Floats, Floats]:

@@ -1,9 +1,10 @@
-"""The losses of pieces with too many joint states to go through one by one: exact inference on the graph of each.
+"""The losses of pieces with too many joint states to enumerate: exact inference on a graph for each instance.
 
-    Σ_π [log Z_π(y*_N) − log Z_π(y*_N, y_π as known)],    Z_π: of the graph of instance π, what it conditions on clamped
+    Σ_π [log Z_π(y*_N) − log Z_π(y*_N, y_π as known)],    Z_π: of the graph of instance π, its condition clamped
 
-An instance whose own variables are all known has the score of the gold labels for the second term, which is linear in
-the weights; the others are summed out. Not here: the graphs (`graph.pieces.piece_graphs`), small pieces (`piecewise`).
+Where all variables of an instance are known, the second term is the score of the gold labels, which is linear in the
+weights; elsewhere the unknown ones are summed out. Not here: the graphs (`graph.pieces.piece_graphs`), small pieces
+(`piece_likelihood`).
 """
 
 from __future__ import annotations
@@ -31,56 +32,60 @@ __all__ = ["LargePieces"]
 class LargePieces(Criterion):
     """Objective over the instances of `templates` in one data set, without a penalty.
 
-    divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
-    pieces, shape_of: the instances on every shape, and the shape of each sentence.
+    divide: whether a clique instance in n pieces, those of `beside` included, counts 1/n in each.   pieces: the
+    instances on every shape.   shape_of: the shape of each sentence.
     """
 
     def __init__(
         self,
-        given: Supervision,
+        supervision: Supervision,
         settings: TrainSettings,
         templates: Sequence[PieceTemplate],
         *,
         divide: bool,
         beside: Sequence[PieceTemplate],
     ):
-        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(given.spec)))
-        binder = Binder(given.graph, given.parameters, programs=False)
-        sentences = binder.bind(given.rows, given.sentence_off, given.relations)
+        exact = ExactSettings(max_table=largest_table(settings.infer or inference_settings(supervision.spec)))
+        binder = Binder(supervision.graph, supervision.parameters, programs=False)
+        sentences = binder.bind(supervision.rows, supervision.sentence_off, supervision.relations)
         shapes, self.shape_of = sentences.bank.shapes, sentences.rows.shape
-        self.pieces = piece_arrays(given.graph, shapes, templates, divide=divide, beside=beside)
+        self.pieces = piece_arrays(supervision.graph, shapes, templates, divide=divide, beside=beside)
         if not len(self.pieces.template):
             message = f"no sentence has an instance of piece `{templates[0].name}`"
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
-        model = shared_out(given.graph, given.parameters, roles_of(given.graph, shapes, self.pieces))
+        model = shared_out(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
         graphs = piece_graphs(
-            given.graph, shapes, self.pieces, model, given.gold, num_sets=len(given.rows), max_table=exact.max_table
-        )
+            supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows),
+            max_table=exact.max_table,
+        )  # fmt: skip
         counts = np.diff(self.pieces.instance_off)[self.shape_of]
         first = offsets(counts)
         self.sentence = np.repeat(np.arange(len(counts)), counts)
         turn = np.arange(first[-1]) - first[self.sentence]
         instance = self.pieces.instance_off[self.shape_of[self.sentence]] + turn
         free, known = bind_instances(
-            graphs, model, given.rows, given.gold, given.sentence_off, given.relations, self.sentence, instance
-        )
+            graphs, model, supervision.rows, supervision.gold, supervision.sentence_off, supervision.relations,
+            self.sentence, instance,
+        )  # fmt: skip
         free = free.packed(bundled=True)
-        self.num_weights, self.workers = given.parameters.num_weights, given.workers
+        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
         self._weight, self._share, self._trained = model.weight, model.share, model.trained
-        partly, method = self._partly(given, instance), InstanceMethod(known, exact)
+        partly, method = self._partly(supervision, instance), InstanceMethod(known, exact)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         nothing = Penalty.none(len(model.weight))
-        self._instances = Likelihood(free, InstanceMethod(free, exact), gold_counts, nothing, given.workers, clamped)
+        self._instances = Likelihood(
+            free, InstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped
+        )
 
-    def _partly(self, given: Supervision, instance: Ints) -> Mask:
-        """Whether some variable that an instance is over is not known, [n]."""
-        width, labelling, pieces = len(given.graph.cards), given.labelling, self.pieces
+    def _partly(self, supervision: Supervision, instance: Ints) -> Mask:
+        """Whether some variable of each instance is not known, [n]; variables that it conditions on do not matter."""
+        width, labelling, pieces = len(supervision.graph.cards), supervision.labelling, self.pieces
         partly = np.zeros(len(instance), np.bool_)
-        complete = given.gold.complete_sentences(given.sentence_off)
+        complete = supervision.gold.complete_sentences(supervision.sentence_off)
         for n in np.flatnonzero(~complete[self.sentence]).tolist():
             over = pieces.over[pieces.over_off[instance[n]] : pieces.over_off[instance[n] + 1]]
-            partly[n] = (labelling[width * given.sentence_off[self.sentence[n]] + over] < 0).any()
+            partly[n] = (labelling[width * supervision.sentence_off[self.sentence[n]] + over] < 0).any()
         return partly
 
     @property
@@ -89,7 +94,7 @@ class LargePieces(Criterion):
 
     @property
     def total_status(self) -> RunStatus:
-        """As `Criterion.total_status`; a graph is an instance here."""
+        """As `Criterion.total_status`; each instance counts as a graph."""
         status = self._instances.total_status
         return replace(status, impossible=self._sentences(status.impossible))
 
@@ -98,22 +103,22 @@ class LargePieces(Criterion):
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all instances, in nats, and the gradient [W]."""
-        value, own = self._instances.value_and_gradient(self._share * weights[self._weight])
+        value, instance_gradient = self._instances.value_and_gradient(self._share * weights[self._weight])
         gradient = np.zeros(self.num_weights)
-        np.add.at(gradient, self._weight, self._trained * self._share * own)
+        np.add.at(gradient, self._weight, self._trained * self._share * instance_gradient)
         return value, gradient
 
     def batches_under(self, penalty: Penalty, size: int | None = None) -> None:
-        """Large pieces are not trained in batches of sentences."""
+        """None: large pieces are not trained in batches of sentences."""
 
     def contradictions(self) -> tuple[int, ...]:
         return self._sentences((*self._impossible, *self._instances.contradictions()))
 
 
 def _counts(clamped: Clamped) -> tuple[Floats, tuple[int, ...]]:
-    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and those that cannot be.
+    """Feature counts [W'] of the instances that `clamped` runs, which are wholly known; and the impossible instances.
 
-    With one labelling left, expectations are the counts of that one, at any weights.
+    Only one labelling is left, so expectations are its counts, at any weights.
     """
     data = clamped.data
     out = Expectations.empty(data)

@@ -1,9 +1,9 @@
-"""Pieces that share no weight: their losses are minimised one after another, each with weights and tables of its own.
+"""Pieces that share no weight: their losses are minimised one after another, each over separate weights and tables.
 
 The objective of such pieces is a sum of functions of different weights (McCallum & Sutton 2004 §2: parameters of
-factors that are never in a common piece are independent). Alone, each needs fewer steps than the slowest does, and a
-step costs its own tables only. Weights that no piece trains are in none of the parts, and keep their values.
-Not here: the losses (`piecewise`), the order of work (`optimizers.separable`).
+factors that are never in a common piece are independent). Minimised alone, most parts need fewer steps than the slowest
+one, and each step computes one part's tables. Weights that no piece trains are in no part, and keep their values.
+Not here: the losses (`piece_likelihood`), the order of work (`optimizers.separable`).
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from ...arrays import Floats, Ints
 from ...graph import Parameters, independent_pieces, piece_templates
 from ...inference import RunStatus
 from ...semantics import LikelyCases, PieceSettings, TrainSettings, pieces_of
-from ..criterion import Criterion, Tightened
+from ..criterion import Criterion, TightenedTolerance
 from ..supervision import Supervision
 from .piece_likelihood import PieceObjective, build_piecewise
 
-__all__ = ["Part", "PiecesApart", "build_pieces", "restricted"]
+__all__ = ["IndependentPart", "IndependentPieces", "build_pieces", "restricted_to_cliques"]
 
 
-class Part(NamedTuple):
-    """own [w]: the numbers of its weights among all, ascending."""
+class IndependentPart(NamedTuple):
+    """An objective of some weights of the model. weight_numbers [w]: their numbers, ascending."""
 
-    own: Ints
+    weight_numbers: Ints
     objective: PieceObjective
 
 
-class PiecesApart(Criterion):
-    """A sum of objectives of different weights. num_weights: W of the model, some of which may be in no part."""
+class IndependentPieces(Criterion):
+    """A sum of objectives of different weights. num_weights: W of the model; some weights may be in no part."""
 
-    def __init__(self, apart: Sequence[Part], num_weights: int):
-        self.apart: Sequence[Part] = tuple(apart)
+    def __init__(self, apart: Sequence[IndependentPart], num_weights: int):
+        self.apart: Sequence[IndependentPart] = tuple(apart)
         self.num_weights = num_weights
         self.inference_description = f"pieces in {len(self.apart)} independent parts"
 
     @property
-    def tightened(self) -> Tightened | None:
-        return next((found for part in self.apart if (found := part.objective.tightened) is not None), None)
+    def tightened(self) -> TightenedTolerance | None:
+        return next((tightened for part in self.apart if (tightened := part.objective.tightened) is not None), None)
 
     @property
     def total_status(self) -> RunStatus:
@@ -51,14 +51,14 @@ class PiecesApart(Criterion):
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """The losses of all pieces and the penalties, in nats, and the gradient [W]."""
         gradient, total = np.zeros(self.num_weights), 0.0
-        for own, objective in self.apart:
-            value, gradient[own] = objective.value_and_gradient(weights[own])
+        for numbers, objective in self.apart:
+            value, gradient[numbers] = objective.value_and_gradient(weights[numbers])
             total += value
         return total, gradient
 
     def gap(self, gradient: Floats) -> float | None:
         """See `Likelihood.gap`."""
-        gaps = [objective.gap(gradient[own]) for own, objective in self.apart]
+        gaps = [objective.gap(gradient[numbers]) for numbers, objective in self.apart]
         known = [gap for gap in gaps if gap is not None]
         return sum(known) if len(known) == len(gaps) else None
 
@@ -69,37 +69,43 @@ class PiecesApart(Criterion):
         return tuple(sorted({s for part in self.apart for s in part.objective.contradictions()}))
 
 
-def restricted(given: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
-    """The training data of a model that has these cliques alone, with its weights; and their numbers among all."""
+def restricted_to_cliques(supervision: Supervision, cliques: Iterable[int]) -> tuple[Supervision, Ints]:
+    """The training data of a model with only these cliques and their weights; and the numbers of these weights."""
     held = frozenset(cliques)
-    parts = tuple(own if c in held else own.without_weights() for c, own in enumerate(given.parameters.cliques))
-    own = np.sort(np.concatenate([given.parameters.of_clique(c) for c in sorted(held)]))
-    kept = tuple(t for t in given.graph.templates if t.clique in held or t.clique < 0)
-    part = replace(
-        given,
-        graph=replace(given.graph, templates=kept),
-        parameters=Parameters(parts),
-        counts=given.counts[own],
-        weights=given.weights[own] if len(given.weights) else given.weights,
-        relations={c: pairs for c, pairs in given.relations.items() if c in held},
+    parts = tuple(
+        weights if c in held else weights.without_weights() for c, weights in enumerate(supervision.parameters.cliques)
     )
-    return part, own
+    numbers = np.sort(np.concatenate([supervision.parameters.of_clique(c) for c in sorted(held)]))
+    kept = tuple(t for t in supervision.graph.templates if t.clique in held or t.clique < 0)
+    part = replace(
+        supervision,
+        graph=replace(supervision.graph, templates=kept),
+        parameters=Parameters(parts),
+        counts=supervision.counts[numbers],
+        weights=supervision.weights[numbers] if len(supervision.weights) else supervision.weights,
+        relations={c: pairs for c, pairs in supervision.relations.items() if c in held},
+    )
+    return part, numbers
 
 
-def build_pieces(given: Supervision, settings: TrainSettings[PieceSettings]) -> PieceObjective | PiecesApart:
+def build_pieces(
+    supervision: Supervision, settings: TrainSettings[PieceSettings]
+) -> PieceObjective | IndependentPieces:
     """The criterion of a stage that trains pieces. Raises DcrfError as `build_piecewise` does.
 
-    Pieces are trained together where a score on held-out data says when to stop, since that is of the whole model, and
-    where the whole model chooses the cases of NOTA.
+    Pieces that share no weight are trained apart, except where the whole model is needed on the way: for the score on
+    held-out data that `patience` watches, and to choose the cases of NOTA.
     """
-    own = settings.criterion
-    templates = piece_templates(given.spec, given.graph, pieces_of(given.spec, own))
+    criterion = settings.criterion
+    templates = piece_templates(supervision.spec, supervision.graph, pieces_of(supervision.spec, criterion))
     groups = independent_pieces(templates)
-    if len(groups) == 1 or settings.patience is not None or isinstance(own.nota, LikelyCases):
-        return build_piecewise(given, settings, templates)
+    if len(groups) == 1 or settings.patience is not None or isinstance(criterion.nota, LikelyCases):
+        return build_piecewise(supervision, settings, templates)
     parts = []
     for group in groups:
-        part, numbers = restricted(given, (clique for template in group for clique, *_ in template.members))
+        part, numbers = restricted_to_cliques(
+            supervision, (clique for template in group for clique, *_ in template.members)
+        )
         if len(numbers):
-            parts.append(Part(numbers, build_piecewise(part, settings, group)))
-    return PiecesApart(parts, given.parameters.num_weights)
+            parts.append(IndependentPart(numbers, build_piecewise(part, settings, group)))
+    return IndependentPieces(parts, supervision.parameters.num_weights)

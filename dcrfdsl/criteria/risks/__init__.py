@@ -1,4 +1,4 @@
-"""Risks of whole sequences and of single labels: exponential, marginal, and the one that boosting lowers."""
+"""Risks of whole sequences and of single labels: exponential, marginal, and the risk that boosting lowers."""
 
 import lazy_loader
 

@@ -1,11 +1,10 @@
-"""How much each feature can count in each sequence, in groups of sequences where it is the same; and what it is
-expected to count.
+"""Bounds on the count of each weight in each sequence, in groups of sequences with equal bounds; and expected counts.
 
     L_ik ≤ u_ik(y) = ψ_k(x_i, y) − ψ_k(x_i, y_i) ≤ U_ik
 
-Where it fires a feature counts for a weight or does not, so U is what it comes to wherever it fires in x_i, less the
-gold count, and L what its values below 0 come to, less the same. Where it cannot fire there is no pair (i, k). Source:
-Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.special.boosting_rounds`).
+Wherever a feature fires, it counts for a weight or does not. So U is the sum of its positive values in x_i minus the
+gold count, and L the sum of its negative values minus the gold count. Where it does not fire, there is no pair (i, k).
+Source: Altun & Hofmann 2003 eq. 16. Not here: the steps that bounds allow (`optimizers.special.boosting_rounds`).
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from ...kernels.chain import ChainSums, ChainWorkspace, workspace_for
 from ...kernels.runtime import UNDERFLOW, aligned_zeros
 from ...kernels.sequences import ChainCells, PairTable, chain_pairs, collect_pairs, exact_pairs
 from ...kernels.tables import Totals
-from ..gold_counts import Firing, SequenceCounts
+from ..gold_counts import FeatureFirings, SequenceCounts
 
-__all__ = ["PairExpectations", "Ranges", "ranges_of"]
+__all__ = ["GroupedCountRanges", "PairExpectations", "count_ranges_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
-    """G groups, weight by weight. off [W+1]: groups of each.   low, high [G]: L and U.
+class GroupedCountRanges:
+    """G groups of pairs (sequence, weight), weight by weight. off [W+1]: the groups of each.   low, high [G]: L and U.
 
-    Pairs are kept by group: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each sequence, in the
-    order of its columns and of their weights; slot [pairs]: where these are kept.   gold [m]: the slot of each gold
-    count.
+    Each pair has a slot, in the order of groups: slot_off [G+1], sequence [pairs].   pair_off [S+1]: the pairs of each
+    sequence, in the order of its columns and of their weights; slot [pairs]: their slots.   gold [m]: the slot of each
+    gold count.
     """
 
     off: Ints
@@ -50,8 +49,8 @@ class Ranges:
         return len(self.low)
 
 
-def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
-    """gold: F(y_i, x_i) of every sequence, [S, W]."""
+def count_ranges_of(firing: FeatureFirings, gold: SequenceCounts) -> GroupedCountRanges:
+    """The groups of a data set.   gold: F(y_i, x_i) of every sequence, [S, W]."""
     above, first = firing.above, firing.first
     width = np.diff(first)[above.column]
     entry = np.repeat(np.arange(len(width), dtype=np.int32), width)
@@ -75,14 +74,14 @@ def ranges_of(firing: Firing, gold: SequenceCounts) -> Ranges:
     slot = np.empty(len(order), np.int32)
     slot[order] = np.arange(len(order), dtype=np.int32)
     off = np.searchsorted(weight[order[heads]], np.arange(gold.num_columns + 1))
-    return Ranges(
+    return GroupedCountRanges(
         off, low[order[heads]], high[order[heads]], np.append(heads, len(order)), sequence[order], start[above.off],
         slot, slot[of_gold].astype(np.int64),
     )  # fmt: skip
 
 
 class _Workspace(NamedTuple):
-    """What a thread works in: arenas, overwritten; sums, zeros and left so. `sums`: of a chain, None elsewhere."""
+    """Memory of a thread: arenas, overwritten; totals and sums, all 0 between calls. `sums`: None without a chain."""
 
     value: Floats
     adjoint: Floats
@@ -91,19 +90,19 @@ class _Workspace(NamedTuple):
 
 
 class PairExpectations:
-    """⟨f⟩ of the pairs of single sequences in one data set, less what the known labels count."""
+    """⟨f⟩ of the pairs of single sequences in one data set, minus the gold counts."""
 
     def __init__(
-        self, data: BoundData, method: ExactMethod, firing: Firing, ranges: Ranges, gold: SequenceCounts,
-        workers: Workers,
+        self, data: BoundData, method: ExactMethod, firing: FeatureFirings, ranges: GroupedCountRanges,
+        gold: SequenceCounts, workers: Workers,
     ):  # fmt: skip
         """data: not bundled, with contraction programs; `method` is built for it."""
         self.out = Expectations.empty(data)
         self._data, self._method, self._workers = data, method, workers
-        bindings, own = data.bindings, firing.above
+        bindings, counts = data.bindings, firing.above
         order = np.argsort(bindings.bias_weight, kind="stable")
         self._table = PairTable(
-            own.off, own.column, firing.first, firing.order, ranges.pair_off, ranges.slot, gold.off, ranges.gold,
+            counts.off, counts.column, firing.first, firing.order, ranges.pair_off, ranges.slot, gold.off, ranges.gold,
             gold.count,
             np.ascontiguousarray(data.cell_of_weight()),
             np.searchsorted(bindings.bias_weight[order], np.arange(data.num_weights + 1)),
@@ -118,10 +117,10 @@ class PairExpectations:
             pairs = np.array([kind for kind, _ in chain.pairs], np.int64)
             turned = np.array([turned for _, turned in chain.pairs], np.bool_)
             self._cells = ChainCells(base[places[0]], base[places[1]], base[places[2]], base[pairs], turned)
-        self._own = threading.local()
+        self._workspaces = threading.local()
 
     def update(self, weights: Floats, sequences: Ints, value: Floats) -> None:
-        """Of these sequences: log Z and status into `out`, expectations of their pairs into `value` [slots]."""
+        """Writes log Z and status of these sequences into `out`, expectations of their pairs into `value` [slots]."""
         out, d = self.out, self._data
         p, left = d.potentials(weights), sequences
         out.redone[sequences] = False
@@ -159,7 +158,7 @@ class PairExpectations:
     def _workspace(self, *, programs: bool = False) -> _Workspace:
         """Memory of the calling thread, for chains or for programs."""
         name = "programs" if programs or self._chain is None else "chain"
-        workspace: _Workspace | None = getattr(self._own, name, None)
+        workspace: _Workspace | None = getattr(self._workspaces, name, None)
         if workspace is None:
             shapes, chain = self._data.shapes, self._chain
             arena = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
@@ -170,9 +169,9 @@ class PairExpectations:
                 aligned_zeros(size), np.zeros(adjoint),
                 Totals(aligned_zeros(self._data.num_cells), np.zeros(len(self._data.hard))), sums,
             )  # fmt: skip
-            setattr(self._own, name, workspace)
+            setattr(self._workspaces, name, workspace)
         return workspace
 
     def _runs(self, count: int) -> list[tuple[int, int]]:
-        """Cuts of so many sequences. Nothing depends on where they are: each sequence has its own pairs."""
+        """Runs of `count` sequences. Results do not depend on the cut, as each sequence has separate pairs."""
         return even_runs(count) if self._workers.threads > 1 else even_runs(count, 1)

@@ -5,7 +5,7 @@
 
 Everything is computed through logarithms. Where nearly all the probability is on y_i, Z_i and exp g(y_i) are too close
 for a difference, and the sums run over the other labellings alone (`graph.variants.excluding_gold`). Where labels are
-latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: boosting, which minimises the same (`boosting`).
+latent or not known, g(y_i) = log Σ_h exp g(y_i, h). Not here: boosting, which minimises the same (`boosting_risk`).
 """
 
 from __future__ import annotations
@@ -26,27 +26,30 @@ from ..run_sums import FeatureSums
 from ..supervision import Inference, Supervision
 from .risk import Risk
 
-__all__ = ["NEAR", "Exponential", "WrongSums", "build_exponential", "finite", "log_wrong", "needs_exact"]
+__all__ = [
+    "NEAR", "ExponentialRisk", "WrongLabellingSums", "build_exponential", "finite_or_zero", "log_wrong_ratio",
+    "require_exact",
+]  # fmt: skip
 
-LARGEST = 80.0  # log R; the pairs of points that L-BFGS remembers are single precision
-NEAR = 0.01  # log Z − g*, below which ten and more digits of the difference would be lost
+LARGEST = 80.0  # of log R; L-BFGS stores pairs of points in single precision
+NEAR = 0.01  # log Z − g* below which sums run over the other labellings: the difference would lose digits
 
 
 class _Source(NamedTuple):
-    """A data set with what is summed over it."""
+    """A data set, and exact sums over its labellings."""
 
     data: BoundData
     method: ExactMethod
     sums: FeatureSums
 
     @classmethod
-    def of(cls, data: BoundData, given: Supervision, inference: Inference) -> _Source:
+    def of(cls, data: BoundData, supervision: Supervision, inference: Inference) -> _Source:
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
-        return cls(data, method, FeatureSums(data, given.workers))
+        return cls(data, method, FeatureSums(data, supervision.workers))
 
     def log_z(self, weights: Floats, chosen: Mask) -> tuple[Floats, RunStatus]:
-        """Of the sequences that are chosen, [S]; 0 of the others."""
+        """log Z of the sequences that are `chosen` [S], and how inference ended; 0 for the others."""
         out, potentials, nothing = Expectations.empty(self.data), self.data.potentials(weights), np.zeros(0)
 
         def run(first: int, last: int) -> None:
@@ -57,7 +60,7 @@ class _Source(NamedTuple):
         return out.log_z, out.summary()
 
     def expected(self, weights: Floats, share: Floats) -> Floats:
-        """Σ share ⟨F⟩, [W]; what has no share is not looked at."""
+        """Σ share ⟨F⟩, [W]; sequences with a share of 0 are skipped."""
         out, potentials, chosen = Expectations.empty(self.data), self.data.potentials(weights), share != 0.0
         if not chosen.any():
             return np.zeros(self.data.num_weights)
@@ -69,31 +72,33 @@ class _Source(NamedTuple):
         return self.sums.map(run)
 
 
-class WrongSums:
-    """Sums over the wrong labellings of each sequence, compared with the known one."""
+class WrongLabellingSums:
+    """Sums over the wrong labellings of each sequence, relative to the known one."""
 
-    def __init__(self, given: Supervision, inference: Inference):
-        self._given, self._exact = given, inference
-        self._all = _Source.of(given.bind(programs=True), given, inference)
-        self.clamped = clamped_part(given, inference)
-        self._known = _Source.of(self.clamped.data, given, inference) if self.clamped is not None else None
+    def __init__(self, supervision: Supervision, inference: Inference):
+        self._supervision, self._exact = supervision, inference
+        self._all = _Source.of(supervision.bind(programs=True), supervision, inference)
+        self.clamped = clamped_part(supervision, inference)
+        self._known = _Source.of(self.clamped.data, supervision, inference) if self.clamped is not None else None
         self._partly = self.clamped.partly if self.clamped is not None else np.zeros(self.num_sequences, np.bool_)
-        self.gold = gold_counts(given)
+        self.gold = gold_counts(supervision)
         self.status = RunStatus()
 
     @property
     def num_sequences(self) -> int:
-        return len(self._given.sentence_off) - 1
+        return len(self._supervision.sentence_off) - 1
 
     @cached_property
     def _others(self) -> _Source:
-        graph = self._given.graph
-        return _Source.of(data_excluding_gold(self._given, range(graph.num_labels)), self._given, self._exact)
+        graph = self._supervision.graph
+        return _Source.of(
+            data_excluding_gold(self._supervision, range(graph.num_labels)), self._supervision, self._exact
+        )
 
     def log_ratios(self, weights: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
-        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the sequences that are chosen, [S].
+        """log Σ_{y ≠ y_i} exp(g(y) − g(y_i)) and log Z_i − g(y_i) of the `chosen` sequences, [S].
 
-        The latter is nan where the former was not computed from it; the former is -inf where nothing can be wrong.
+        The latter is nan where the former was not computed from it; the former is -inf without wrong labellings.
         """
         chosen = np.ones(self.num_sequences, np.bool_) if chosen is None else chosen
         log_z, status = self._all.log_z(weights, chosen)
@@ -104,23 +109,23 @@ class WrongSums:
             right = np.where(self._partly, known, right)
         above = np.where(chosen, log_z - right, np.nan)
         near = above < NEAR
-        ratio = log_wrong(above)
+        ratio = log_wrong_ratio(above)
         if near.any():
             others, _ = self._others.log_z(weights, near)
             ratio = np.where(near, others - right, ratio)
             above = np.where(near, np.nan, above)
         return ratio, above
 
-    def weighed(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
-        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the sequences that are chosen, [S], 0 of the others; and the gradient
-        [W] of their sum, all 0 where that is not finite.
+    def weighted(self, weights: Floats, log_weight: Floats, chosen: Mask | None = None) -> tuple[Floats, Floats]:
+        """w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) of the `chosen` sequences, [S], 0 of the others; and the gradient [W] of
+        their sum, all 0 where that is not finite.
         """
         ratio, above = self.log_ratios(weights, chosen)
         with np.errstate(over="ignore"):
             risk = np.where(np.isnan(ratio), 0.0, np.exp(log_weight + ratio))
             share = np.where(np.isnan(above), 0.0, np.exp(log_weight + np.where(np.isnan(above), 0.0, above)))
         if not np.isfinite(risk.sum() + share.sum()):
-            return risk, np.zeros(self._given.parameters.num_weights)
+            return risk, np.zeros(self._supervision.parameters.num_weights)
         alone = np.where(np.isnan(above), risk, 0.0)
         of_known = share + alone
         gradient = self._all.expected(weights, share) - self.gold.total(of_known)
@@ -131,7 +136,7 @@ class WrongSums:
         return risk, gradient
 
     def check(self, weights: Floats, log_weight: Floats, written: float | str) -> None:
-        """DcrfError where the risk with these weights of sequences, which `written` asks for, overflows."""
+        """DcrfError where the risk overflows.   written: the setting behind `log_weight`, for the message."""
         logs = log_weight + self.log_ratios(weights)[0]
         worst = int(np.argmax(logs))
         if logs[worst] + np.log(len(logs)) > LARGEST:
@@ -143,26 +148,26 @@ class WrongSums:
             raise DcrfError(Diagnostic("risk-overflow", message, help=remedy))
 
 
-class Exponential(Risk):
+class ExponentialRisk(Risk):
     """The exponential risk of a data set, and a penalty. Convex where all labels are known."""
 
     is_steep = True
 
-    def __init__(self, given: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
-        own = settings.criterion
-        self._wrong = WrongSums(given, inference)
-        super().__init__(given, given.penalty(settings), self._wrong.clamped, "exact")
-        labels = given.graph.num_labels * np.diff(given.sentence_off)
+    def __init__(self, supervision: Supervision, settings: TrainSettings[ExponentialSettings], inference: Inference):
+        criterion = settings.criterion
+        self._wrong = WrongLabellingSums(supervision, inference)
+        super().__init__(supervision, supervision.penalty(settings), self._wrong.clamped, "exact")
+        labels = supervision.graph.num_labels * np.diff(supervision.sentence_off)
         self.log_weight = (
-            -finite(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
-            if own.weight == "uniform"
-            else labels * np.log(own.weight)
+            -finite_or_zero(self._wrong.log_ratios(np.zeros(self.num_weights))[0])
+            if criterion.weight == "uniform"
+            else labels * np.log(criterion.weight)
         )
-        self._written = own.weight
+        self._written = criterion.weight
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; the value is inf where it cannot be represented."""
-        risk, gradient = self._wrong.weighed(weights, self.log_weight)
+        risk, gradient = self._wrong.weighted(weights, self.log_weight)
         self.total_status = self._wrong.status
         return float(risk.sum()) + self.penalty.add(weights, gradient), gradient
 
@@ -176,24 +181,24 @@ class Exponential(Risk):
         return None if self.clamped is not None else self.penalty.gap(gradient)
 
 
-def log_wrong(above: Floats) -> Floats:
-    """log (e^d − 1), d = log Z − g*: what all labellings but the known one come to beside it."""
+def log_wrong_ratio(above: Floats) -> Floats:
+    """log (e^d − 1), d = log Z − g*: the log ratio of all wrong labellings to the known one."""
     with np.errstate(divide="ignore"):
         ratio: Floats = above + np.log(-np.expm1(-np.maximum(above, 0.0)))
     return ratio
 
 
-def finite(logs: Floats) -> Floats:
-    """0 where there is nothing to take the logarithm of."""
+def finite_or_zero(logs: Floats) -> Floats:
+    """These logarithms, with 0 in place of -inf."""
     return np.where(np.isneginf(logs), 0.0, logs)
 
 
-def needs_exact(given: Supervision, settings: TrainSettings) -> Inference:
-    """Exact inference, whatever the stage asks for. DcrfError where that does not fit."""
+def require_exact(supervision: Supervision, settings: TrainSettings) -> Inference:
+    """Exact inference, whatever the stage asks for. DcrfError where its tables do not fit."""
     remedy = "write `infer = exact(max_table = …)` in the stage if there is memory for it, or train by `likelihood`"
-    return given.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
+    return supervision.exact_inference(settings, f"`{settings.criterion.method}`", remedy)
 
 
-def build_exponential(given: Supervision, settings: TrainSettings[ExponentialSettings]) -> Exponential:
+def build_exponential(supervision: Supervision, settings: TrainSettings[ExponentialSettings]) -> ExponentialRisk:
     """The criterion of a stage. DcrfError where exact inference does not fit."""
-    return Exponential(given, settings, needs_exact(given, settings))
+    return ExponentialRisk(supervision, settings, require_exact(supervision, settings))

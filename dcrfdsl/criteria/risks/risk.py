@@ -1,6 +1,6 @@
-"""What criteria have in common that are sums over sequences, minimised by value and gradient alone.
+"""The base class of risks: sums over sequences.
 
-Not here: any of them (`exponential`, `marginal_risk`), the boosting (`boosting_risk`).
+Not here: any of them (`exponential`, `marginal_risk`), boosting (`boosting_risk`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["Risk"]
 
 
 class Risk(Criterion):
-    """An objective that may not be convex, and has no steps after single sequences."""
+    """An objective that may not be convex and is not trained in batches."""
 
     penalty: Penalty
     workers: Workers
     total_status = RunStatus()  # summed over all evaluations
 
-    def __init__(self, given: Supervision, penalty: Penalty, clamped: Clamped | None, inference_description: str):
+    def __init__(self, supervision: Supervision, penalty: Penalty, clamped: Clamped | None, inference_description: str):
         self.penalty, self.clamped, self.inference_description = penalty, clamped, inference_description
-        self.num_weights, self.workers = given.parameters.num_weights, given.workers
+        self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
