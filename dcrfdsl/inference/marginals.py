@@ -60,13 +60,13 @@ def clique_marginals(
     for sequence in range(data.num_sequences):
         shape = data.bank.shapes[int(data.rows.shape[sequence])]
         result = infer_graph(sequence_graph(data, potentials, sequence), "mar", settings)
-        found = []
+        clique_tables = []
         for kind, scope, table in zip(shape.kinds, shape.scopes, result.factor_marginals or (), strict=False):
             template = data.graph.kinds[kind].template
             if template.clique >= 0:
                 sites = tuple((labels[v % len(labels)], v // len(labels)) for v in scope)
-                found.append(CliqueMarginal(template.name, sites, table))
-        yield tuple(found), result.status
+                clique_tables.append(CliqueMarginal(template.name, sites, table))
+        yield tuple(clique_tables), result.status
 
 
 def assignment_marginals(data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int) -> Floats:
@@ -76,7 +76,7 @@ def assignment_marginals(data: BoundData, potentials: Potentials, settings: Meth
     """
     width, template = len(data.graph.variables), data.graph.templates[clique]
     sentence, anchors = instances_of(template, data.rows.token_off)
-    found = np.zeros((len(sentence), template.num_assignments))
+    probabilities = np.zeros((len(sentence), template.num_assignments))
     first = np.searchsorted(sentence, np.arange(data.num_sequences))
     for sequence in range(data.num_sequences):
         shape = data.bank.shapes[int(data.rows.shape[sequence])]
@@ -87,5 +87,5 @@ def assignment_marginals(data: BoundData, potentials: Potentials, settings: Meth
                 inside = kind.pattern.index(0)
                 anchor = scope[0] // width - kind.template.offsets[inside]
                 row = first[sequence] + anchor - anchors[first[sequence]]
-                np.add.at(found[row], kind.full_assignments(), table.ravel())
-    return found
+                np.add.at(probabilities[row], kind.full_assignments(), table.ravel())
+    return probabilities

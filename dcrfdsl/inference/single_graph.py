@@ -83,7 +83,7 @@ def _summed(graph: FactorGraph, data: BoundData, method: SequenceMethod, task: s
     return GraphResult(
         status,
         log_z=estimate,
-        marginals=tuple(own[0] for own in data.by_variable(out.marginals)),
+        marginals=tuple(states[0] for states in data.by_variable(out.marginals)),
         factor_marginals=_tables(graph, cells),
     )
 

@@ -58,23 +58,23 @@ def find_bundles(row_off: Ints, feature: Ints32, counts: Ints, cost: Floats, row
     twins = (counts[member] == counts[heads[owner]]) & (member < heads[owner])
     pays = gain > 0.0
     pays[owner[twins]] = False
-    found = no_bundles(num_rows)
+    bundles = no_bundles(num_rows)
     for _ in range(2):  # the second time without those that were seldom chosen
-        own = np.flatnonzero(pays)
-        own = own[np.argsort(-counts[heads[own]], kind="stable")]
-        if not len(own):
+        paying = np.flatnonzero(pays)
+        paying = paying[np.argsort(-counts[heads[paying]], kind="stable")]
+        if not len(paying):
             break
-        lengths = np.diff(off)[own]
+        lengths = np.diff(off)[paying]
         member_off = np.concatenate([[0], np.cumsum(lengths)])
-        members = member[np.repeat(off[own] - member_off[:-1], lengths) + np.arange(member_off[-1])]
+        members = member[np.repeat(off[paying] - member_off[:-1], lengths) + np.arange(member_off[-1])]
         cover_off, cover = cover_rows(
-            row_off, feature, _numbered(heads[own], len(counts)), member_off, members, gain[own]
+            row_off, feature, _numbered(heads[paying], len(counts)), member_off, members, gain[paying]
         )
         in_rows = int(cover_off[num_rows])
-        reads = np.bincount(cover[:in_rows], minlength=len(own))
-        found = Bundles(member_off, members, cover_off, cover, reads)
-        pays[own[reads + np.bincount(cover[in_rows:], minlength=len(own)) < LEAST_READ]] = False
-    return found
+        reads = np.bincount(cover[:in_rows], minlength=len(paying))
+        bundles = Bundles(member_off, members, cover_off, cover, reads)
+        pays[paying[reads + np.bincount(cover[in_rows:], minlength=len(paying)) < LEAST_READ]] = False
+    return bundles
 
 
 def _numbered(chosen: Ints, count: int) -> Ints:

@@ -74,8 +74,8 @@ class Chain:
         """Tables at given weights; None where the pair tables leave the range in which the kernel can be linear."""
         pair = np.zeros((self.states, self.states))
         for kind, turned in self.pairs:
-            own = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
-            pair += own.T if turned else own
+            table = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
+            pair += table.T if turned else table
         peak = float(pair.max())
         if not np.isfinite(peak):
             return None
@@ -130,13 +130,13 @@ class Chain:
 
     def _spread(self, sums: ChainSums, pairs: Floats, expected: Floats) -> None:
         n = self.states
-        for kinds, own in (
+        for kinds, counts in (
             (self.everywhere, sums.everywhere),
             (self.at_first, sums.at_first),
             (self.at_last, sums.at_last),
         ):
             for kind in kinds:
-                expected[self.base[kind] : self.base[kind] + n] += own[:n]
+                expected[self.base[kind] : self.base[kind] + n] += counts[:n]
         for kind, turned in self.pairs:
             expected[self.base[kind] : self.base[kind] + n * n] += (pairs.T if turned else pairs).ravel()
 
@@ -201,13 +201,13 @@ class ChainRuns:
         packed = data.rows.packed.is_packed[chain.scored]
         self.scores = data.packing is None or bool(packed.all())  # lists of weights it reads only where none are packed
         self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
-        self._own = threading.local()
+        self._per_thread = threading.local()
 
     def _workspace(self) -> ChainWorkspace:
         """Memory of the calling thread."""
-        cells: Floats | None = getattr(self._own, "cells", None)
+        cells: Floats | None = getattr(self._per_thread, "cells", None)
         if cells is None:
-            cells = self._own.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
+            cells = self._per_thread.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
         return ChainWorkspace(self.longest, cells)
 
     def expectations(

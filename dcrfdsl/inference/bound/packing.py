@@ -153,9 +153,9 @@ class _Places:
 def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> Mask:
     """Which kinds have features of which none fires, [K]. They may have no runs, and their base be another's."""
     fires = np.diff(rows.row_off[np.array(set_off)]) > 0
-    found: Mask = kinds.feature_set >= 0
-    found[found] = ~fires[kinds.feature_set[found]]
-    return found
+    silent: Mask = kinds.feature_set >= 0
+    silent[silent] = ~fires[kinds.feature_set[silent]]
+    return silent
 
 
 def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: Mask) -> list[int]:
@@ -164,15 +164,15 @@ def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: Mask) ->
         len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
         for low, high in itertools.pairwise(set_off)
     ]
-    found: dict[int, int] = {}
+    owners: dict[int, int] = {}
     refused = set()
     for k, feature_set in enumerate(kinds.feature_set.tolist()):
         if feature_set < 0 or silent[k]:
             continue
-        found.setdefault(int(kinds.run_base[k]), k)
+        owners.setdefault(int(kinds.run_base[k]), k)
         if kinds.inverse_off[k] != -1 or valued[feature_set]:
             refused.add(int(kinds.run_base[k]))
-    return [k for run, k in found.items() if run not in refused]
+    return [k for run, k in owners.items() if run not in refused]
 
 
 def _measure(
@@ -224,20 +224,20 @@ def _list(
     parts: list[tuple[NDArray, ...]] = []
     made: list[tuple[Ints, Ints, Ints]] = []  # kind, packed row and cell of the bundles
     num_rows = num_dense = num_flat = 0
-    for block, place, own_bits in zip(blocks, places, bits, strict=True):
+    for block, place, state_bits in zip(blocks, places, bits, strict=True):
         low, high = set_off[block.feature_set], set_off[block.feature_set + 1]
-        own = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
-        empty.is_packed[own], empty.shift[own] = True, num_rows - low
-        empty.width[own], empty.flat_bits[own] = place.width, own_bits
-        empty.dense_start[own], empty.flat_start[own] = place.dense_start, place.flat_start
-        bundles, num_own = block.bundles, high - low
+        of_block = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
+        empty.is_packed[of_block], empty.shift[of_block] = True, num_rows - low
+        empty.width[of_block], empty.flat_bits[of_block] = place.width, state_bits
+        empty.dense_start[of_block], empty.flat_start[of_block] = place.dense_start, place.flat_start
+        bundles, set_rows = block.bundles, high - low
         lists = (
-            (rows.row_off[low : high + 1], rows.feature, bundles.cover_off[: num_own + 1]),
-            (bundles.member_off, bundles.member, bundles.cover_off[num_own:]),
+            (rows.row_off[low : high + 1], rows.feature, bundles.cover_off[: set_rows + 1]),
+            (bundles.member_off, bundles.member, bundles.cover_off[set_rows:]),
         )
         for row_off, feature, cover_off in lists:
             dense_off, dense, flat_off, flat = list_rows(
-                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, own_bits,
+                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, state_bits,
                 BundleLists(cover_off, bundles.cover, bundles.member_off, bundles.member, place.bundle_row),
                 dense_type, flat_type,
             )  # fmt: skip

@@ -86,9 +86,9 @@ class BoundData:
         table = marginals.reshape(-1, sum(cards))
         out = []
         for end, card in zip(itertools.accumulate(cards), cards, strict=True):
-            own = table[:, end - card : end]
-            own[~own.any(axis=1)] = 1.0 / card
-            out.append(own)
+            columns = table[:, end - card : end]
+            columns[~columns.any(axis=1)] = 1.0 / card
+            out.append(columns)
         return out
 
     def packed(self, *, bundled: bool = False) -> BoundData:
@@ -209,7 +209,7 @@ class Binder:
             hard=self._hard,
             num_weights=self.num_weights,
             fixed=self._fixed,
-            set_off=(0, *np.cumsum([len(own.row_off) - 1 for own in rows]).tolist()),
+            set_off=(0, *np.cumsum([len(set_rows.row_off) - 1 for set_rows in rows]).tolist()),
         )
 
 

@@ -59,13 +59,13 @@ class NBest:
 
     @property
     def exact(self) -> bool:
-        return all(own.exact for own in self.sentences)
+        return all(labellings.exact for labellings in self.sentences)
 
     def scaled(self, factor: float) -> NBest:
         """With all scores times `factor` > 0; their probabilities are as they were."""
         if factor == 1.0:
             return self
-        return NBest(tuple(replace(own, score=factor * own.score) for own in self.sentences), self.status)
+        return NBest(tuple(replace(one, score=factor * one.score) for one in self.sentences), self.status)
 
     def first(self, labels: Sequence[str], lengths: Ints, rank: int = 0) -> list[Ints32]:
         """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
@@ -75,8 +75,10 @@ class NBest:
         return [
             np.concatenate(
                 [
-                    own.codes[label][min(rank, len(own) - 1)] if len(own) else np.zeros(length, np.int32)
-                    for own, length in zip(self.sentences, lengths.tolist(), strict=True)
+                    labellings.codes[label][min(rank, len(labellings) - 1)]
+                    if len(labellings)
+                    else np.zeros(length, np.int32)
+                    for labellings, length in zip(self.sentences, lengths.tolist(), strict=True)
                 ]
                 or [np.zeros(0, np.int32)]
             )
@@ -89,19 +91,19 @@ class NBest:
         A sentence with fewer repeats its last one.
         """
         ranks: list[list[int]] = []
-        for own in self.sentences:
+        for labellings in self.sentences:
             first_of: dict[bytes, int] = {}
-            for rank in range(len(own)):
-                first_of.setdefault(b"".join(own.codes[label][rank].tobytes() for label in labels), rank)
+            for rank in range(len(labellings)):
+                first_of.setdefault(b"".join(labellings.codes[label][rank].tobytes() for label in labels), rank)
             ranks.append(list(first_of.values())[:most])
         for n in range(max(map(len, ranks), default=0)):
-            chosen = [own[min(n, len(own) - 1)] if own else -1 for own in ranks]
+            chosen = [distinct[min(n, len(distinct) - 1)] if distinct else -1 for distinct in ranks]
             yield np.array(
                 [
                     np.concatenate(
                         [
-                            own.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
-                            for own, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
+                            labellings.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
+                            for labellings, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
                         ]
                     )
                     for label in labels
@@ -158,9 +160,9 @@ def best_labellings(
     for sequences, data in parts:
         if not len(sequences):
             continue
-        found, own = _best_of_part(data, data.potentials(weights), settings, count, workers)
-        sentences.update(zip(sequences.tolist(), found, strict=True))
-        status += replace(own, impossible=tuple(sequences[list(own.impossible)].tolist()))
+        labellings, part_status = _best_of_part(data, data.potentials(weights), settings, count, workers)
+        sentences.update(zip(sequences.tolist(), labellings, strict=True))
+        status += replace(part_status, impossible=tuple(sequences[list(part_status.impossible)].tolist()))
     return NBest(tuple(sentences[s] for s in sorted(sentences)), status)
 
 
@@ -168,18 +170,18 @@ def _best_of_part(
     data: BoundData, potentials: Potentials, settings: MethodSettings, count: int, workers: Workers
 ) -> tuple[list[Labellings], RunStatus]:
     labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
-    found = np.zeros(data.num_sequences, np.int64)
+    list_lengths = np.zeros(data.num_sequences, np.int64)
     score = np.zeros((data.num_sequences, count))
     exact = data.bank.order_of is not None
     search = _exactly if exact else _by_messages
-    out = search(data, potentials, settings, labelling, found, score, workers)
-    return list(ordered_labellings(data, labelling, found, score, out.log_z, exact=exact)), out.summary()
+    out = search(data, potentials, settings, labelling, list_lengths, score, workers)
+    return list(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=exact)), out.summary()
 
 
 def ordered_labellings(
     data: BoundData,
     labelling: Ints32,
-    found: Ints,
+    list_lengths: Ints,
     score: Floats,
     log_z: Floats,
     *,
@@ -187,12 +189,12 @@ def ordered_labellings(
 ) -> Iterator[Labellings]:
     """What kernels found, sentence by sentence, best first; of the variables only the labels."""
     names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
-    for s, rank in enumerate(found.tolist()):
+    for s, rank in enumerate(list_lengths.tolist()):
         order = np.argsort(-score[s, :rank], kind="stable")  # messages find them out of order
-        own = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
+        states = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
         with np.errstate(invalid="ignore"):  # of scores beyond all numbers there is no probability
             probability = np.exp(score[s, order] - log_z[s])
-        codes = {name: np.ascontiguousarray(own[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
+        codes = {name: np.ascontiguousarray(states[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
         yield Labellings(codes, score[s, order], probability, exact)
 
 
@@ -207,7 +209,7 @@ def _exactly(
     potentials: Potentials,
     settings: MethodSettings,
     labelling: Ints32,
-    found: Ints,
+    list_lengths: Ints,
     score: Floats,
     workers: Workers,
 ) -> Expectations:
@@ -217,7 +219,7 @@ def _exactly(
     def run(first: int, last: int) -> None:
         exact_nbest(
             first, last, data.problem, programs, patterns, potentials,
-            NBestLists(labelling, data.labelling_off, found, score), out.results, *arenas(data),
+            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)
@@ -229,21 +231,21 @@ def _by_messages(
     potentials: Potentials,
     settings: MethodSettings,
     labelling: Ints32,
-    found: Ints,
+    list_lengths: Ints,
     score: Floats,
     workers: Workers,
 ) -> Expectations:
     """By the template's own schedule where it passes messages, else by tree-based reparameterization."""
     out = Expectations.empty(data, approximate=True)
     out.log_z[:] = np.nan
-    own = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
+    chosen = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
     by_name, by_trees = MessageMethod.by_schedule, MessageMethod.by_trees
-    method = by_name(data, own) if isinstance(own, BpSettings) else by_trees(data, own)
+    method = by_name(data, chosen) if isinstance(chosen, BpSettings) else by_trees(data, chosen)
 
     def run(first: int, last: int) -> None:
         message_nbest(
             first, last, data.problem, method.edges, potentials, method.sweeps, method.control,
-            NBestLists(labelling, data.labelling_off, found, score), out.results,
+            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results,
         )  # fmt: skip
 
     workers.map(run, data.runs)

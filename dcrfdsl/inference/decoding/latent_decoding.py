@@ -45,18 +45,18 @@ def summed_best(data: BoundData, potentials: Potentials, count: int, workers: Wo
     """The `count` best labellings of each sequence, exactly. `data` brings programs that sum latents out first."""
     out = Expectations.empty(data)
     labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
-    found, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
+    list_lengths, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
     programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
     hidden, width = data.graph.latents, len(data.graph.variables)
 
     def run(first: int, last: int) -> None:
         summed_nbest(
             first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
-            NBestLists(labelling, data.labelling_off, found, score), out.results, *arenas(data),
+            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)
-    return NBest(tuple(ordered_labellings(data, labelling, found, score, out.log_z, exact=True)), out.summary())
+    return NBest(tuple(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=True)), out.summary())
 
 
 def best_candidates(
@@ -79,9 +79,9 @@ def best_candidates(
     for s, (first, last) in enumerate(zip(sentence_off[:-1].tolist(), sentence_off[1:].tolist(), strict=True)):
         distinct: dict[bytes, tuple[Codes, float]] = {}
         for codes, scores in candidates:
-            own = np.ascontiguousarray(codes[:, first:last])
+            sentence_codes = np.ascontiguousarray(codes[:, first:last])
             if np.isfinite(scores[s]):
-                distinct.setdefault(own.tobytes(), (own, float(scores[s])))
+                distinct.setdefault(sentence_codes.tobytes(), (sentence_codes, float(scores[s])))
         best = sorted(distinct.values(), key=lambda one: -one[1])[:count]
         score = np.array([one[1] for one in best])
         probability = np.exp(score - log_z[s])
@@ -91,7 +91,7 @@ def best_candidates(
         sentences.append(
             Labellings(
                 {
-                    label: np.array([own[m] for own, _ in best], np.int32).reshape(len(best), last - first)
+                    label: np.array([labelling[m] for labelling, _ in best], np.int32).reshape(len(best), last - first)
                     for m, label in enumerate(labels)
                 },
                 score,
@@ -99,4 +99,4 @@ def best_candidates(
                 proven,
             )
         )
-    return NBest(tuple(sentences), replace(status, approximate=not all(own.exact for own in sentences)))
+    return NBest(tuple(sentences), replace(status, approximate=not all(labellings.exact for labellings in sentences)))

@@ -66,24 +66,26 @@ class LocalDecoder:
         self.is_constraint = np.array([kind.template.clique < 0 for kind in graph.kinds], np.bool_)
         scopes = [self._scopes(PieceUnrolling(graph, shape, constraints), templates) for shape in shapes]
         sizes = [
-            [math.prod(shape.cards[v] for v in scope) for scope in own]
-            for shape, own in zip(shapes, scopes, strict=True)
+            [math.prod(shape.cards[v] for v in scope) for scope in shape_scopes]
+            for shape, shape_scopes in zip(shapes, scopes, strict=True)
         ]
-        self.place_off = offsets(np.array([len(own) for own in sizes]))
-        self.place = np.concatenate([np.zeros(0, np.int64), *(offsets(np.array(own, np.int64))[:-1] for own in sizes)])
-        self.cells = np.array([sum(own) for own in sizes], np.int64)  # of a sequence of each shape
-        kind_of = {size: k for k, size in enumerate(sorted({size for own in sizes for size in own}))}
+        self.place_off = offsets(np.array([len(shape_sizes) for shape_sizes in sizes]))
+        self.place = np.concatenate(
+            [np.zeros(0, np.int64), *(offsets(np.array(shape_sizes, np.int64))[:-1] for shape_sizes in sizes)]
+        )
+        self.cells = np.array([sum(shape_sizes) for shape_sizes in sizes], np.int64)  # of a sequence of each shape
+        kind_of = {size: k for k, size in enumerate(sorted({size for shape_sizes in sizes for size in shape_sizes}))}
         # their base tables are the same zeros
         self._kinds = featureless_kinds(
             np.ones(len(kind_of), np.int64), np.array(list(kind_of), np.int64), feature_set=0
         )
         self._num_shared = 1 + max(kind_of, default=0)
         bank = ShapeBank(self._num_shared, lambda shape: best_order(shape.scopes, shape.cards))
-        for shape, own, its_sizes in zip(shapes, scopes, sizes, strict=True):
-            places = offsets(np.array(its_sizes, np.int64))[:-1] + self._num_shared
+        for shape, shape_scopes, shape_sizes in zip(shapes, scopes, sizes, strict=True):
+            places = offsets(np.array(shape_sizes, np.int64))[:-1] + self._num_shared
             runs = tuple(
                 Run(scope, int(at), kind_of[size], n)
-                for n, (scope, at, size) in enumerate(zip(own, places, its_sizes, strict=True))
+                for n, (scope, at, size) in enumerate(zip(shape_scopes, places, shape_sizes, strict=True))
             )
             bank.add(GraphShape(shape.cards, runs))
         self.bank, self.shapes = bank, bank.shape_arrays()
@@ -91,9 +93,9 @@ class LocalDecoder:
 
     def _scopes(self, unrolling: PieceUnrolling, templates: Sequence[PieceTemplate]) -> list[tuple[int, ...]]:
         """Of the instances, then of the constraints, in the order of their factors."""
-        own = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
+        instances = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
         shape = unrolling.shape
-        return [*own, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
+        return [*instances, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
         """As `SequenceMethod.decode`; out.log_z gets the log of the product."""
@@ -115,10 +117,10 @@ class LocalDecoder:
         )  # fmt: skip
         bindings, rows = self._wiring(shape, table_off, tables, d.rows.packed)
         off = d.labelling_off[first : last + 1]
-        scores, own, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
+        scores, run_labelling, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
         exact_decode(
             0, last - first, Problem(self.shapes, self._kinds, bindings, rows), self.programs, self.patterns,
-            Potentials(tables, zeros, zeros, zeros, fits=False), scores, Ragged(own, off - off[0]),
+            Potentials(tables, zeros, zeros, zeros, fits=False), scores, Ragged(run_labelling, off - off[0]),
         )  # fmt: skip
         out.log_z[first:last] = scores
         out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)

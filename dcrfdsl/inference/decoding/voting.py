@@ -36,8 +36,8 @@ class Ballots:
         self._since += votes
 
     def _put_down(self, s: int, codes: Codes) -> None:
-        own = codes[:, self.off[s] : self.off[s + 1]].tobytes()
-        self._counts[s][own] = self._counts[s].get(own, 0) + int(self._since[s])
+        ballot = codes[:, self.off[s] : self.off[s + 1]].tobytes()
+        self._counts[s][ballot] = self._counts[s].get(ballot, 0) + int(self._since[s])
         self._since[s] = 0
 
     def winners(self) -> Codes:
@@ -47,9 +47,9 @@ class Ballots:
         """
         if self._last is None:
             raise ValueError("nobody voted")
-        found = self._last.copy()
+        elected = self._last.copy()
         for s, counts in enumerate(self._counts):
             self._put_down(s, self._last)
-            own = found[:, self.off[s] : self.off[s + 1]]
-            own[...] = np.frombuffer(max(counts, key=counts.__getitem__), np.int32).reshape(own.shape)
-        return found
+            states = elected[:, self.off[s] : self.off[s + 1]]
+            states[...] = np.frombuffer(max(counts, key=counts.__getitem__), np.int32).reshape(states.shape)
+        return elected

@@ -38,7 +38,7 @@ class ExactMethod:
     def __post_init__(self) -> None:
         chain = chain_of(self.data.graph, self.data.kinds)
         self.chain = ChainRuns(self.data, chain) if chain is not None else None
-        self._own = threading.local()
+        self._per_thread = threading.local()
 
     # A chain needs none of these but where its kernel gives up.
 
@@ -57,11 +57,11 @@ class ExactMethod:
 
     def _arenas(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
-        if not hasattr(self._own, "arenas"):
+        if not hasattr(self._per_thread, "arenas"):
             shapes = self.data.shapes
             size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
-            self._own.arenas = np.empty(size), np.empty(size)
-        arenas: tuple[Floats, Floats] = self._own.arenas
+            self._per_thread.arenas = np.empty(size), np.empty(size)
+        arenas: tuple[Floats, Floats] = self._per_thread.arenas
         return arenas
 
     def _kernels(self, begin: int, end: int, whole: Kernel, in_blocks: Kernel) -> list[Kernel]:

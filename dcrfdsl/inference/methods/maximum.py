@@ -28,7 +28,7 @@ class MaximumMethod:
 
     data: BoundData
     decoder: SequenceMethod
-    _own: threading.local = field(default_factory=threading.local)
+    _per_thread: threading.local = field(default_factory=threading.local)
 
     @property
     def approximate(self) -> bool:
@@ -60,8 +60,8 @@ class MaximumMethod:
 
     def _workspace(self) -> tuple[Ints32, Floats]:
         """A labelling of all sequences and the zeros that counting needs; they belong to the calling thread."""
-        if not hasattr(self._own, "workspace"):
+        if not hasattr(self._per_thread, "workspace"):
             belief = np.zeros(int(self.data.shapes.local_end.max(initial=0)))
-            self._own.workspace = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
-        workspace: tuple[Ints32, Floats] = self._own.workspace
+            self._per_thread.workspace = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
+        workspace: tuple[Ints32, Floats] = self._per_thread.workspace
         return workspace

@@ -89,7 +89,7 @@ class MessageMethod:
             )
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        own = self.data.problem, self.edges, potentials, self.sweeps, self.control
-        message_decode(first, last, *own, out.results, self.data.ragged(labelling))
+        inputs = self.data.problem, self.edges, potentials, self.sweeps, self.control
+        message_decode(first, last, *inputs, out.results, self.data.ragged(labelling))
         if (out.status[first:last] == BROKEN).any():  # with a search only where that is needed
-            mend_labellings(first, last, *own, out.results, self.data.ragged(labelling))
+            mend_labellings(first, last, *inputs, out.results, self.data.ragged(labelling))

@@ -72,8 +72,8 @@ class MixedMethod:
         """Exact inference or messages for each sequence, by the cost of its graph. `data` is bound without programs."""
         parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, settings.max_table))
         methods = [
-            MessageMethod.by_trees(own, settings) if own.bank.order_of is None else ExactMethod(own, settings)
-            for _, own in parts
+            MessageMethod.by_trees(bound, settings) if bound.bank.order_of is None else ExactMethod(bound, settings)
+            for _, bound in parts
         ]
         return cls(data, parts, methods)
 
@@ -104,12 +104,17 @@ class MixedMethod:
             begin, end = np.searchsorted(numbers, [first, last]).tolist()
             if begin == end:
                 continue
-            own = out.empty(data, marginals=len(out.marginals) > 0)
-            method.expectations(potentials, begin, end, own, gradient, expected)
-            _write(own, begin, numbers[begin:end], out)
+            part_out = out.empty(data, marginals=len(out.marginals) > 0)
+            method.expectations(potentials, begin, end, part_out, gradient, expected)
+            _write(part_out, begin, numbers[begin:end], out)
             if len(out.marginals):
                 _spread(
-                    own.marginals, data.marginal_off, begin, numbers[begin:end], out.marginals, self.data.marginal_off
+                    part_out.marginals,
+                    data.marginal_off,
+                    begin,
+                    numbers[begin:end],
+                    out.marginals,
+                    self.data.marginal_off,
                 )
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
@@ -117,10 +122,10 @@ class MixedMethod:
             begin, end = np.searchsorted(numbers, [first, last]).tolist()
             if begin == end:
                 continue
-            own, found = out.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
-            method.decode(potentials, begin, end, own, found)
-            _write(own, begin, numbers[begin:end], out)
-            _spread(found, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
+            part_out, part_labelling = out.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
+            method.decode(potentials, begin, end, part_out, part_labelling)
+            _write(part_out, begin, numbers[begin:end], out)
+            _spread(part_labelling, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
 
 
 def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
@@ -131,15 +136,15 @@ def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
     return exact_pays(cost, max_table, sweep, sum(map(len, larger)), positions)
 
 
-def _write(own: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
+def _write(part_out: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
     """What a part yields, from its sequence `begin` on, to the places of its sequences in the whole."""
     for name in PER_SEQUENCE:
-        getattr(out, name)[numbers] = getattr(own, name)[begin : begin + len(numbers)]
+        getattr(out, name)[numbers] = getattr(part_out, name)[begin : begin + len(numbers)]
 
 
 def _spread(
-    own: NDArray,
-    own_off: Ints,
+    part: NDArray,
+    part_off: Ints,
     begin: int,
     numbers: Ints,
     out: NDArray,
@@ -147,4 +152,4 @@ def _spread(
 ) -> None:
     """The same for what lies flat, a run a sequence."""
     for s, number in enumerate(numbers.tolist(), begin):
-        out[off[number] : off[number + 1]] = own[own_off[s] : own_off[s + 1]]
+        out[off[number] : off[number + 1]] = part[part_off[s] : part_off[s + 1]]

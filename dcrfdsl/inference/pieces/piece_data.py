@@ -45,13 +45,13 @@ def bind_instances(
     pairs = {number: relations[role.clique] for number, role in enumerate(model.roles) if role.clique in relations}
     binder = Binder(graphs.graph, model.parameters, programs=False)
     bound = binder.bind((*rows, *clamp_rows(graphs.graph, gold)), sentence_off, pairs)
-    own = bound.rows._replace(
+    instance_rows = bound.rows._replace(
         first_row=bound.rows.first_row[:, sentence] + graphs.first[:, instance],
         token_off=np.arange(len(sentence) + 1, dtype=np.int64),  # every instance counts as one
         shape=graphs.number[instance],
     )
 
     def over(bank: ShapeBank) -> BoundData:
-        return replace(bound, bank=bank, shapes=bank.shape_arrays(), rows=own)
+        return replace(bound, bank=bank, shapes=bank.shape_arrays(), rows=instance_rows)
 
     return over(graphs.free), over(graphs.known)

@@ -94,7 +94,7 @@ def _groups(method: PieceMethod) -> list[_Group]:
     shape_of = np.repeat(np.arange(len(per_shape)), np.diff(pieces.instance_off))
     times = np.bincount(pieces.template, weights=per_shape[shape_of])
     _, examples = np.unique(pieces.template, return_index=True)
-    found = []
+    groups = []
     for i in examples.tolist():
         g = int(shape_of[i])
         over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]].tolist()
@@ -108,5 +108,5 @@ def _groups(method: PieceMethod) -> list[_Group]:
                 at = at * shapes.card[shapes.var_off[g] + v] + states[v]
             cells.append(shapes.fac_table[f] + at)
         scale = pieces.scale[pieces.member_off[i] : pieces.member_off[i + 1]]
-        found.append(_Group(float(times[pieces.template[i]]), np.array(cells, np.int64), scale.copy()))
-    return found
+        groups.append(_Group(float(times[pieces.template[i]]), np.array(cells, np.int64), scale.copy()))
+    return groups
