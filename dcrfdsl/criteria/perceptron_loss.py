@@ -10,7 +10,7 @@ convex. Not here: the steps (`optimizers.special.perceptron_steps`).
 from __future__ import annotations
 
 from ..inference import METHODS, BoundData, MaximumMethod
-from ..optimizers import MistakePasses
+from ..optimizers import PerceptronSchedule
 from ..semantics import PerceptronSettings, TrainSettings
 from .free_and_clamped import Clamped
 from .likelihood import Build, Likelihood
@@ -42,9 +42,9 @@ class Perceptron(Likelihood):
             data, build(data), given.counts, penalty, given.workers, clamped, given.labelling, inference, build
         )
         own = settings.criterion
-        self._passes = MistakePasses(own.epochs, own.average or own.vote, own.vote, own.voters, settings.seed)
+        self._passes = PerceptronSchedule(own.epochs, own.average or own.vote, own.vote, own.voters, settings.seed)
 
-    def mistakes(self) -> MistakePasses:
+    def perceptron_schedule(self) -> PerceptronSchedule:
         return self._passes
 
 

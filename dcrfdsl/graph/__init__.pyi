@@ -25,10 +25,10 @@ from .parameters import (
 )
 from .pieces.piece_graphs import (
     PieceGraphs as PieceGraphs,
-    SharedOut as SharedOut,
+    RoleModel as RoleModel,
     piece_graphs as piece_graphs,
+    role_model as role_model,
     roles_of as roles_of,
-    shared_out as shared_out,
 )
 from .pieces.piece_instances import (
     PieceTemplate as PieceTemplate,

@@ -1,8 +1,8 @@
-"""Marginals of single cliques: p(y_c | x) at every place of a sentence where a clique lies.
+"""Clique marginals p(y_c | x) at every instance of a clique in a sentence.
 
-Training needs them only summed over places, so the kernels for data sets keep no more; here each sentence becomes a
-factor graph with a table of its own for each clique, which any method of `infer_graph` answers. Made for looking at
-sentences, not for millions of them. Not here: marginals of single variables (`methods`).
+Training needs only their sums over instances, so the kernels for data sets keep nothing else. Here each sentence
+becomes a factor graph with one table per clique instance, and `infer_graph` runs any method on it. This is meant for
+inspecting sentences and is slow on large corpora. Not here: marginals of single variables (`methods`).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def sequence_graph(data: BoundData, potentials: Potentials, sequence: int) -> Fa
 def clique_marginals(
     data: BoundData, potentials: Potentials, settings: MethodSettings
 ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
-    """Of each sequence: the marginal of every clique of the template, clique by clique, and how inference ended.
+    """Yields the marginals of all clique instances of each sequence, clique by clique, and the status of inference.
 
-    Factors of hard constraints alone are left out. A sequence without any labelling has none.
+    Leaves out factors of hard constraints alone. A sequence without any labelling has no marginals.
     """
     labels = data.graph.variables
     for sequence in range(data.num_sequences):
@@ -70,9 +70,9 @@ def clique_marginals(
 
 
 def assignment_marginals(data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int) -> Floats:
-    """p(assignment | x) at every instance of a clique, [instances, assignments], sentence by sentence, by anchors.
+    """p(assignment | x) at every instance of a clique, [instances, assignments], ordered by sentence and anchor.
 
-    Assignments as weights tell them apart: states of views, START and STOP outside. Not for relational cliques.
+    Assignments are those that weights distinguish: states of views, START and STOP outside. Not for relational cliques.
     """
     width, template = len(data.graph.variables), data.graph.templates[clique]
     sentence, anchors = instances_of(template, data.rows.token_off)

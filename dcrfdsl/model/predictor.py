@@ -42,11 +42,11 @@ from ..inference import (  # fmt: skip
     draw_samples,
     largest_table,
     latents_first_fits,
+    nbest_summing_latents,
     parts_by_width,
     run_decoding,
     run_inference,
     score_sequences,
-    summed_best,
 )
 from ..optimizers import Voters
 from ..semantics import DECODINGS, AutoSettings, ExactSettings, ModelSpec, TrpSettings, decoding, inference_settings
@@ -225,7 +225,7 @@ class Predictor:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.known)
-            return summed_best(data, data.potentials(weights), count, workers)
+            return nbest_summing_latents(data, data.potentials(weights), count, workers)
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)

@@ -195,9 +195,9 @@ class TrainedModel(ModelParts):
         DcrfError under a method that gives no log Z.
         """
         self._require_log_z("no rank risk")
-        return self._ranks_of(corpus, Workers(threads))(self.weights)
+        return self._rank_risk_of(corpus, Workers(threads))(self.weights)
 
-    def _ranks_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
+    def _rank_risk_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
         """`rank_risk` as a function of weights [W], with everything else done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
@@ -250,7 +250,7 @@ class TrainedModel(ModelParts):
             log_probabilities = self._log_probabilities_of(corpus, workers)
             return lambda weights: float(log_probabilities(weights).sum())
         if first == "rank_risk":
-            rank = self._ranks_of(corpus, workers)
+            rank = self._rank_risk_of(corpus, workers)
             return lambda weights: goodness(first, rank(weights).value)
         predictor = self._structure.on(corpus)
 

@@ -22,7 +22,7 @@ from .lbfgs import descend
 from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .progress import Progress
-from .special import minimise_boosting, minimise_counted, minimise_perceptron
+from .special import minimise_boosting, minimise_closed_form, minimise_perceptron
 
 __all__ = ["SOLVERS", "minimise_auto"]
 
@@ -85,6 +85,6 @@ SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch], Outcome]] = T
         "working_set": _working_set,
         "perceptron": minimise_perceptron,
         "boosting": minimise_boosting,
-        "counting": minimise_counted,
+        "counting": minimise_closed_form,
     },
 )

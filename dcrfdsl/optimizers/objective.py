@@ -16,8 +16,8 @@ from ..kernels.optimization import Cuts, Metric
 from .voters import Voters
 
 __all__ = [
-    "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "MistakePasses",
-    "Objective", "Outcome", "Scaling", "Watch", "needed",
+    "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "Objective", "Outcome",
+    "PerceptronSchedule", "Scaling", "Watch", "require_part",
 ]  # fmt: skip
 
 Result = TypeVar("Result")
@@ -75,7 +75,7 @@ class Objective(ABC):
         """
         return None
 
-    def mistakes(self) -> MistakePasses | None:
+    def perceptron_schedule(self) -> PerceptronSchedule | None:
         """How a perceptron is to be trained, where this is its loss and comes in batches of one sequence."""
         return None
 
@@ -88,7 +88,7 @@ class Objective(ABC):
         return None
 
 
-def needed(part: Result | None, what: str) -> Result:
+def require_part(part: Result | None, what: str) -> Result:
     """A part of an objective that a method cannot do without. The checker refuses such pairs, so TypeError."""
     if part is None:
         raise TypeError(f"the optimizer needs {what}, and the objective has none")
@@ -114,7 +114,7 @@ class Batches(Protocol):
         """The weights that batch `number` touches were changed."""
 
 
-class MistakePasses(NamedTuple):
+class PerceptronSchedule(NamedTuple):
     """How a sum over sequences of how far the best labelling scores above the gold one is to be trained.
 
     epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   vote:

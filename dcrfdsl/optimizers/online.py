@@ -20,7 +20,7 @@ from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
 
-__all__ = ["NOT_FINITE", "Passes", "best_rate", "comes_in_sequences", "one_by_one"]
+__all__ = ["NOT_FINITE", "Passes", "best_rate", "is_sum_over_sequences", "sequence_batches"]
 
 SAMPLE = 1000  # sequences for trying a rate
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
@@ -28,7 +28,7 @@ NOT_FINITE = "the objective is not finite where the steps have led"
 LOOKED_AT = 50  # sequences whose gradients determine its beginning
 
 
-def one_by_one(objective: Objective) -> Batches:
+def sequence_batches(objective: Objective) -> Batches:
     """The sequences of an objective. DcrfError if it is not a sum over sequences."""
     batches = objective.batches(1)
     if batches is None:
@@ -37,7 +37,7 @@ def one_by_one(objective: Objective) -> Batches:
     return batches
 
 
-def comes_in_sequences(objective: Objective) -> bool:
+def is_sum_over_sequences(objective: Objective) -> bool:
     """Whether steps after single sequences are possible."""
     return objective.batches(1) is not None
 
@@ -46,7 +46,7 @@ class Passes:
     """Passes over single sequences. `weights` [W] is the current point; `watch` is called after each pass."""
 
     def __init__(self, objective: Objective, start: Floats, seed: int, watch: Watch):
-        self.objective, self.batches, self.watch = objective, one_by_one(objective), watch
+        self.objective, self.batches, self.watch = objective, sequence_batches(objective), watch
         self.begun = time.perf_counter()
         self.generator = np.random.default_rng(seed)
         self.weights = start.copy()

@@ -20,7 +20,7 @@ def judging_chain(data: BoundData) -> ChainRuns | None:
     """What judges spans of this data set, if its graphs are chains."""
     chain = chain_of(data.graph, data.kinds)
     runs = ChainRuns(data, chain) if chain is not None else None
-    return runs if runs is not None and runs.judges else None
+    return runs if runs is not None and runs.finds_competitors else None
 
 
 class ChainCounter:

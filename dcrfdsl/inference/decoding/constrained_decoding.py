@@ -2,7 +2,8 @@
 
 A constraint names a sentence and the states that each of its labels may have, position by position
 (`StateConstraints`). All constraints are decoded as one data set that holds a sentence once for each of its
-constraints; features are not copied. The result is as exact as the inference method. Not here: what is constrained.
+constraints; features are not copied. The result is as exact as the inference method. Not here: the choice of
+constraints.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["ConstrainedDecoder", "ConstrainedLabellings", "StateConstraints"]
 
 @dataclass(frozen=True, eq=False)
 class StateConstraints:
-    """sentence [R]: of each constraint.   codes [labels, tokens of all constraints]: see `graph.constrained_graph`."""
+    """R constraints. sentence [R]: its number.   codes [labels, tokens of all constraints]: see `constrained_graph`."""
 
     sentence: Ints
     codes: Ints32
@@ -35,8 +36,8 @@ class StateConstraints:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedLabellings:
-    """The best labellings found. `data`: a sequence for each constraint.   labelling: flat, see
-    `BoundData.labelling_off`.   score [R]: Σ log φ, -inf where no labelling is allowed; the labelling is then -1.
+    """The best labellings found. data: a sequence for each constraint.   labelling: flat, see
+    `BoundData.labelling_off`.   score [R]: Σ log φ, or -inf and a labelling of -1 where none is allowed.
     """
 
     data: BoundData
@@ -45,7 +46,7 @@ class ConstrainedLabellings:
 
 
 class ConstrainedDecoder:
-    """Decodes one data set under constraints. `status` sums how inference ended."""
+    """Decodes one data set under constraints. `status` sums the outcomes of inference."""
 
     def __init__(
         self,

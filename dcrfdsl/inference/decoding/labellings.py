@@ -1,8 +1,8 @@
-"""More labellings than one: the n best of each sequence in order, and labellings drawn from p(y | x).
+"""Several labellings of each sequence: the n best in order, and samples from p(y | x).
 
-The n best are exact, with their probabilities, wherever the contraction program's tables fit, whatever the template's
-`infer` says; elsewhere they are found by max-product messages on ever smaller parts of the labellings, and only their
-scores are known. Sampling is exact or refused. Not here: the one best labelling (`methods`).
+The n best are exact and have probabilities wherever the tables of a contraction program fit, whatever the template's
+`infer` says. Elsewhere max-product messages find them on ever smaller parts of the labellings, and only their scores
+are known. Sampling is exact or refused. Not here: the single best labelling (`methods`).
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ __all__ = [
     "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
 ]  # fmt: skip
 
-MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables, at most half as many, lie in memory
+MOST_WORK = (
+    2**26
+)  # multiply-adds for a sentence with joined pairs; its tables in memory have at most half as many cells
 
 
 @dataclass(frozen=True, eq=False)
 class Labellings:
-    """The best labellings of one sentence, R ≤ n of them: fewer where no more are possible (or found, if not `exact`).
+    """The R ≤ n best labellings of one sentence; R < n if no more are possible (or found, if not `exact`).
 
     `codes[label]` are indices into the label's states.   score: Σ log φ; with latent variables log Σ_h exp Σ log φ.
-    probability: exp(score − log Z).   exact: there can be no better ones.
+    probability: exp(score − log Z).   exact: whether these are proven to be the best.
     """
 
     codes: Mapping[str, Ints32]  # [R, T]
@@ -62,15 +64,15 @@ class NBest:
         return all(labellings.exact for labellings in self.sentences)
 
     def scaled(self, factor: float) -> NBest:
-        """With all scores times `factor` > 0; their probabilities are as they were."""
+        """The same labellings with scores multiplied by `factor` > 0; probabilities do not change."""
         if factor == 1.0:
             return self
         return NBest(tuple(replace(one, score=factor * one.score) for one in self.sentences), self.status)
 
     def first(self, labels: Sequence[str], lengths: Ints, rank: int = 0) -> list[Ints32]:
-        """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
+        """The labelling of rank `rank` (from 0) of every sentence, one array [N] per label. lengths [S].
 
-        Where there is none, every label has its first state. lengths [S].
+        A sentence with fewer labellings gives its last one; a sentence without any, the first state of every label.
         """
         return [
             np.concatenate(
@@ -86,9 +88,9 @@ class NBest:
         ]
 
     def distinct(self, labels: Sequence[str], lengths: Ints, most: int) -> Iterator[Ints32]:
-        """The labellings of all sentences rank by rank, [labels, N], each once in its sentence, `most` ranks at most.
+        """Yields one labelling of all sentences per rank, [labels, N], for at most `most` ranks.
 
-        A sentence with fewer repeats its last one.
+        Repetitions of a labelling in its sentence are skipped. A sentence with fewer labellings repeats its last one.
         """
         ranks: list[list[int]] = []
         for labellings in self.sentences:
@@ -123,7 +125,7 @@ class Samples:
 def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, settings: MethodSettings) -> list[Part]:
     """The data with contraction programs where their tables fit (`max_table`, or its default), else without.
 
-    Where pairs that the data joins make every graph its own, each sentence is asked.
+    With relational cliques, sentences have different graphs, and this is decided for each.
     """
     if not graph.relational:
         data = bind(exact_cost(graph).largest <= largest_table(settings))
@@ -133,12 +135,12 @@ def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, setting
 
 
 def largest_table(settings: MethodSettings) -> int:
-    """Entries that a table of exact inference may have."""
+    """The most entries that a table of exact inference may have."""
     return settings.max_table if isinstance(settings, ExactSettings | AutoSettings) else ExactSettings().max_table
 
 
 def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
-    """Raises DcrfError where labellings cannot be drawn exactly."""
+    """Raises DcrfError if labellings cannot be drawn exactly."""
     cost = exact_cost(graph)
     if cost.largest > largest_table(settings):
         raise data_error(
@@ -152,7 +154,7 @@ def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
 def best_labellings(
     parts: Sequence[Part], weights: Floats, settings: MethodSettings, count: int, workers: Workers
 ) -> NBest:
-    """The `count` best labellings of each sequence of `parts`, in the order of the data set."""
+    """The `count` best labellings of each sequence of `parts`, in the order of the data set. `weights` [W]."""
     if count < 1:
         raise ValueError(f"{count} labellings are asked for, expected at least 1")
     sentences: dict[int, Labellings] = {}
@@ -187,12 +189,12 @@ def ordered_labellings(
     *,
     exact: bool,
 ) -> Iterator[Labellings]:
-    """What kernels found, sentence by sentence, best first; of the variables only the labels."""
+    """Yields the labellings of each sentence from the results of kernels, best first, without latent variables."""
     names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
     for s, rank in enumerate(list_lengths.tolist()):
-        order = np.argsort(-score[s, :rank], kind="stable")  # messages find them out of order
+        order = np.argsort(-score[s, :rank], kind="stable")  # messages do not find them in order
         states = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
-        with np.errstate(invalid="ignore"):  # of scores beyond all numbers there is no probability
+        with np.errstate(invalid="ignore"):  # infinite scores have no probability
             probability = np.exp(score[s, order] - log_z[s])
         codes = {name: np.ascontiguousarray(states[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
         yield Labellings(codes, score[s, order], probability, exact)
@@ -253,8 +255,8 @@ def _by_messages(
 
 
 def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int, workers: Workers) -> Samples:
-    """`count` independent labellings of each sequence. Every sequence has a generator of its own, so the draws depend
-    on the seed, the sequence's number and the model only.
+    """`count` independent labellings of each sequence. Every sequence has its own random generator, so the draws depend
+    only on the seed, the sequence's number and the model.
     """
     out = Expectations.empty(data)
     samples = np.empty((count, int(data.labelling_off[-1])), np.int32)

@@ -1,8 +1,7 @@
-"""Exact inference on the sentences whose own graph makes it cheap, message passing on the others.
+"""Exact inference on the sentences whose graphs make it cheap, message passing on the others.
 
-Where the data says which positions a clique joins, every sentence has a graph of its own, and `auto` decides for each
-by its cost. So what a sentence gets does not depend on the sentences around it. Not here: what the two cost
-(`graph.model_cost`), the two methods.
+With relational cliques every sentence has its own graph, and `auto` decides for each by its cost. So the method for a
+sentence does not depend on the other sentences. Not here: the costs (`graph.model_cost`), the two methods.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from .message_method import MessageMethod
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 
 MOST_ENTRIES = 2**24  # of a table
-ALONE = 1000.0  # positions that a graph of no sequence counts for, so that exact inference may take 0.02 s
-Part = tuple[Ints, BoundData]  # sequences of a data set; exact if it brings contraction programs
+ALONE = 1000.0  # positions that a graph without positions counts for, so that exact inference may take 0.02 s
+Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
 PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`
 
 
 def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]) -> list[Part]:
-    """The sequences whose graphs `fits` takes, with contraction programs, and the others without; none is empty.
+    """The sequences whose graphs `fits` accepts, with contraction programs, and the others without; no part is empty.
 
     data: bound without programs.
     """
@@ -137,7 +136,7 @@ def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
 
 
 def _write(part_out: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
-    """What a part yields, from its sequence `begin` on, to the places of its sequences in the whole."""
+    """Copies the results of a part from its sequence `begin` on to the sequences `numbers` of the whole."""
     for name in PER_SEQUENCE:
         getattr(out, name)[numbers] = getattr(part_out, name)[begin : begin + len(numbers)]
 
@@ -150,6 +149,6 @@ def _spread(
     out: NDArray,
     off: Ints,
 ) -> None:
-    """The same for what lies flat, a run a sequence."""
+    """The same for a flat array with one run per sequence."""
     for s, number in enumerate(numbers.tolist(), begin):
         out[off[number] : off[number + 1]] = part[part_off[s] : part_off[s + 1]]

@@ -62,7 +62,7 @@ class Dual:
         self.cuts = no_cuts(len(self.objective.limit))
         self.scores = np.zeros(self.objective.num_weights)
 
-    def look(self, first: int, last: int) -> tuple[Cuts, Measured]:
+    def find_cuts(self, first: int, last: int) -> tuple[Cuts, Measured]:
         """The cuts of a run together with new ones, and the primal and gap that follow."""
         objective = self.objective
         old, new = slice_cuts(self.cuts, first, last), objective.find_cuts(self.scores, first, last)
@@ -86,7 +86,7 @@ class Dual:
         loss, gap = 0.0, 0.0
         for number in order:
             first, last = runs[number]
-            parts[number], measured = self.look(first, last)
+            parts[number], measured = self.find_cuts(first, last)
             loss, gap = loss + measured.primal, gap + measured.gap
             if not at_the_end:
                 step(self, parts[number], first, last)
@@ -172,12 +172,12 @@ def run_passes(
         is_close = is_below and not at_the_end
     reason = reason or f"{passes} passes done"
     point = dual.point
-    measured = look_everywhere(dual)
+    measured = measure_gap(dual)
     seconds = time.perf_counter() - begun
     return dual, Outcome(point, measured.primal, passes, passes + 1, converged, seconds, reason, gap=measured.gap)
 
 
-def look_everywhere(dual: Dual) -> Measured:
+def measure_gap(dual: Dual) -> Measured:
     """Primal and gap at the current weights; no steps."""
-    parts = [dual.look(first, last)[1] for first, last in dual.objective.runs]
+    parts = [dual.find_cuts(first, last)[1] for first, last in dual.objective.runs]
     return Measured(dual.half_norm() + sum(one.primal for one in parts), sum(one.gap for one in parts))

@@ -30,10 +30,10 @@ import numpy as np
 from ...arrays import Floats
 from ...kernels.optimization import least_bound, least_bounds
 from ...semantics import AutoOptimizer
-from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, needed
+from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, require_part
 from ..progress import norm_of
 
-__all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
+__all__ = ["StepBounds", "best_step", "minimise_boosting", "step_bounds"]
 
 FLAT = 0.1  # a search ends when the slope has fallen to this share
 TRIALS = 20  # of a search
@@ -41,20 +41,20 @@ LONGER = 30.0  # the next trial is at most this many times the last one
 INSIDE = 0.1  # of the interval that contains the minimum: its ends, which are not tried
 
 
-class Promises(NamedTuple):
+class StepBounds(NamedTuple):
     """The best step of each weight, and the share of the risk that remains at most, [W]."""
 
     step: Floats
     left: Floats
 
 
-def promises(
+def step_bounds(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float, alone: int | None = None
-) -> Promises:
+) -> StepBounds:
     """mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to look at, if any."""
     first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
     begin, end = int(ranges.off[first]), int(ranges.off[last])
-    best = Promises(np.zeros(last - first), np.ones(last - first))
+    best = StepBounds(np.zeros(last - first), np.ones(last - first))
     least_bounds(
         ranges.off[first : last + 1] - begin, ranges.low[begin:end], ranges.high[begin:end], mass[begin:end] / total,
         mean[begin:end] / total, 1.0, max_step, best.step, best.left,
@@ -62,17 +62,17 @@ def promises(
     return best
 
 
-def best_promise(
+def best_step(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float
 ) -> tuple[int, float, float]:
-    """The first weight whose step leaves least at most, that step, and what it leaves; otherwise as `promises`."""
+    """The first weight whose step leaves least at most, that step, and what it leaves; otherwise as `step_bounds`."""
     weight, step, left = least_bound(ranges.off, ranges.low, ranges.high, mass / total, mean / total, 1.0, max_step)
     return int(weight), float(step), float(left)
 
 
 def minimise_boosting(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Boosts from `start` [W] for as many rounds as the objective says, fewer if none promises enough."""
-    problem, begun = needed(objective.boosting(), "an exponential risk"), time.perf_counter()
+    problem, begun = require_part(objective.boosting(), "an exponential risk"), time.perf_counter()
     choose = UPDATES[problem.update]
     weights, path = start.copy(), list[BoostingRound]()
     risk, gradient = problem.value_and_gradient(weights)
@@ -131,12 +131,12 @@ class _Round(NamedTuple):
 
 
 def _most_promising(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, step, left = best_promise(problem.ranges, *problem.shares, risk, problem.max_step)
+    best, step, left = best_step(problem.ranges, *problem.shares, risk, problem.max_step)
     return _Round.of(best, step, left, len(weights))
 
 
 def _all_at_once(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, most = promises(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
+    best, most = step_bounds(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
     return _Round(-1, best.step / most, float(1.0 - (1.0 - best.left).sum() / most))
 
 
@@ -145,7 +145,7 @@ def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: 
     mass = problem.mass(best)
     if not mass > 0.0:
         return _Round.of(best, 0.0, 1.0, len(weights))
-    promised = promises(problem.ranges, *problem.shares, risk, problem.max_step, best)
+    promised = step_bounds(problem.ranges, *problem.shares, risk, problem.max_step, best)
     first = float(np.clip(promised.step[0], -problem.max_step, problem.max_step))
     step, value, tried = _least_along(problem, weights, best, first, risk, float(gradient[best]) / mass)
     return _Round.of(best, step, value / risk, len(weights), tried)

@@ -18,8 +18,8 @@ import numpy as np
 
 from ...arrays import Floats, Ints32
 from ...semantics import AutoOptimizer
-from ..objective import Iteration, MistakePasses, Objective, Outcome, Watch, needed
-from ..online import NOT_FINITE, one_by_one
+from ..objective import Iteration, Objective, Outcome, PerceptronSchedule, Watch, require_part
+from ..online import NOT_FINITE, sequence_batches
 from ..progress import norm_of
 from ..voters import Voters
 
@@ -31,8 +31,8 @@ def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptim
 
     Each pass counts as an iteration; the reported value was summed during the pass, while the weights moved.
     """
-    begun, batches = time.perf_counter(), one_by_one(objective)
-    how = needed(objective.mistakes(), "the loss of a perceptron")
+    begun, batches = time.perf_counter(), sequence_batches(objective)
+    how = require_part(objective.perceptron_schedule(), "the loss of a perceptron")
     generator = np.random.default_rng(how.seed)
     weights = start.copy()
     weighted = np.zeros_like(weights)  # Σ of the changes, each times the number of sequences before it
@@ -83,6 +83,8 @@ def minimise_perceptron(objective: Objective, start: Floats, settings: AutoOptim
     )
 
 
-def _voters(how: MistakePasses, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]) -> Voters:
+def _voters(
+    how: PerceptronSchedule, start: Floats, steps: Sequence[tuple[Ints32, Floats]], lasted: Sequence[int]
+) -> Voters:
     voters = Voters.of(start, steps, lasted)
     return voters if how.voters is None else voters.longest(how.voters)
