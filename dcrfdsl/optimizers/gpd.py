@@ -22,7 +22,7 @@ def run_descent(passes: Passes, epochs: int, rate: float | None) -> None:
     """All passes, or those until `watch` stops them or the objective is no longer finite."""
     first, total = passes.rate(rate), epochs * passes.batches.count
     for _ in range(epochs):
-        value = passes.go(lambda t: first * (1.0 - t / total))
+        value = passes.run_pass(lambda t: first * (1.0 - t / total))
         if passes.is_stopped or not np.isfinite(value):
             return
 

@@ -1,7 +1,7 @@
 """Minimises a sum of objectives of disjoint weights: each by itself, one after another.
 
-Together they would take as many steps as the slowest, and each step would visit all of them. Converged: every part has,
-by the rule of the method. Not here: any method.
+Minimised jointly they would all take as many steps as the slowest. Converged: every part has converged, by the rule of
+the method. Not here: any method.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A bundle pays if it is read often and replaces several rows. Heads are features that fire at least `LEAST_READ` times;
 one of two that imply each other is enough. Of the remaining bundles, those are kept that rows and other bundles
-together read at least that often. Not here: the members of bundles (`kernels.extraction.bundles`), the place of their weights
-(`packing`).
+together read at least that often. Not here: the members of bundles (`kernels.extraction.bundles`), the place of their
+weights (`packing`).
 """
 
 from __future__ import annotations

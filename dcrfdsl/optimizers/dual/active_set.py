@@ -1,4 +1,4 @@
-"""Conjugate gradients on the active set of the dual: the face that steps in single sequences have reached.
+"""Conjugate gradients on a face of the dual's feasible set: that of the active bounds.
 
 Steps in one sequence at a time soon find which multipliers are 0 and which sequences use all of U, but balance slowly
 what many sequences share. With these bounds fixed, the rest is a quadratic without bounds, which conjugate gradients
@@ -26,7 +26,7 @@ def all_products(dual: Dual) -> Floats | None:
 
 
 def ascend_on_face(dual: Dual, most: int, products: Floats | None) -> bool:
-    """At most `most` iterations from the current multipliers; whether they changed. products: `all_products`."""
+    """At most `most` iterations from the multipliers; returns whether they changed. products: `all_products`."""
     objective, cuts = dual.objective, dual.cuts
 
     def free(slope: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Block-coordinate Frank–Wolfe: each sequence in turn takes its best step towards its most violated labelling.
 
-The average of the iterates, w̄ ← k/(k+2) w̄ + 2/(k+2) w after the k-th run of sequences, is often better than the last
-weights early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4. Here a run of sequences
+The average of the iterates, w̄ ← k/(k+2) w̄ + 2/(k+2) w after pass k = 0, 1, …, is often better than the last weights
+early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4. Here a run of sequences
 is decoded at one point, since steps in a direction that was best a moment ago still lead uphill. Converged: by the rule
 of `dual_problem`, on the duality gap. Not here: the gap and the stopping rule (`dual_problem`).
 """

@@ -42,7 +42,7 @@ INSIDE = 0.1  # of the interval that contains the minimum: its ends, which are n
 
 
 class StepBounds(NamedTuple):
-    """The best step of each weight, and the share of the risk that remains at most, [W]."""
+    """The best step of each weight [W], and an upper bound on the share of the risk that remains after it [W]."""
 
     step: Floats
     left: Floats
@@ -51,7 +51,10 @@ class StepBounds(NamedTuple):
 def step_bounds(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float, alone: int | None = None
 ) -> StepBounds:
-    """mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to look at, if any."""
+    """The step of each weight with the least bound.
+
+    mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to consider, if any.
+    """
     first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
     begin, end = int(ranges.off[first]), int(ranges.off[last])
     best = StepBounds(np.zeros(last - first), np.ones(last - first))
@@ -65,7 +68,7 @@ def step_bounds(
 def best_step(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float
 ) -> tuple[int, float, float]:
-    """The first weight whose step leaves least at most, that step, and what it leaves; otherwise as `step_bounds`."""
+    """The first weight whose step has the least bound, that step, and the bound; arguments as in `step_bounds`."""
     weight, step, left = least_bound(ranges.off, ranges.low, ranges.high, mass / total, mean / total, 1.0, max_step)
     return int(weight), float(step), float(left)
 
@@ -114,8 +117,8 @@ def minimise_boosting(objective: Objective, start: Floats, settings: AutoOptimiz
 
 
 class _Round(NamedTuple):
-    """The weight that moves (-1: all do), the step [W], the share of the risk that is left at most, and how many
-    evaluations it took to find this.
+    """The weight that moves (-1: all do), the step [W], the bound on the remaining share of the risk, and the number of
+    evaluations that finding them took.
     """
 
     weight: int
@@ -154,7 +157,7 @@ def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: 
 def _least_along(
     problem: BoostingProblem, weights: Floats, weight: int, trial: float, risk: float, begin: float
 ) -> tuple[float, float, int]:
-    """The step of a weight at which the risk is about least, the risk there, and the number of trials.
+    """A step of a weight that approximately minimises the risk, the risk there, and the number of trials.
 
     trial: a step that is not too long.   risk, begin: at a step of 0, the latter E_D u over the sequences in which the
     feature fires. Regula falsi for E_D u = 0: it rises with the step, and more evenly than the derivative does.

@@ -1,4 +1,4 @@
-"""The solver of criteria with a closed-form solution: relative frequencies, which the objective has computed.
+"""The solver of objectives with a closed-form solution, which are relative frequencies that the objective computed.
 
 Not here: counting.
 """
