@@ -8,7 +8,7 @@ from .known_labels import (
     known_assignments as known_assignments,
 )
 from .model_cost import (
-    Joined as Joined,
+    JoinedPairs as JoinedPairs,
     exact_cost as exact_cost,
     exact_pays as exact_pays,
     sweep_cost as sweep_cost,

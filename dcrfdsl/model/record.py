@@ -58,7 +58,8 @@ class TrainingRecord:
 
     gradient_norm: at the end; None if there is no gradient.   gap: an upper bound of the objective's distance from its
     minimum; None if unknown.   curve: every iteration of every start, with the dev score if there was held-out data.
-    tuning: the search of `tune` and its choice.   rounds: of feature induction.   calibration: of probabilities.   path: the rounds of boosting.   decode: the default rule for decoding labels; empty in older files, which lack it.
+    tuning: the search of `tune` and its choice.   rounds: of feature induction.   calibration: of probabilities.
+    path: the rounds of boosting.   decode: the default rule for decoding labels; empty in older files, which lack it.
     """
 
     stage: str = ""

@@ -19,7 +19,7 @@ from ..data import Corpus, EncodedLabels, encode_labels, unknown_label_tokens
 from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
 from ..features import RegisteredFeature
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
-from ..metrics import evaluate_predictions, goodness, nothing_measured
+from ..metrics import empty_metric_warnings, evaluate_predictions, goodness
 from ..optimizers import BoostingRound, Voters
 from ..semantics import decoding, inference_settings, stage_settings
 from .boosting_path import cut_at_round
@@ -231,7 +231,7 @@ class TrainedModel(ModelParts):
         prediction = model.predict(corpus, threads=threads, decode=decode)
         if on_status is not None:
             on_status(prediction.status)
-        remarks = nothing_measured(self.spec, corpus, self.states, self.known_values.__getitem__)
+        remarks = empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
         if on_remark is None:
             warn_of(remarks, depth=2)
         else:

@@ -37,7 +37,7 @@ class PieceMethod:
         self.data = data
         self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide, beside=beside)
         self.labelling = np.where(gold.codes >= 0, gold.codes, -1).T.astype(np.int32).ravel()
-        self.may = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
+        self.possible = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.cases = cases if cases is not None else no_cases(data.num_sequences)
 
@@ -54,7 +54,7 @@ class PieceMethod:
         d = self.data
         piece_expectations(
             first, last, d.problem, self.pieces, self.cases, potentials, d.ragged(self.labelling),
-            Ragged(self.may, d.marginal_off), self.largest, Totals(gradient, expected), out.log_z,
+            Ragged(self.possible, d.marginal_off), self.largest, Totals(gradient, expected), out.log_z,
         )  # fmt: skip
         out.status[first:last] = np.where(np.isposinf(out.log_z[first:last]), IMPOSSIBLE, 0)
 

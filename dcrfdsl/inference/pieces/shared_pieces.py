@@ -31,7 +31,7 @@ class _Group(NamedTuple):
 def are_shared(method: PieceMethod) -> bool:
     """Whether all pieces have the same scores everywhere, no locked factors, and completely known labels."""
     pieces = method.pieces
-    return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.may)
+    return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.possible)
 
 
 class SharedPieceMethod:
