@@ -103,7 +103,7 @@ class ModelGraph:
 
     @property
     def sample_lengths(self) -> tuple[int, int]:
-        """Two lengths of sequences; what the second one has more lies far from the ends."""
+        """Two lengths of sequences; the additional positions of the second one lie far from the ends."""
         length = max(8, 2 * self._span() + 2)
         return length, 2 * length
 

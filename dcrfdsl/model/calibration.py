@@ -15,7 +15,7 @@ from .record import Calibration
 
 __all__ = ["calibration_of"]
 
-# What an infinite or zero temperature, which is not usable, says about the held-out data.
+# The meaning of a temperature of 0 or infinity, which is not usable.
 NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",
     math.inf: "no labelling of any sentence scores above the gold one",

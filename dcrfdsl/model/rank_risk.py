@@ -2,7 +2,7 @@
 
     R = mean over sentences of |{y ≠ y_i: g(y) ≥ g(y_i)}| / (|Y_i| − 1)        (Altun 2003 eq. 6, w_i = 1 / (|Y_i| − 1))
 
-The count comes from an n-best list. Where the list ends before a labelling scores below the gold one, it gives a lower
+The count comes from an n-best list. If the list ends before a labelling scores below the gold one, it gives a lower
 bound. Not here: the list (`predictor`).
 """
 

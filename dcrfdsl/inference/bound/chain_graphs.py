@@ -202,9 +202,7 @@ class ChainRuns:
         self.data, self.chain = data, chain
         self.longest = min(LONGEST, int(np.diff(data.rows.token_off).max(initial=0)))
         packed = data.rows.packed.is_packed[chain.scored]
-        self.scores = data.packing is None or bool(
-            packed.all()
-        )  # the kernel reads lists of weights only if nothing is packed
+        self.scores = data.packing is None or bool(packed.all())  # the kernel reads weights by list or packed, not both
         self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
         self._per_thread = threading.local()
 

@@ -12,7 +12,7 @@ If no L is below 0, or no U above, longer steps promise ever more, and Δ is `ma
 every weight takes 1/M of its step, where at most M weights can count in a sequence; by convexity the risk falls by the
 mean of the promises (Collins, Schapire & Singer 2002). The bounds of frequent features are far apart, so their steps
 are short and other features are chosen first; `steepest` takes the largest derivative and searches along it. The risk
-is the start times the product of all Z, and so bounds what it bounds.
+is its value at the start times the product of all Z, so bounds on Z also bound what the risk bounds.
 
 Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
 search found no such step of the steepest weight), or the risk is 0. Not here: the risk and the contribution of each
