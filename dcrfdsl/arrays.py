@@ -1,7 +1,7 @@
 """Types of the arrays that pass between rooms, one name for each kind of number, and the ranges of a mask.
 
-Shapes are not said here: they stand where an array is declared. Kernels keep names of their own, since Numba infers
-their types.
+Shapes are not part of these types: they are stated where an array is declared. Kernels have separate names, since Numba
+infers their types.
 """
 
 from __future__ import annotations
@@ -21,6 +21,6 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 def chosen_ranges(chosen: Mask, start: int = 0) -> list[tuple[int, int]]:
-    """First and last + 1 of each run of chosen items, counted from `start`."""
+    """(first, last + 1) of each run of chosen items, counted from `start`."""
     edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False)) + start
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -22,7 +22,7 @@ from .report import duration, peak_mb, print_table
 if TYPE_CHECKING:
     from ..data import Corpus
     from ..features import FeatureExtractor, Lexicons, RegisteredFeature
-    from ..graph import Joined, Parameters
+    from ..graph import JoinedPairs, Parameters
     from ..semantics import CliqueSpec, MethodSettings, ModelSpec, Resolved
     from ..training import Assembly, SecondsRange
 
@@ -110,7 +110,7 @@ def _table_of(clique: CliqueSpec, counts: Mapping[str, int | None]) -> tuple[str
     return states, UNKNOWN if entries is None else f"{entries:,}"
 
 
-def _joined_words(joined: Joined) -> str:
+def _joined_words(joined: JoinedPairs) -> str:
     """`skip: 1 pair in the median sentence, at most 7 in 99 of 100, 20 in the worst`"""
     median = f"{joined.median:g} pair{'' if joined.median == 1 else 's'} in the median sentence"
     return f"`{joined.clique}`: {median}, at most {joined.high:g} in 99 of 100, {joined.most:,} in the worst"

@@ -69,11 +69,11 @@ def evaluate(
 
 def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
     """Warns of sentences that have no labelling, or where inference did not converge."""
-    from ..inference import contradiction_words
+    from ..inference import contradiction_message
 
     if status.impossible:
         places = [f"{corpus.file}:{corpus.token_line[corpus.sentence_off[s]]}" for s in status.impossible]
-        talk(f"warning: {contradiction_words(places)}; nothing is right there")
+        talk(f"warning: {contradiction_message(places)}; nothing is right there")
     if not status.converged:
         talk(
             f"warning: inference did not converge on {status.not_converged:,} of {status.graphs:,} sentences "

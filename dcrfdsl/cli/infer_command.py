@@ -70,7 +70,7 @@ def infer(options: InferOptions) -> None:
 
     graph = read_uai(options.graph)
     if options.evidence is not None:
-        graph = graph.given(read_uai_evidence(options.evidence, graph))
+        graph = graph.with_evidence(read_uai_evidence(options.evidence, graph))
     result = infer_graph(graph, options.task, settings)
     status = result.status
     if status.impossible:

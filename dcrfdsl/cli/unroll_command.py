@@ -102,7 +102,7 @@ def _piece_marks(
         PieceMark(
             template.name,
             piece.over,
-            piece.given,
+            piece.conditioned,
             tuple(place[f] for f in piece.members),
             frozenset(place[f] for f, locked in zip(piece.members, piece.locked, strict=True) if locked),
         )

@@ -107,7 +107,7 @@ class SentenceBatches:
                         begin, end, d.shapes, d.kinds, bindings, d.rows, labelling[None, :], d.labelling_off,
                         all_of_it, belief, expected, gradient[0],
                     )  # fmt: skip
-                d.pass_on(gradient[0])
+                d.open_bundles(gradient[0])
                 collect_touched(touched, cell_of, gradient, *nothing, self.precision, counts)
                 add_bias_gradient(bindings, expected, counts)  # biases come first in every list
             counted = np.flatnonzero(counts).astype(np.int32)
@@ -130,7 +130,7 @@ class SentenceBatches:
         def run(begin: int, end: int) -> None:
             part = number_of[begin]
             self.method.expectations(potentials, begin, end, self._out, self._partial[part], self._expected[part])
-            d.pass_on(self._partial[part])
+            d.open_bundles(self._partial[part])
 
         self._expected.fill(0.0)
         self.workers.map(run, batch.parts)
@@ -162,4 +162,4 @@ class SentenceBatches:
     def moved(self, number: int) -> None:
         """Reports that the weights which a batch touches have changed."""
         move_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)
-        self.data.sum_up(self._cells)
+        self.data.sum_bundles(self._cells)

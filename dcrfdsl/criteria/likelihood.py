@@ -94,13 +94,13 @@ class Likelihood(Criterion):
             gradient.fill(0.0)
             expected.fill(0.0)
             self.method.expectations(potentials, first, last, out, gradient, expected)
-            self.data.pass_on(gradient)
+            self.data.open_bundles(gradient)
 
         self.workers.map(run, self.runs)
         self.total_status = self.total_status + out.summary()
         gradient, partial = np.empty(self.num_weights), self._partial
         self.workers.map(lambda first, last: add_runs(first, last, partial), self._cell_slices)
-        self.data.pass_on(partial[0])
+        self.data.open_bundles(partial[0])
 
         def collect(first: int, last: int) -> tuple[float, float]:
             penalty, score = collect_gradient(

@@ -10,7 +10,7 @@ Not here: the steps (`optimizers.special.perceptron_steps`).
 from __future__ import annotations
 
 from ..inference import METHODS, BoundData, MaximumMethod
-from ..optimizers import MistakePasses
+from ..optimizers import PerceptronSchedule
 from ..semantics import PerceptronSettings, TrainSettings
 from .free_and_clamped import Clamped
 from .likelihood import Build, Likelihood
@@ -43,11 +43,11 @@ class PerceptronLoss(Likelihood):
             inference, build,
         )  # fmt: skip
         criterion = settings.criterion
-        self._passes = MistakePasses(
+        self._passes = PerceptronSchedule(
             criterion.epochs, criterion.average or criterion.vote, criterion.vote, criterion.voters, settings.seed
         )
 
-    def mistakes(self) -> MistakePasses:
+    def perceptron_schedule(self) -> PerceptronSchedule:
         return self._passes
 
 

@@ -53,7 +53,7 @@ class FeatureSums:
         """The sum of all runs, [W]; overwrites their accumulators."""
         data, partial, out = self.data, self._partial, np.empty(self.data.num_weights)
         self._workers.map(lambda first, last: add_runs(first, last, partial), slices(data.num_cells))
-        data.pass_on(partial[0])
+        data.open_bundles(partial[0])
 
         def collect(first: int, last: int) -> None:
             collect_gradient(first, last, partial[:1], self._cell_of, self._nothing, self._nothing, self._nothing, out)

@@ -57,7 +57,7 @@ class LikelihoodScaling:
                 out, partial, expected = Expectations.empty(d), d.partial_gradients(1), np.zeros(len(d.hard))
                 begin, end = np.searchsorted(ascending, [total, np.nextafter(total, np.inf)]).tolist()
                 self.method.expectations(potentials, begin, end, out, partial[0], expected)
-                d.pass_on(partial[0])
+                d.open_bundles(partial[0])
                 gradient = np.empty(d.num_weights)
                 collect_gradient(0, len(gradient), partial, self._cell_of, nothing, nothing, nothing, gradient)
                 add_bias_gradient(d.bindings, expected, gradient)

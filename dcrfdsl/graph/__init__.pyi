@@ -8,7 +8,7 @@ from .known_labels import (
     known_assignments as known_assignments,
 )
 from .model_cost import (
-    Joined as Joined,
+    JoinedPairs as JoinedPairs,
     exact_cost as exact_cost,
     exact_pays as exact_pays,
     sweep_cost as sweep_cost,
@@ -25,10 +25,10 @@ from .parameters import (
 )
 from .pieces.piece_graphs import (
     PieceGraphs as PieceGraphs,
-    SharedOut as SharedOut,
+    RoleModel as RoleModel,
     piece_graphs as piece_graphs,
+    role_model as role_model,
     roles_of as roles_of,
-    shared_out as shared_out,
 )
 from .pieces.piece_instances import (
     PieceTemplate as PieceTemplate,

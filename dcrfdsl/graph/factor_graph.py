@@ -51,7 +51,7 @@ class FactorGraph:
             total += float(table[tuple(int(assignment[v]) for v in scope)])
         return total
 
-    def given(self, evidence: Mapping[int, int]) -> FactorGraph:
+    def with_evidence(self, evidence: Mapping[int, int]) -> FactorGraph:
         """The graph in which observed variables keep only their observed state: every other state gets -inf.
 
         Variables keep their numbers, so marginals and labellings do too.

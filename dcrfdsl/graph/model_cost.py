@@ -87,7 +87,7 @@ def _sweep_work(template: CliqueTemplate) -> int:
     return math.prod(template.cards) * len(template.cards) if len(template.cards) > 1 else 0
 
 
-class Joined(NamedTuple):
+class JoinedPairs(NamedTuple):
     """The number of pairs that a relational clique joins in a sentence."""
 
     clique: str
@@ -113,7 +113,7 @@ class TrainingCost:
     tokens: int
     memory: float
     message_memory: float
-    joined: tuple[Joined, ...] = ()
+    joined: tuple[JoinedPairs, ...] = ()
 
     def seconds(self, *, exact: bool, cores: int) -> float:
         """Rough time of one evaluation."""
@@ -155,7 +155,7 @@ def training_cost(
         messages += len(template.cards) * share
         counts = np.diff(joined_pairs.off)
         middle, high = np.quantile(counts, [0.5, 0.99]) if len(counts) else (0.0, 0.0)
-        joined.append(Joined(template.name, float(middle), float(high), int(counts.max(initial=0))))
+        joined.append(JoinedPairs(template.name, float(middle), float(high), int(counts.max(initial=0))))
     return TrainingCost(
         weights, exact_cost(graph), sweep, messages, 2 * pairs / max(1, tokens), tokens, memory,
         _message_bytes(graph, relations, tokens), tuple(joined),

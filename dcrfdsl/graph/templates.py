@@ -149,7 +149,7 @@ def clique_templates(
         if table.allowed.all():
             continue
         if table.observed:
-            templates.append(_own_template(table, numbers, next_set))
+            templates.append(_constraint_template(table, numbers, next_set))
             next_set += 1
         else:
             _fold(templates, table, numbers)
@@ -216,7 +216,7 @@ def constraint_templates(
     separate = []
     for constraint in spec.constraints:
         table = constraint_table(spec, constraint, states, _seen_as(views))
-        template = _own_template(table, numbers, -1)
+        template = _constraint_template(table, numbers, -1)
         if table.observed:
             sites = (table.observed, template.variables, template.offsets)
             alike = (t for t in templates if t.coded is not None and (t.observed, t.variables, t.offsets) == sites)
@@ -254,7 +254,7 @@ def _fold(templates: list[CliqueTemplate], table: HardTable, numbers: Mapping[st
             both = turned if template.allowed is None else template.allowed & turned
             templates[number] = replace(template, allowed=both)
             return
-    templates.append(_own_template(table, numbers, -1))
+    templates.append(_constraint_template(table, numbers, -1))
 
 
 def _lie_alike(first: Sequence[int], second: Sequence[int]) -> bool:
@@ -269,7 +269,7 @@ def _lie_alike(first: Sequence[int], second: Sequence[int]) -> bool:
     return reach(first) == reach(second)
 
 
-def _own_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
+def _constraint_template(table: HardTable, numbers: Mapping[str, int], feature_set: int) -> CliqueTemplate:
     """A hard constraint as a template: with one table, or with a feature set and a table for each code."""
     coded = feature_set >= 0
     return CliqueTemplate(

@@ -103,7 +103,7 @@ class ModelGraph:
 
     @property
     def sample_lengths(self) -> tuple[int, int]:
-        """Two lengths of sequences; what the second one has more lies far from the ends."""
+        """Two lengths of sequences; the additional positions of the second one lie far from the ends."""
         length = max(8, 2 * self._span() + 2)
         return length, 2 * length
 
@@ -217,7 +217,7 @@ class ModelGraph:
         """
         num_labels = len(self.cards)
         if any(self.kinds[run.kind].template.relational for run in shape.runs):
-            return _order_of_its_own(shape)
+            return _relational_order(shape)
         if self._inside is None:
             sample = self.shape(2 * self._span() + 3)
             self._inside = slice_order(sample.scopes, sample.cards, num_labels)
@@ -294,7 +294,7 @@ class ModelGraph:
                 yield assignments, self._base[number] + np.arange(len(assignments))
 
 
-def _order_of_its_own(shape: GraphShape) -> list[int]:
+def _relational_order(shape: GraphShape) -> list[int]:
     least = least_table(shape.scopes, shape.cards)
     order = best_order(shape.scopes, shape.cards) if least <= MOST_ENTRIES else []
     largest = order_cost(shape.scopes, shape.cards, order).largest if order else least

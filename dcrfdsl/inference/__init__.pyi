@@ -26,9 +26,9 @@ from .decoding.labellings import (
 from .decoding.latent_decoding import (
     best_candidates as best_candidates,
     latents_first_fits as latents_first_fits,
-    summed_best as summed_best,
+    nbest_summing_latents as nbest_summing_latents,
 )
-from .decoding.local_decoding import LocalDecoder as LocalDecoder, local_cost as local_cost
+from .decoding.local_decoding import LocalDecoder as LocalDecoder, local_decoding_cost as local_decoding_cost
 from .decoding.voting import Ballots as Ballots
 from .marginals import (
     CliqueMarginal as CliqueMarginal,
@@ -36,7 +36,7 @@ from .marginals import (
     clique_marginals as clique_marginals,
 )
 from .methods.exact_method import ExactMethod as ExactMethod
-from .methods.label_log_marginals import ExactTangents as ExactTangents
+from .methods.label_log_marginals import LabelLogMarginals as LabelLogMarginals
 from .methods.maximum import MaximumMethod as MaximumMethod
 from .methods.method_table import (
     METHODS as METHODS,
@@ -46,9 +46,13 @@ from .methods.method_table import (
 )
 from .methods.mixed import MixedMethod as MixedMethod
 from .pieces.local_normalisation import PieceMethod as PieceMethod, most_cases as most_cases, no_cases as no_cases
-from .pieces.piece_data import InstanceMethod as InstanceMethod, bind_instances as bind_instances
+from .pieces.piece_data import PieceInstanceMethod as PieceInstanceMethod, bind_instances as bind_instances
 from .pieces.shared_pieces import SharedPieceMethod as SharedPieceMethod, are_shared as are_shared
 from .run import run_decoding as run_decoding, run_inference as run_inference, score_sequences as score_sequences
-from .run_status import GraphResult as GraphResult, RunStatus as RunStatus, contradiction_words as contradiction_words
+from .run_status import (
+    GraphResult as GraphResult,
+    RunStatus as RunStatus,
+    contradiction_message as contradiction_message,
+)
 from .single_graph import infer_graph as infer_graph
 from .workers import Workers as Workers, even_runs as even_runs

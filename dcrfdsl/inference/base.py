@@ -1,4 +1,7 @@
-"""What inference over a data set is asked and what it gives. Not here: the methods (`methods`), threads (`workers`)."""
+"""The interface of inference over a data set: protocols of the methods, and the results of a run.
+
+Not here: the methods (`methods`), threads (`workers`).
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,11 @@ NOTHING = np.zeros(0)
 
 @dataclass(eq=False)
 class Expectations:
-    """What a run over all sequences of a data set yields; each sequence writes at its own index.
+    """The results of a run over all S sequences of a data set; each sequence writes at its own index.
 
-    log_z [S]: natural logs, -inf where no labelling is possible.   marginals: flat, see `BoundData.marginal_off`.
+    log_z [S]: natural logs, -inf where no labelling is possible.   status [S]: a code of `kernels.runtime`.
+    iterations [S]: negative where the method did not converge.   marginals: flat, see `BoundData.marginal_off`.
+    `RunStatus` describes the others.
     """
 
     log_z: Floats
@@ -45,7 +50,7 @@ class Expectations:
 
     @property
     def results(self) -> Results:
-        """What kernels write to."""
+        """The arrays that kernels write to."""
         return Results(self.log_z, self.status, self.redone, self.iterations, self.residual, self.damped)
 
     def summary(self) -> RunStatus:
@@ -64,14 +69,14 @@ class Expectations:
 
 
 class ExpectingMethod(Protocol):
-    """What training needs of inference, on the sequences `first`..`last` of the data that it was built for."""
+    """Inference as training needs it, on sequences `first` to `last` - 1 of the data that the method was built for."""
 
     @property
     def approximate(self) -> bool:
         """Whether some answer may not be exact."""
 
     def remember(self) -> None:
-        """Lets each call of `expectations` begin where the last one ended, at weights nearby, if there is memory."""
+        """Lets each call of `expectations` start from the state in which the last one ended, if memory allows."""
 
     def sharpen(self) -> bool:
         """Tightens convergence tenfold for the calls that follow; False if the answers cannot get more exact."""
@@ -81,12 +86,12 @@ class ExpectingMethod(Protocol):
     ) -> None:
         """Writes log Z and status to `out`; adds expected counts to `gradient` [W] and `expected` [shared cells].
 
-        With an empty `gradient` neither is asked for. Marginals are written where `out` has room for them.
+        An empty `gradient` asks for neither. Marginals are written if `out` has room for them.
         """
 
 
 class Decoder(Protocol):
-    """Finds labellings of the sequences `first`..`last` of the data that it was built for."""
+    """Finds labellings of the sequences `first` to `last` - 1 of the data that it was built for."""
 
     @property
     def approximate(self) -> bool:

@@ -1,8 +1,8 @@
-"""Marginals of single cliques: p(y_c | x) at every place of a sentence where a clique lies.
+"""Clique marginals p(y_c | x) at every instance of a clique in a sentence.
 
-Training needs them only summed over places, so the kernels for data sets keep no more; here each sentence becomes a
-factor graph with a table of its own for each clique, which any method of `infer_graph` answers. Made for looking at
-sentences, not for millions of them. Not here: marginals of single variables (`methods`).
+Training needs only their sums over instances, so the kernels for data sets keep nothing else. Here each sentence
+becomes a factor graph with one table per clique instance, and `infer_graph` runs any method on it. This is meant for
+inspecting sentences and is slow on large corpora. Not here: marginals of single variables (`methods`).
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ def sequence_graph(data: BoundData, potentials: Potentials, sequence: int) -> Fa
 def clique_marginals(
     data: BoundData, potentials: Potentials, settings: MethodSettings
 ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
-    """Of each sequence: the marginal of every clique of the template, clique by clique, and how inference ended.
+    """Yields the marginals of all clique instances of each sequence, clique by clique, and the status of inference.
 
-    Factors of hard constraints alone are left out. A sequence without any labelling has none.
+    Leaves out factors of hard constraints alone. A sequence without any labelling has no marginals.
     """
     labels = data.graph.variables
     for sequence in range(data.num_sequences):
         shape = data.bank.shapes[int(data.rows.shape[sequence])]
         result = infer_graph(sequence_graph(data, potentials, sequence), "mar", settings)
-        found = []
+        clique_tables = []
         for kind, scope, table in zip(shape.kinds, shape.scopes, result.factor_marginals or (), strict=False):
             template = data.graph.kinds[kind].template
             if template.clique >= 0:
                 sites = tuple((labels[v % len(labels)], v // len(labels)) for v in scope)
-                found.append(CliqueMarginal(template.name, sites, table))
-        yield tuple(found), result.status
+                clique_tables.append(CliqueMarginal(template.name, sites, table))
+        yield tuple(clique_tables), result.status
 
 
 def assignment_marginals(data: BoundData, potentials: Potentials, settings: MethodSettings, clique: int) -> Floats:
-    """p(assignment | x) at every instance of a clique, [instances, assignments], sentence by sentence, by anchors.
+    """p(assignment | x) at every instance of a clique, [instances, assignments], ordered by sentence and anchor.
 
-    Assignments as weights tell them apart: states of views, START and STOP outside. Not for relational cliques.
+    Assignments are those that weights distinguish: states of views, START and STOP outside. Not for relational cliques.
     """
     width, template = len(data.graph.variables), data.graph.templates[clique]
     sentence, anchors = instances_of(template, data.rows.token_off)
-    found = np.zeros((len(sentence), template.num_assignments))
+    probabilities = np.zeros((len(sentence), template.num_assignments))
     first = np.searchsorted(sentence, np.arange(data.num_sequences))
     for sequence in range(data.num_sequences):
         shape = data.bank.shapes[int(data.rows.shape[sequence])]
@@ -87,5 +87,5 @@ def assignment_marginals(data: BoundData, potentials: Potentials, settings: Meth
                 inside = kind.pattern.index(0)
                 anchor = scope[0] // width - kind.template.offsets[inside]
                 row = first[sequence] + anchor - anchors[first[sequence]]
-                np.add.at(found[row], kind.full_assignments(), table.ravel())
-    return found
+                np.add.at(probabilities[row], kind.full_assignments(), table.ravel())
+    return probabilities

@@ -1,7 +1,7 @@
-"""Inference over a whole data set: its runs of sequences shared out among threads, one result for all of them.
+"""Inference over a whole data set: threads share its runs of sequences and write one result.
 
-Each sequence writes at its own index, and runs are cut by the data alone, so nothing depends on the number of threads.
-Not here: what a method does with a run (`methods`), sums of gradients, which criteria keep run by run.
+Each sequence writes at its own index, and only the data determines the runs, so results do not depend on the number of
+threads. Not here: the work on a run (`methods`), sums of gradients, which criteria keep run by run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Decoded:
 def run_inference(
     data: BoundData, method: ExpectingMethod, potentials: Potentials, workers: Workers, *, marginals: bool = False
 ) -> Expectations:
-    """log Z and status of every sequence, with the marginals of its variables if asked for; no gradient.
+    """log Z and status of every sequence, and with `marginals` those of its variables; no gradient.
 
     `method` is built for `data`; `potentials` are those of `data` at some weights.
     """
@@ -47,7 +47,7 @@ def run_inference(
 
 
 def run_decoding(data: BoundData, decoder: Decoder, potentials: Potentials, workers: Workers) -> Decoded:
-    """The best labelling of every sequence, as `decoder` finds it."""
+    """The labelling of every sequence that `decoder` finds."""
     out = Expectations.empty(data, approximate=decoder.approximate)
     labelling = np.zeros(int(data.labelling_off[-1]), np.int32)
     workers.map(lambda first, last: decoder.decode(potentials, first, last, out, labelling), data.runs)

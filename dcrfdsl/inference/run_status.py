@@ -1,6 +1,6 @@
-"""How a run of inference ended. Methods return it; nothing is raised for a run that did not converge.
+"""How a run of inference ended. Methods return it; a run that does not converge raises no error.
 
-Not here: where a sentence stands in its file (`contradiction_words` is told).
+Not here: the place of a sentence in its file (callers pass it to `contradiction_message`).
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from dataclasses import dataclass
 
 from ..arrays import Floats, Ints
 
-__all__ = ["GraphResult", "RunStatus", "contradiction_words"]
+__all__ = ["GraphResult", "RunStatus", "contradiction_message"]
 
-MOST_PLACES = 5  # that a message names
+MOST_PLACES = 5  # named in a message
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Sums over one or more graphs: how many did not converge, the most iterations and the largest residual seen.
+    """The outcome for one or more graphs: counts, the most iterations of a graph and the largest residual.
 
     `residual` is the largest change of a message (normalised to sum 1) in the last round; of a marginal under mean
-    field; of a message's logarithm under TRW; under sampling the largest standard error of a marginal. `redone` counts
-    graphs that left the range of linear space and were computed in log space; `damped` those whose messages oscillated,
-    and were damped more than the settings say. `impossible` lists graphs without any labelling, each once.
+    field; of a message's logarithm under TRW. Under sampling it is the largest standard error of a marginal. `redone`
+    counts graphs that left the range of linear space and were computed in log space; `damped` counts those whose
+    messages oscillated and were damped more than the settings say. `impossible` lists graphs without any labelling,
+    each once.
     """
 
     graphs: int = 0
@@ -51,10 +52,10 @@ class RunStatus:
         )
 
 
-def contradiction_words(places: Sequence[str], *, certain: bool = True) -> str:
+def contradiction_message(places: Sequence[str], *, certain: bool = True) -> str:
     """`no labelling satisfies the constraints of the model in 2 sentences, at a.txt:4 and a.txt:9`.
 
-    certain: whether there is none for sure, or only none was found.
+    certain: whether it is proven that no labelling does; otherwise the search found none.
     """
     shown = [*places[:MOST_PLACES], *([f"{len(places) - MOST_PLACES:,} more"] if len(places) > MOST_PLACES else [])]
     where = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
@@ -65,7 +66,7 @@ def contradiction_words(places: Sequence[str], *, certain: bool = True) -> str:
 
 @dataclass(frozen=True)
 class GraphResult:
-    """Answers about one factor graph; what a task does not compute is None.
+    """The results for one factor graph; what a task does not compute is None.
 
     log_z: natural log of the partition function (Bethe's approximation under message passing, a lower bound under mean
         field, an upper bound under TRW).

@@ -1,7 +1,7 @@
-"""Inference on one factor graph with explicit tables: the `infer` command, cliques of single sentences, known answers.
+"""Inference on one factor graph with explicit tables, as for the `infer` command and for clique marginals.
 
-A graph is a data set of one sequence and any method of `METHODS` answers. Every method returns its status; a graph
-without any labelling has log Z = -inf and no marginals. Not here: the methods, how the graph is bound.
+The graph is bound as a data set of one sequence, so that any method of `METHODS` runs on it. Every method returns its
+status; a graph without any labelling has log Z = -inf and no marginals. Not here: the methods, the binding.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from ..graph import FactorGraph, best_order, order_cost
 from ..semantics import ExactSettings, MethodSettings
 from .base import Expectations, SequenceMethod
 from .bound import BoundData, bind_factor_graph
-from .methods import METHODS, no_log_z
+from .methods import METHODS, no_log_z_error
 from .run_status import GraphResult, RunStatus
 
 __all__ = ["infer_graph"]
 
 
 def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> GraphResult:
-    """Answers `task` (`pr`: log Z, `mar`: marginals and log Z, `map`: best labelling) about `graph`.
+    """Solves `task` (`pr`: log Z, `mar`: marginals and log Z, `map`: best labelling) for `graph`.
 
-    Raises DcrfError where `exact` would need a larger table than its `max_table`, and where `pr` is asked of a method
-    that does not estimate log Z.
+    Raises DcrfError if `exact` would need a larger table than its `max_table`, or if `task` is `pr` and the method does
+    not estimate log Z.
     """
     if task == "pr" and not settings.gives_log_z:
-        raise no_log_z("it cannot answer `pr`")
-    if not graph.cards:  # it has one labelling, which is empty
+        raise no_log_z_error("it cannot answer `pr`")
+    if not graph.cards:  # the empty labelling is the only one
         if task == "map":
             return GraphResult(RunStatus(1), assignment=np.zeros(0, np.int64), score=graph.constant)
         return GraphResult(RunStatus(1), log_z=graph.constant, marginals=(), factor_marginals=())
@@ -41,7 +41,7 @@ def infer_graph(graph: FactorGraph, task: str, settings: MethodSettings) -> Grap
 
 
 def _order(graph: FactorGraph, settings: MethodSettings) -> list[int]:
-    """An elimination order whose tables fit."""
+    """An elimination order; DcrfError if its tables do not fit."""
     order = best_order(graph.scopes, graph.cards)
     cost = order_cost(graph.scopes, graph.cards, order)
     if isinstance(settings, ExactSettings) and cost.largest > settings.max_table:
@@ -55,7 +55,7 @@ def _order(graph: FactorGraph, settings: MethodSettings) -> list[int]:
 
 
 def _decoded(graph: FactorGraph, data: BoundData, method: SequenceMethod) -> GraphResult:
-    """The best labelling; none where a search for one gave up."""
+    """The best labelling; none if the search for one gave up."""
     out, labelling = Expectations.empty(data, approximate=method.approximate), np.zeros(len(graph.cards), np.int32)
     method.decode(data.potentials(np.zeros(0)), 0, 1, out, labelling)
     status = _status(out)
@@ -68,28 +68,28 @@ def _decoded(graph: FactorGraph, data: BoundData, method: SequenceMethod) -> Gra
 
 
 def _summed(graph: FactorGraph, data: BoundData, method: SequenceMethod, task: str) -> GraphResult:
-    """log Z, and marginals if they are asked for; methods that are not exact have them anyway."""
+    """log Z, and marginals if `task` asks for them; approximate methods compute them anyway."""
     marginals = task == "mar" or method.approximate
     out = Expectations.empty(data, marginals=marginals, approximate=method.approximate)
-    wanted = np.zeros(int(marginals))  # no weights have a gradient; one that is not empty asks for the cells
+    wanted = np.zeros(int(marginals))  # there are no weights; a gradient that is not empty asks for the cells
     cells = np.zeros(len(data.hard))
     method.expectations(data.potentials(np.zeros(0)), 0, 1, out, wanted, cells)
     status, log_z = _status(out), float(out.log_z[0])
     if status.impossible:
         return GraphResult(status, log_z=-np.inf, score=-np.inf)
     estimate = None if np.isnan(log_z) else log_z + graph.constant
-    if not marginals or (estimate is None and not out.marginals.any()):  # no place to begin from was found
+    if not marginals or (estimate is None and not out.marginals.any()):  # sampling found no labelling to start from
         return GraphResult(status, log_z=estimate)
     return GraphResult(
         status,
         log_z=estimate,
-        marginals=tuple(own[0] for own in data.by_variable(out.marginals)),
+        marginals=tuple(states[0] for states in data.by_variable(out.marginals)),
         factor_marginals=_tables(graph, cells),
     )
 
 
 def _status(out: Expectations) -> RunStatus:
-    """How inference ended; what is exact does not iterate."""
+    """How inference ended; exact methods do not iterate."""
     status = out.summary()
     return status if status.approximate else replace(status, iterations=0)
 

@@ -1,4 +1,4 @@
-"""Threads that share the sequences of a data set. Not here: what they do with them."""
+"""Threads that share the sequences of a data set. Not here: the work on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import DcrfError, Diagnostic, require_whole
 
 __all__ = ["RUNS", "Workers", "even_runs"]
 
-RUNS = 16  # into which work is cut: enough for the threads there are, and for none of them to wait long
+RUNS = 16  # into which work is cut: enough that all threads have work until shortly before the end
 
 Result = TypeVar("Result")
 
@@ -25,7 +25,7 @@ class Workers:
     def __init__(self, threads: int | None = None):
         if threads is not None:
             require_whole(threads, "threads")
-        wanted = threads if threads is not None else _threads_asked_for()
+        wanted = threads if threads is not None else _requested_threads()
         self.threads = wanted or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
@@ -37,14 +37,14 @@ class Workers:
 
 
 def even_runs(count: int, most: int = RUNS) -> list[tuple[int, int]]:
-    """At most so many runs of about equally many of `count` things."""
+    """0 to `count` cut into at most `most` runs of about equal length, each as (first, last + 1)."""
     return list(itertools.pairwise(np.unique(np.linspace(0, count, most + 1).astype(int)).tolist()))
 
 
-def _threads_asked_for() -> int:
-    """What `DCRFDSL_THREADS` says; 0 where it says nothing."""
-    said = os.environ.get("DCRFDSL_THREADS") or "0"
-    if not said.strip().isdecimal():
-        message = f"`DCRFDSL_THREADS` is `{said}`: expected a number of threads"
+def _requested_threads() -> int:
+    """The value of `DCRFDSL_THREADS`, 0 if it is unset or empty. DcrfError if it is no whole number."""
+    value = os.environ.get("DCRFDSL_THREADS") or "0"
+    if not value.strip().isdecimal():
+        message = f"`DCRFDSL_THREADS` is `{value}`: expected a number of threads"
         raise DcrfError(Diagnostic("bad-setting", message))
-    return int(said)
+    return int(value)

@@ -1,4 +1,4 @@
-from .empty_metrics import nothing_measured as nothing_measured
+from .empty_metrics import empty_metric_warnings as empty_metric_warnings
 from .evaluation import (
     METRICS as METRICS,
     Evaluation as Evaluation,

@@ -15,10 +15,10 @@ from ..errors import Diagnostic
 from ..semantics import ModelSpec, plain
 from .evaluation import Evaluation, default_metrics, encode_gold, unseen_values
 
-__all__ = ["nothing_measured"]
+__all__ = ["empty_metric_warnings"]
 
 
-def nothing_measured(
+def empty_metric_warnings(
     spec: ModelSpec, corpus: Corpus, states: Mapping[str, Sequence[str]], known_values: Callable[[str], Collection[str]]
 ) -> list[Diagnostic]:
     """A warning for each metric of `spec` that has nothing to count in a corpus with gold labels.

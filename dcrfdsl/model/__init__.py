@@ -1,4 +1,4 @@
-"""Trained models: prediction, serialization, and what a model says of its own weights."""
+"""Trained models: prediction, serialization, and the display of their weights."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The weights of a boosted model as they were after some round, from the path that its record keeps.
+"""The weights of a boosted model after an earlier round, from the path in its record.
 
 Not here: boosting (`optimizers`), the path by names of features (`named_weights`).
 """
@@ -17,7 +17,7 @@ __all__ = ["cut_at_round"]
 
 
 def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[Floats, TrainingRecord]:
-    """Weights [W] and record after so many rounds of the last stage. DcrfError where it has no such round."""
+    """Weights [W] and record after `rounds` rounds of the last stage. DcrfError if it has no such round."""
     path = record.path
     if not 0 <= rounds <= len(path):
         there = f"{len(path)} rounds of boosting" if path else "no rounds of boosting"
@@ -28,7 +28,7 @@ def cut_at_round(weights: Floats, record: TrainingRecord, rounds: int) -> tuple[
     weights, last = weights.copy(), path[rounds - 1] if rounds else None
     moved = np.array([done.weight for done in path], np.int64)
     step = np.array([done.step for done in path])
-    begun = np.zeros(len(weights))  # before the first round: what an earlier stage left, else exactly 0
+    begun = np.zeros(len(weights))  # before the first round: the result of an earlier stage, else exactly 0
     if record.before:
         begun = weights - np.bincount(moved, step, len(weights))
     later = np.unique(moved[rounds:])

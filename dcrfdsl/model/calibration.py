@@ -15,7 +15,7 @@ from .record import Calibration
 
 __all__ = ["calibration_of"]
 
-# What a limit says of the held-out data: there is no best temperature then.
+# The meaning of a temperature of 0 or infinity, which is not usable.
 NO_TEMPERATURE = {
     0.0: "its labels score no better than any others",
     math.inf: "no labelling of any sentence scores above the gold one",
@@ -23,9 +23,9 @@ NO_TEMPERATURE = {
 
 
 def calibration_of(log_probabilities: Callable[[Floats], Floats], weights: Floats, file: str) -> Calibration:
-    """The best temperature, and what it gains. DcrfError where there is none.
+    """The best temperature, and the log-likelihoods before and after. DcrfError if there is no best one.
 
-    log_probabilities: of the gold labels of each sentence, at any weights [W].   file: what they were read from.
+    log_probabilities: of the gold labels of each sentence, as a function of weights [W].   file: source of the data.
     """
     temperature = best_temperature(lambda tau: float(log_probabilities(tau * weights).sum()))
     before = log_probabilities(weights)

@@ -1,9 +1,9 @@
 """The model file: named arrays and a header in one safetensors file, written whole or not at all.
 
-Not here: what the arrays and the header mean (that is `model`'s business). The file is plain safetensors, so any
-reader of that format can open it; no pickle. Its metadata has one key, `dcrfdsl`, a JSON object that begins with a
-CRC-32 of the whole file in which the eight hexadecimal digits of the sum itself count as `00000000`. So every byte
-is covered, and a sum over 20 MB takes 3 ms, which keeps the load of 500,000 weights far below 0.1 s.
+The file is plain safetensors without pickle, so any reader of that format can open it. Its metadata has one key,
+`dcrfdsl`, a JSON object that begins with a CRC-32 of the whole file, in which the eight hexadecimal digits of the sum
+itself count as `00000000`. So every byte is covered. A sum over 20 MB takes 3 ms, so that loading 500,000 weights takes
+far less than 0.1 s. Not here: the meaning of the arrays and the header (`serialization`).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _HEADER_AT = _SUM_AT + len(_BLANK_SUM)  # the shortest beginning that can be che
 
 
 def write_model(path: str | Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-    """Writes `arrays` and the JSON-able `header` to `path`, replacing a model that is there only once all is on disk.
+    """Writes `arrays` and `header` (JSON values) to `path`; replaces an existing model only once all is on disk.
 
-    Raises `DcrfError` where that fails (full disk, read-only target …); the old model is then as it was.
+    Raises DcrfError if that fails (full disk, read-only target …) and leaves the old model unchanged.
     """
     content = _serialised(arrays, header)
     digits = f"{_checksum(content):08x}".encode()
@@ -67,7 +67,7 @@ def _serialised(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -
 
 
 def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a model file, checked to be complete, undamaged and of a format known here."""
+    """The header and the arrays of a model file. DcrfError unless it is complete, undamaged and of a known format."""
     with clear_os_errors(path, READING):
         if not os.path.exists(path):
             raise _error(path, "no-such-file", f"there is no model file `{path}`")
@@ -105,9 +105,9 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
     expected = header_end + _data_bytes(path, layout)
     if len(view) < expected:
         raise _error(path, "truncated-model", f"`{path}` ends after {len(view):,} of {expected:,} bytes", _AGAIN)
-    stored, found = bytes(view[_SUM_AT:_HEADER_AT]).decode("ascii", "replace"), f"{_checksum(view):08x}"
-    if stored != found:
-        raise _damaged(path, f"its content has the checksum {found}, its header says {stored}")
+    stored, computed = bytes(view[_SUM_AT:_HEADER_AT]).decode("ascii", "replace"), f"{_checksum(view):08x}"
+    if stored != computed:
+        raise _damaged(path, f"its content has the checksum {computed}, its header says {stored}")
     if version != FORMAT_VERSION:
         raise _error(
             path,
@@ -121,10 +121,10 @@ def _checked_record(path: str | Path, view: memoryview) -> dict[str, Any]:
 
 
 def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
-    """The length of what follows the header, told by the header.
+    """The number of bytes after the header, according to the header.
 
-    `corrupt-model` unless the arrays lie one after the other, and each is as long as its dtype and shape say: then none
-    takes more memory than the file.
+    `corrupt-model` unless the arrays lie one after the other, each with the length of its dtype and shape. This ensures
+    that no array takes more memory than the file.
     """
     end = 0
     try:
@@ -142,19 +142,19 @@ def _data_bytes(path: str | Path, layout: Mapping[str, Any]) -> int:
     return end
 
 
-_DTYPES = {"F64": 8, "I64": 8, "I32": 4, "U8": 1}  # bytes of a number; a model has arrays of no others
-_MOST = 1 << 48  # bytes, and numbers along a dimension: what an address can be
+_DTYPES = {"F64": 8, "I64": 8, "I32": 4, "U8": 1}  # bytes of a number; models have no other types
+_MOST = 1 << 48  # bytes, and numbers along a dimension: the range of addresses
 _MOST_DIMS = 8
 
 
 def _check_magic(path: str | Path, start: bytes) -> None:
-    """Tells a file that was never a model from one that is cut off or damaged in its first bytes."""
-    found = start[_LENGTH_BYTES:_SUM_AT]
-    if len(start) > _LENGTH_BYTES and len(start) < _HEADER_AT and _MAGIC.startswith(found):
+    """Distinguishes a file that was never a model from one that is cut off or damaged in its first bytes."""
+    beginning = start[_LENGTH_BYTES:_SUM_AT]
+    if len(start) > _LENGTH_BYTES and len(start) < _HEADER_AT and _MAGIC.startswith(beginning):
         raise _error(path, "truncated-model", f"`{path}` ends after {len(start)} bytes, within its header", _AGAIN)
-    if found == _MAGIC:
+    if beginning == _MAGIC:
         return
-    if len(found) == len(_MAGIC) and sum(a != b for a, b in zip(found, _MAGIC, strict=True)) <= 3:
+    if len(beginning) == len(_MAGIC) and sum(a != b for a, b in zip(beginning, _MAGIC, strict=True)) <= 3:
         raise _damaged(path, "its first bytes are not those that were written")
     raise _error(
         path,

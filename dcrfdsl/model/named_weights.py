@@ -1,4 +1,4 @@
-"""The weights of a model by the names of their cliques, features and states, and the rounds in which boosting set them.
+"""The weights of a model with the names of their cliques, features and states, and the rounds of boosting with them.
 
 Not here: how they are printed (`cli.show_command`), what a feature's text is (`features`).
 """
@@ -24,9 +24,9 @@ Row = tuple[str, str, tuple[str, ...], float]
 
 
 class NamedWeights(NamedTuple):
-    """Weights [W] and what names them. A row is (clique, feature, states of the clique's sites, weight).
+    """Weights [W] and their names. A row is (clique, feature, states of the clique's sites, weight).
 
-    states: of each variable. The feature of a bias is called `bias`.
+    states: of each variable. The feature of a bias weight is called `bias`.
     """
 
     graph: ModelGraph
@@ -44,7 +44,7 @@ class NamedWeights(NamedTuple):
     def strongest(self, top: int, clique: str | None, feature: str | None) -> list[Row]:
         """The `top` weights of largest magnitude; ties in the model's order.
 
-        clique: only cliques of this name, `*` and `?` match; DcrfError if it is no clique's.   feature: only features
+        clique: only cliques of this name, `*` and `?` match; DcrfError if no clique has it.   feature: only features
         whose text contains this.
         """
         text = functools.cache(self._feature_text)
@@ -65,7 +65,7 @@ class NamedWeights(NamedTuple):
         return strongest
 
     def of_rounds(self, path: Iterable[BoostingRound]) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
-        """Each round of boosting, and clique, feature and states of the weight that it moved; empty where all moved."""
+        """Each round of boosting with clique, feature and states of the weight that moved; empty if all moved."""
         origins = self.parameters.origins()
         for done in path:
             if done.weight < 0:

@@ -1,6 +1,6 @@
-"""The labels that a trained model predicts, and corpora that are labelled one run of sentences after another.
+"""The labels that a trained model predicts, and the cut of large corpora into runs of sentences.
 
-Not here: how labels are found (`predictor`), how good they are (`metrics`).
+Not here: decoding (`predictor`), evaluation (`metrics`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Prediction:
     """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
 
     scores [S]: Σ log φ of each sentence's labelling in nats. With latent variables log Σ_h exp Σ log φ; in a model with
-    a temperature τ, 1/τ log Σ_h exp τ Σ log φ. Not-a-number where labels were decoded pointwise or elected by vote, and
-    where no labelling is possible.
+    a temperature τ, 1/τ log Σ_h exp τ Σ log φ. NaN if labels were decoded pointwise or elected by vote, and for
+    sentences without a possible labelling.
     """
 
     codes: Mapping[str, Codes]
@@ -35,13 +35,13 @@ class Prediction:
     scores: Floats
 
     def texts(self, label: str) -> list[str]:
-        """The label's states as texts, one a token."""
+        """The label's states as texts, one per token."""
         names = self.states[label]
         return [names[code] for code in self.codes[label].tolist()]
 
 
 def joined_predictions(parts: Sequence[Prediction], first: Sequence[int]) -> Prediction:
-    """The predictions of runs of sentences; `first` are the numbers of their first ones."""
+    """Joins the predictions of runs of sentences; `first` are the numbers of the runs' first sentences."""
     status = RunStatus()
     for part, start in zip(parts, first, strict=True):
         status += replace(part.status, impossible=tuple(start + s for s in part.status.impossible))
@@ -50,8 +50,9 @@ def joined_predictions(parts: Sequence[Prediction], first: Sequence[int]) -> Pre
 
 
 def runs_that_fit(corpus: Corpus, compared: int) -> list[tuple[int, int]]:
-    """The runs of sentences, (first, last + 1), to label one after another where kernels compare each position with
-    `compared` others: the features of all would not fit. One run where they do.
+    """Runs of sentences, (first, last + 1), to be labelled one after another if not all features fit in memory.
+
+    compared: the number of support vectors that kernels compare each position with.
     """
     if compared * corpus.num_tokens <= MOST_COMPARED:
         return [(0, corpus.num_sentences)]

@@ -1,7 +1,7 @@
-"""What a model predicts of a corpus: labellings, marginals, samples, at any weights.
+"""Predictions for a corpus with any weights: labellings, marginals, samples.
 
-`ModelStructure` is a model without its weights. Its `on` extracts the features of a corpus once, and the `Predictor`
-that it returns predicts with any weights. Not here: the model as users see it (`trained_model`), inference itself
+`ModelStructure` is a model without its weights. Its `on` extracts the features of a corpus once and returns a
+`Predictor`, which predicts with any weights. Not here: the model as users see it (`trained_model`), inference itself
 (`inference`).
 """
 
@@ -42,11 +42,11 @@ from ..inference import (  # fmt: skip
     draw_samples,
     largest_table,
     latents_first_fits,
+    nbest_summing_latents,
     parts_by_width,
     run_decoding,
     run_inference,
     score_sequences,
-    summed_best,
 )
 from ..optimizers import Voters
 from ..semantics import DECODINGS, AutoSettings, ExactSettings, ModelSpec, TrpSettings, decoding, inference_settings
@@ -54,13 +54,13 @@ from .supervised_data import fully_known, gold_of
 
 __all__ = ["Decoded", "ModelStructure", "Predictor"]
 
-# Where latent variables cannot be summed out exactly:
-POOL = 5  # labellings that are compared beyond those that are wanted …
-PAIRS = 10  # … taken from so many labellings with latent states for each one that is wanted
+# If latent variables cannot be summed out exactly:
+POOL = 5  # labellings that are compared in addition to the number requested …
+PAIRS = 10  # … taken from this many labellings with latent states for each one requested
 
 
 class Decoded(NamedTuple):
-    """Labels of a corpus, codes [N] of each; how inference ended; the score of each sentence [S], see `Prediction`."""
+    """The codes [N] of each label, the status of inference, and the score of each sentence [S] (see `Prediction`)."""
 
     codes: list[Codes]
     status: RunStatus
@@ -69,7 +69,7 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelStructure:
-    """A model without its weights. Keeps the unrolled graphs of all lengths that it has met.
+    """A model without its weights. Keeps all graphs that it has unrolled.
 
     states: of each variable: labels, latents, memories.
     """
@@ -82,7 +82,7 @@ class ModelStructure:
     _binders: dict[tuple[bool, bool], Binder] = field(default_factory=dict, init=False)
 
     def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
-        """The predictor of a corpus. given: labels known beforehand, to which every prediction keeps."""
+        """The predictor of a corpus. given: labels known beforehand, which predictions are conditioned on."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
         observed = self.extractor.code_rows(corpus, [template.observed for template in self.graph.coded])
@@ -98,14 +98,14 @@ class ModelStructure:
             key = programs, latents_first
             binder = self._binders.pop(key, None) or Binder(self.graph, self.parameters, **how)
             data = binder.bind(rows, off, relations)
-            self._binders[key] = binder  # one that raised is not kept: it may hold half a graph
+            self._binders[key] = binder  # a binder that raised is not kept: it may hold an incomplete graph
             return data
 
         return Predictor(self, corpus, given, bind)
 
 
 class _Bind(Protocol):
-    """The corpus as kernels see it, clamped to what is known of its labels."""
+    """Binds the corpus to the model, clamped to the labels `known`; see `Binder` for the other arguments."""
 
     def __call__(self, programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData: ...
 
@@ -122,7 +122,7 @@ class Predictor:
 
     @cached_property
     def _bound(self) -> tuple[BoundData, SequenceMethod]:
-        """The corpus as kernels see it, with the inference method that the template asks for."""
+        """The bound corpus, with the inference method that the template asks for."""
         return self._bound_to(self.known)
 
     def _bound_to(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
@@ -133,7 +133,7 @@ class Predictor:
     # probabilities ----------------------------------------------------------------------------------------------------
 
     def log_z(self, weights: Floats, workers: Workers) -> Floats:
-        """Of each sentence, [S]; Bethe's approximation on loops; -inf where no labelling is possible."""
+        """log Z of each sentence, [S]; Bethe's approximation on loops; -inf if no labelling is possible."""
         data, method = self._bound
         return run_inference(data, method, data.potentials(weights), workers).log_z
 
@@ -144,7 +144,7 @@ class Predictor:
         return data.by_variable(out.marginals), out.summary()
 
     def clique_marginals(self, weights: Floats) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
-        """Of each sentence: p(y_c | x) for every clique at every place where it lies."""
+        """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
         _, settings = choose_method(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(False, False, self.known)
         return clique_marginals(data, data.potentials(weights), settings)
@@ -159,11 +159,11 @@ class Predictor:
         stage: str | None = None,
         temperature: float = 1.0,
     ) -> Decoded:
-        """A state for every label at every token; the first state where no labelling is possible.
+        """A state for every label at every token; the first state if no labelling is possible.
 
-        decode: `joint`, `marginal` or `local`; by default what `stage` says.   stage: that the weights were trained by;
-        by default the last one.   temperature: of probabilities; it counts where they are summed, over all other
-        labels or over latent variables.
+        decode: `joint`, `marginal` or `local`; by default the rule of `stage`.   stage: the one that trained the
+        weights; by default the last one.   temperature: of probabilities; it has an effect if they are summed over
+        other labels or over latent variables.
         """
         scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decoding(self.structure.spec, stage) if decode is None else decode
@@ -187,12 +187,14 @@ class Predictor:
         best = run_decoding(data, method, potentials, workers)
         if method.approximate:
             scores = score_sequences(data, best.labelling, potentials, workers)
-        else:  # the best score is what exact decoding ends with
+        else:  # exact decoding writes the best score to log_z
             scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
-        """The labelling of each sentence that most `voters` find best, without a score. The status is the worst one."""
+        """The labelling of each sentence that most `voters` find best, without a score. The status is that of the voter
+        with the most sentences that did not converge.
+        """
         ballots, status = Ballots(self.corpus.sentence_off), RunStatus()
         for votes, weights in voters.walk(self.structure.parameters.num_weights):
             vote = self.best(weights, workers, "joint", stage)
@@ -213,7 +215,7 @@ class Predictor:
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def _codes(self, labelling: Codes) -> list[Codes]:
-        """A flat labelling as the states of each label, [N]; the first state where there is none."""
+        """A flat labelling as the states of each label, [N]; the first state for negative codes."""
         table = np.maximum(labelling, 0).reshape(-1, len(self.structure.graph.variables))
         return [np.ascontiguousarray(codes) for codes in self._of_labels(list(table.T))]
 
@@ -225,7 +227,7 @@ class Predictor:
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         if graph.num_latents and latents_first_fits(graph, settings):
             data = self.bind(True, True, self.known)
-            return summed_best(data, data.potentials(weights), count, workers)
+            return nbest_summing_latents(data, data.potentials(weights), count, workers)
         parts = parts_by_width(lambda programs: self.bind(programs, False, self.known), graph, settings)
         if not graph.num_latents:
             return best_labellings(parts, weights, settings, count, workers)
@@ -234,9 +236,9 @@ class Predictor:
         return self._best_proposed(joint, weights, workers, count)
 
     def _best_proposed(self, joint: NBest, weights: Floats, workers: Workers, count: int) -> NBest:
-        """The best labellings among those of `joint` and the one that takes the likeliest state of every label.
+        """The best labellings among those of `joint` and the one with the likeliest state of every label.
 
-        Those of `joint` are best together with some states of the latent variables, which need not make them best.
+        `joint` ranks pairs of a labelling and latent states, which is not the order of the sums over latent states.
         """
         data, method = self._comparable(self.known)
         free = run_inference(data, method, data.potentials(weights), workers, marginals=True)
@@ -252,9 +254,9 @@ class Predictor:
         return best_candidates(candidates, log_z, off, self._labels, count, covered, joint.status)
 
     def _comparable(self, known: EncodedLabels | None) -> tuple[BoundData, SequenceMethod]:
-        """As `_bound_to`, by a method whose log Z can be compared: exact inference where it fits, else messages.
+        """As `_bound_to`, with a method whose log Z are comparable: exact inference if it fits, else messages.
 
-        Bounds on log Z cannot be, and samples give none.
+        Bounds on log Z are not comparable, and sampling gives no log Z.
         """
         graph, settings = self.structure.graph, inference_settings(self.structure.spec)
         name, chosen = choose_method(graph, settings)
@@ -266,7 +268,7 @@ class Predictor:
         return data, METHODS[name].build(data, chosen)
 
     def sample(self, weights: Floats, workers: Workers, count: int, seed: int) -> Samples:
-        """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
+        """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
         check_samples_fit(self.structure.graph, inference_settings(self.structure.spec))
         data = self.bind(True, False, self.known)
         return draw_samples(data, data.potentials(weights), count, seed, workers)

@@ -2,7 +2,7 @@
 
     R = mean over sentences of |{y ≠ y_i: g(y) ≥ g(y_i)}| / (|Y_i| − 1)        (Altun 2003 eq. 6, w_i = 1 / (|Y_i| − 1))
 
-The count comes from an n-best list. Where the list ends before a labelling scores below the gold one, it gives a lower
+The count comes from an n-best list. If the list ends before a labelling scores below the gold one, it gives a lower
 bound. Not here: the list (`predictor`).
 """
 
@@ -20,12 +20,12 @@ from .predictor import Predictor
 
 __all__ = ["RankRisk", "rank_risk_of"]
 
-MOST, FEWEST, CODES = 1000, 10, 2**25  # labellings that are listed of a sentence, and codes of all lists, if possible
-CLOSE = 1e-9  # relative: how far scores of one labelling may lie apart that were summed in different orders
+MOST, FEWEST, CODES = 1000, 10, 2**25  # limits of the labellings of a sentence, and a goal for the codes of all lists
+CLOSE = 1e-9  # relative difference of the scores of one labelling that were summed in different orders
 
 
 class RankRisk(NamedTuple):
-    """value: in 0–1.   at_least: sentences of which only a lower bound is known."""
+    """value: in 0–1.   at_least: the number of sentences for which only a lower bound is known."""
 
     value: float
     at_least: int
@@ -34,9 +34,9 @@ class RankRisk(NamedTuple):
 def rank_risk_of(
     free: Predictor, clamped: Predictor, gold: EncodedLabels, workers: Workers
 ) -> Callable[[Floats], RankRisk]:
-    """The risk as a function of weights [W]. `clamped`: of the same corpus as `free`, clamped to its gold labels.
+    """The risk as a function of weights [W]. clamped: as `free`, but clamped to the gold labels of the corpus.
 
-    Sentences of which some label is not a single known state are left out; so are those whose gold is impossible.
+    Leaves out sentences with a label that is not a single known state, and those whose gold labelling is impossible.
     """
     corpus, labels = free.corpus, range(len(gold.codes))
     off = corpus.sentence_off
@@ -63,12 +63,12 @@ def rank_risk_of(
 
 
 def _log_less_one(logs: Floats) -> Floats:
-    """log (e^x − 1), -inf where x is 0 but for rounding."""
+    """log (e^x − 1) for x = 0 or x ≥ log 2; -inf if x is 0 up to rounding."""
     return np.array([x + np.log(-np.expm1(-x)) if x > 0.5 else -np.inf for x in logs.tolist()])
 
 
 def _above(nbest: Labellings, gold: dict[str, Codes], right: float, count: int) -> tuple[int, bool]:
-    """How many listed labellings other than the gold one score as high, and whether there can be no more."""
+    """The number of listed labellings other than gold that score as high, and whether no unlisted one can."""
     high = nbest.score >= right - CLOSE * max(1.0, abs(right))
     is_gold = np.ones(len(nbest), np.bool_)
     for name, codes in nbest.codes.items():

@@ -1,4 +1,4 @@
-"""The record of a training run, kept in the model file: what ran, on what data, how it ended, with which versions.
+"""The record of a training run in the model file: settings, data, outcome, versions of packages.
 
 Not here: the file (`file_format`), learning curves as files (`training.curves`).
 """
@@ -25,7 +25,7 @@ PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 
 @dataclass(frozen=True)
 class Calibration:
-    """How scores became probabilities: p(y | x) ∝ exp(temperature · g(y, x)).
+    """The calibration of probabilities: p(y | x) ∝ exp(temperature · g(y, x)).
 
     temperature: gives the held-out labels the highest likelihood.   before, after: that log-likelihood in nats, with
     temperature 1 and with this one.
@@ -39,10 +39,10 @@ class Calibration:
 
 @dataclass(frozen=True)
 class InductionRound:
-    """What a round of feature induction did.
+    """A round of feature induction.
 
-    crosses: how many it looked at.   conjunctions, weights: how many it added.   best, least: the gains of the first
-    and the last weight that it added, in nats.
+    crosses: the number of candidates.   conjunctions, weights: the numbers that were added.   best, least: the gains of
+    the first and the last added weight, in nats.
     """
 
     crosses: int
@@ -54,14 +54,12 @@ class InductionRound:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """How the weights came about. `before` are the records of earlier stages.
+    """The training of the weights. `before` are the records of earlier stages.
 
-    gradient_norm: at the end; None where there is no gradient.   gap: how far the objective lies above its minimum, at
-    most; None where that is unknown.
-    curve: every iteration of every start, with the dev score where there was held-out data.
-    tuning: how a search of `tune` went and what it chose.   rounds: of feature induction.   calibration: of
-    probabilities; None where there was none.   path: of boosting, round by round.   decode: the rule that decodes
-    labels unless another one is asked for; empty in older files, which do not have it.
+    gradient_norm: at the end; None if there is no gradient.   gap: an upper bound of the objective's distance from its
+    minimum; None if unknown.   curve: every iteration of every start, with the dev score if there was held-out data.
+    tuning: the search of `tune` and its choice.   rounds: of feature induction.   calibration: of probabilities.
+    path: the rounds of boosting.   decode: the default rule for decoding labels; empty in older files, which lack it.
     """
 
     stage: str = ""
@@ -90,9 +88,9 @@ class TrainingRecord:
 
     @classmethod
     def restore(cls, stored: Mapping[str, Any]) -> TrainingRecord:
-        """From the header of a model file, in which tuples are lists. `Unfit` where a part is of another type."""
+        """From the header of a model file, in which tuples are lists. `Unfit` if a part has the wrong type."""
         norm = stored.get("gradient_norm")
-        if isinstance(norm, float) and norm != norm:  # how older files say that there was none
+        if isinstance(norm, float) and norm != norm:  # older files have NaN if there was none
             stored = {**stored, "gradient_norm": None}
         record: TrainingRecord = typed(TrainingRecord, stored, "record")
         criterion = record.settings.get("criterion", {})
@@ -143,7 +141,7 @@ class TrainingRecord:
 
     @property
     def end(self) -> str:
-        """The objective, and how far it may lie above its minimum, in words."""
+        """The objective with the bound of its distance from the minimum, or else the norm of its gradient, in words."""
         value = f"objective {figure(self.objective)}"
         if self.gap is not None:
             return f"{value} (at most {self.gap:.2g} above the least)"
@@ -156,7 +154,7 @@ def _settings_record(settings: TrainSettings) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A setting in types of JSON; a method as its name and its settings, which may be methods again."""
+    """A setting as JSON values; a method as its name and its settings, which may be methods in turn."""
     if isinstance(value, MethodSettings):
         return {"method": value.method, **{name: _plain(setting) for name, setting in value}}
     if isinstance(value, dict):

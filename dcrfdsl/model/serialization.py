@@ -1,9 +1,9 @@
-"""The parts of a model, written to a file, and read from one with a check that each fits the others.
+"""The parts of a model: writes them to a file, and reads them with a check that they fit together.
 
-A file that was made by somebody else, or by a program with a mistake, has a checksum that fits. It is refused here, in
-one line about the first part that is not what it must be, before anything is computed with it. Each part checks itself
-(`restore`); what must hold between them is checked here. Not here: the container (`file_format`), the checks that parts
-share (`files.stored_arrays`).
+A file from an unknown source, or from a faulty program, may have a correct checksum. It is refused before anything is
+computed with it, in one line about the first part that is wrong. Each part checks itself (`restore`); this module
+checks what must hold between parts. Not here: the container (`file_format`), the checks that parts share
+(`files.stored_arrays`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .record import TrainingRecord
 
 __all__ = ["ModelParts", "read_parts", "write_parts"]
 
-MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, which then takes 1 GiB
+MOST_ASSIGNMENTS = 1 << 27  # of a clique: loading a model makes a table of them, of at most 1 GiB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,8 +51,8 @@ class ModelParts:
     """Everything that tagging needs, and the record of the training.
 
     states: of each variable: labels, latents, memories.   known_values: training values of the columns that an OOV
-    metric names.   voters: of a model whose labellings are elected; `weights` is then their mean, by which everything
-    but the best labelling is found.
+    metric names.   voters: if the best labelling is elected by vote; `weights` is then their mean and serves for
+    everything else.
     """
 
     spec: ModelSpec
@@ -67,7 +67,7 @@ class ModelParts:
 
 
 class _Header(BaseModel, extra="forbid"):
-    """The header of a model file. Each part is checked later, with those that it must fit."""
+    """The header of a model file. Its parts are checked later, together with those that they must fit."""
 
     template: str
     spec: dict[str, object]
@@ -81,7 +81,7 @@ class _Header(BaseModel, extra="forbid"):
 
 
 def write_parts(path: str | Path, parts: ModelParts) -> None:
-    """Writes the model file, whole or not at all. DcrfError where it cannot be written."""
+    """Writes the model file, whole or not at all. DcrfError if it cannot be written."""
     arrays: dict[str, NDArray[Any]] = {"weights": parts.weights}
     arrays.update(parts.parameters.arrays())
     arrays.update({f"features.{name}": array for name, array in parts.extractor.arrays().items()})
@@ -104,7 +104,7 @@ def write_parts(path: str | Path, parts: ModelParts) -> None:
 
 
 def read_parts(path: str | Path, registered: Mapping[str, RegisteredFeature], *, unchecked: bool = False) -> ModelParts:
-    """The parts of the model in a file. DcrfError if it is no sound model, or `registered` lacks a function it needs.
+    """The parts of the model in a file. DcrfError if it is not valid, or if `registered` lacks a function it needs.
 
     unchecked: leaves out the checker.
     """
@@ -179,15 +179,15 @@ def _listed(names: Mapping[str, object] | tuple[str, ...]) -> str:
 
 
 def _check_weights(weights: Floats, expected: int) -> None:
-    """`Unfit` unless there are as many as the cliques have, all numbers or -inf, the logarithm of a share of 0."""
+    """`Unfit` unless there are `expected` weights, each finite or -inf (the log of a relative frequency of 0)."""
     if len(weights) != expected:
         raise Unfit(f"there are {len(weights):,} weights, expected {expected:,}")
-    if len(weights) and not weights.max() < math.inf:  # not-a-number is not less
+    if len(weights) and not weights.max() < math.inf:  # also true for NaN
         raise Unfit(f"a weight is {weights.max()}, expected finite ones")
 
 
 def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
-    """The stage that the stored record is of; `Unfit` where the template does not have it."""
+    """The stage of the stored record; `Unfit` if the template does not have it."""
     stage = record.get("stage", "")
     if not isinstance(stage, str):
         raise Unfit("`record.stage` is no text")
@@ -197,7 +197,7 @@ def _stage_of(spec: ModelSpec, record: Mapping[str, object]) -> str:
 
 
 def _check_record(record: TrainingRecord, num_weights: int) -> None:
-    """`Unfit` where the record names weights that the model does not have."""
+    """`Unfit` if the record names weights that the model does not have."""
     for done in record.path:
         if not -1 <= done.weight < num_weights:
             raise Unfit(f"a round of boosting moved weight {done.weight}, and there are {num_weights:,}")
@@ -216,7 +216,7 @@ def _known_values(spec: ModelSpec, columns: list[str], arrays: StoredArrays) -> 
 
 @contextmanager
 def _one_message(path: str | Path) -> Iterator[None]:
-    """Turns every complaint about a part into one line about the file."""
+    """Turns every error about a part into one line about the file."""
     remedy = "copy it again from where it came, or train it again"
     try:
         yield

@@ -1,6 +1,6 @@
-"""What is known of the labels of a corpus, as the graph takes it, and the complaint where that is impossible.
+"""The known labels of a corpus in the form that graphs take, and the error if no labelling agrees with them.
 
-Not here: reading labels (`data.labels`), counting with gold (`graph.known_labels`), the factors that clamp
+Not here: reading labels (`data.labels`), counts of gold labels (`graph.known_labels`), the clamping factors
 (`graph.variants.clamping`), the objective (`criteria`).
 """
 
@@ -19,7 +19,7 @@ from ..semantics import ModelSpec
 
 __all__ = ["fully_known", "gold_of", "impossible_gold"]
 
-SHOWN = 5  # sentences that are named
+SHOWN = 5  # sentences named in a message
 
 
 def gold_of(
@@ -29,7 +29,7 @@ def gold_of(
     corpus: Corpus,
     encoded: EncodedLabels,
 ) -> Gold:
-    """What is known of every variable: labels as they were read, memories as these imply, nothing of latents."""
+    """The known values of every variable: of labels as read, of memories as labels imply them, of latents none."""
     names = variable_names(spec)
     codes = np.full((len(names), corpus.num_tokens), -1, np.int32)
     codes[: len(spec.labels)] = encoded.codes
@@ -40,12 +40,12 @@ def gold_of(
 
 
 def fully_known(codes: Codes) -> EncodedLabels:
-    """A labelling [labels, N] as labels that are all known."""
+    """A labelling [labels, N] as completely known labels."""
     return EncodedLabels(codes, ({},) * len(codes), ((),) * len(codes))
 
 
 def impossible_gold(corpus: Corpus, sentences: Sequence[int]) -> list[Diagnostic]:
-    """The complaint about sentences whose gold agrees with no labelling that the hard constraints allow."""
+    """The error about sentences whose gold labels agree with no labelling that the hard constraints allow."""
     if not len(sentences):
         return []
     lines = ", ".join(str(corpus.token_line[corpus.sentence_off[s]]) for s in sentences[:SHOWN])

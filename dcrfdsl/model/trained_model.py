@@ -1,4 +1,4 @@
-"""A trained model: tags, scores, explains itself, and goes to a file and back.
+"""A trained model: it tags, evaluates, shows its weights, and is saved and loaded.
 
 Not here: training (`training`), model files (`serialization`), predictions at any weights (`predictor`), measures
 (`metrics`), the work behind the methods that look inside a model or change it (`named_weights`, `calibration`,
@@ -19,7 +19,7 @@ from ..data import Corpus, EncodedLabels, encode_labels, unknown_label_tokens
 from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
 from ..features import RegisteredFeature
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
-from ..metrics import evaluate_predictions, goodness, nothing_measured
+from ..metrics import empty_metric_warnings, evaluate_predictions, goodness
 from ..optimizers import BoostingRound, Voters
 from ..semantics import decoding, inference_settings, stage_settings
 from .boosting_path import cut_at_round
@@ -35,7 +35,7 @@ __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
 
 class TrainedModel(ModelParts):
-    """A model with its weights. Immutable but for caches; safe to use from several threads one call at a time."""
+    """A model with its weights. Immutable except for caches; threads may share it if they call it one at a time."""
 
     @cached_property
     def _structure(self) -> ModelStructure:
@@ -47,7 +47,7 @@ class TrainedModel(ModelParts):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the labels, which are predicted; latents and memories are not."""
+        """The names of the labels; latents and memories, which are not predicted, are left out."""
         return tuple(self.states)[: self.graph.num_labels]
 
     def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> TrainedModel:
@@ -68,7 +68,7 @@ class TrainedModel(ModelParts):
 
     @property
     def decode(self) -> str:
-        """The rule that decodes labels: what the template says, or else what the criterion trains for."""
+        """The rule that decodes labels: the template's, or else the one that the criterion trains for."""
         return self.record.decode or decoding(self.spec, self.record.stage or None)
 
     @property
@@ -85,7 +85,7 @@ class TrainedModel(ModelParts):
         """The same model with the temperature that makes the gold labels of held-out data likeliest.
 
         It changes probabilities, and labels that these decode (by `marginal`, or over latent variables), but not the
-        best labelling. DcrfError where no temperature is the best one, or the inference gives no log Z.
+        best labelling. DcrfError if there is no best temperature, or inference gives no log Z.
         """
         self._require_log_z("no probability")
         log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
@@ -93,16 +93,19 @@ class TrainedModel(ModelParts):
         return self.with_record(replace(self.record, calibration=calibration))
 
     def at_round(self, rounds: int) -> TrainedModel:
-        """The model after so many rounds of its last stage of boosting. DcrfError where it has no such round."""
+        """The model after `rounds` rounds of its last stage of boosting. DcrfError if it has no such round."""
         require_whole(rounds, "rounds", least=0)
         return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
 
     # tagging ------------------------------------------------------------------------------------------------------
 
-    # Every method that asks about labellings takes `given`: labels known beforehand, to which every labelling keeps.
+    # `given` are labels known beforehand: the methods condition on them, so every labelling agrees with them.
 
     def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
-        """A corpus with its features, which are extracted once. The methods below take it in place of the corpus."""
+        """A corpus with its features, which are extracted once.
+
+        `predict`, `marginals` and `nbest` take it in place of the corpus; then its own `given` holds, not theirs.
+        """
         return self._structure.on(corpus, given)
 
     def predict(
@@ -114,7 +117,7 @@ class TrainedModel(ModelParts):
         given: EncodedLabels | None = None,
     ) -> Prediction:
         """Labels every token. `decode`: `joint`, `marginal` or `local`, by default the model's own (`decode`)."""
-        compared = sum(likeness.size for likeness in self.extractor.observation_kernels)
+        compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
         if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
             parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
             return joined_predictions(parts, [first for first, _ in runs])
@@ -135,7 +138,7 @@ class TrainedModel(ModelParts):
     def clique_marginals(
         self, corpus: Corpus, *, given: EncodedLabels | None = None
     ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
-        """Of each sentence: p(y_c | x) for every clique at every place where it lies, and how inference ended."""
+        """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
         return self._structure.on(corpus, given).clique_marginals(self._log_potentials)
 
     def nbest(
@@ -143,8 +146,8 @@ class TrainedModel(ModelParts):
     ) -> NBest:
         """The `count` best labellings of each sentence: exact, with probabilities, wherever exact inference fits.
 
-        Latent variables are summed out; where that and the search do not go together exactly, the best of those that
-        other methods propose.
+        Latent variables are summed out. If an exact search of the sums does not fit, the result is the best of the
+        labellings that other methods propose.
         """
         require_whole(count, "count")
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
@@ -159,22 +162,22 @@ class TrainedModel(ModelParts):
         threads: int | None = None,
         given: EncodedLabels | None = None,
     ) -> Samples:
-        """`count` labellings of each sentence drawn from p(y | x). DcrfError where exact inference does not fit."""
+        """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
         require_whole(count, "count")
         require_whole(seed, "seed", least=0)
         return self._structure.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
-        """Σ log p(y | x) in nats of what is known of the gold labels, the rest summed out; Bethe's approximation on
-        loops. A sentence whose gold has a value that is no state, or that no labelling agrees with, is left out.
+        """Σ log p(y | x) of the known gold labels in nats, unknown ones summed out; Bethe's approximation on loops.
 
+        Leaves out sentences whose gold labels include a value that is no state, or agree with no possible labelling.
         DcrfError under a method that gives no log Z.
         """
         self._require_log_z("no likelihood")
         return float(self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials).sum())
 
     def _log_probabilities_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], Floats]:
-        """The terms of `log_likelihood` as a function of weights [W], with everything else done once."""
+        """The terms of `log_likelihood` as a function of weights [W]; all other work is done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
         tokens = np.flatnonzero(unknown_label_tokens(self.spec, self.states, corpus))
@@ -195,10 +198,10 @@ class TrainedModel(ModelParts):
         DcrfError under a method that gives no log Z.
         """
         self._require_log_z("no rank risk")
-        return self._ranks_of(corpus, Workers(threads))(self.weights)
+        return self._rank_risk_of(corpus, Workers(threads))(self.weights)
 
-    def _ranks_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
-        """`rank_risk` as a function of weights [W], with everything else done once."""
+    def _rank_risk_of(self, corpus: Corpus, workers: Workers) -> Callable[[Floats], RankRisk]:
+        """`rank_risk` as a function of weights [W]; all other work is done once."""
         require_kind(corpus, Corpus, "corpus", CORPUS)
         gold = encode_labels(self.spec, self.states, corpus)
         return rank_risk_of(self._structure.on(corpus), self._structure.on(corpus, gold), gold, workers)
@@ -220,15 +223,15 @@ class TrainedModel(ModelParts):
     ) -> dict[str, float | int]:
         """Scores the model on gold data: the template's `evaluate` metrics and counts, by name, rates in 0–1.
 
-        on_status: told how the inference of the labels ended.   on_remark: told of a metric that has nothing to count
-        in this corpus, which is otherwise a `DcrfWarning`.
+        on_status: called with the status of decoding.   on_remark: called for each metric that has nothing to count in
+        this corpus; by default that is a `DcrfWarning`.
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         model = self if weights is None else self.with_weights(weights, self.record)
         prediction = model.predict(corpus, threads=threads, decode=decode)
         if on_status is not None:
             on_status(prediction.status)
-        remarks = nothing_measured(self.spec, corpus, self.states, self.known_values.__getitem__)
+        remarks = empty_metric_warnings(self.spec, corpus, self.states, self.known_values.__getitem__)
         if on_remark is None:
             warn_of(remarks, depth=2)
         else:
@@ -244,13 +247,16 @@ class TrainedModel(ModelParts):
     def evaluator(
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
     ) -> Callable[[Floats], float]:
-        """A function from weights [W] to the first score of `evaluate` on a corpus, with everything else done once."""
+        """A function from weights [W] to the first score of `evaluate` on a corpus, negated for risks.
+
+        All work that does not depend on weights is done once.
+        """
         first = self.spec.evaluate[0].name if self.spec.evaluate else ""
         if first == "log_likelihood":
             log_probabilities = self._log_probabilities_of(corpus, workers)
             return lambda weights: float(log_probabilities(weights).sum())
         if first == "rank_risk":
-            rank = self._ranks_of(corpus, workers)
+            rank = self._rank_risk_of(corpus, workers)
             return lambda weights: goodness(first, rank(weights).value)
         predictor = self._structure.on(corpus)
 
@@ -295,7 +301,7 @@ class TrainedModel(ModelParts):
     def strongest_weights(
         self, top: int, clique: str | None = None, feature: str | None = None
     ) -> list[tuple[str, str, tuple[str, ...], float]]:
-        """The `top` weights of largest magnitude, as `show_weights` has them; ties in the model's order.
+        """The `top` weights of largest magnitude, as rows of `show_weights`; ties in the model's order.
 
         clique: only cliques of this name, `*` and `?` match.   feature: only features whose text contains this.
         """
@@ -303,7 +309,7 @@ class TrainedModel(ModelParts):
         return self._named_weights.strongest(top, clique, feature)
 
     def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
-        """Each round of boosting, and clique, feature and states of the weight that it moved; empty where all moved."""
+        """Each round of boosting with clique, feature and states of the weight that moved; empty if all moved."""
         return self._named_weights.of_rounds(self.record.path)
 
     @property
@@ -313,7 +319,7 @@ class TrainedModel(ModelParts):
     # files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Writes the model file, whole or not at all. Raises DcrfError where it cannot be written."""
+        """Writes the model file, whole or not at all. Raises DcrfError if it cannot be written."""
         write_parts(path, self)
 
     @classmethod
@@ -326,8 +332,8 @@ class TrainedModel(ModelParts):
     ) -> TrainedModel:
         """Reads a model file. `registered`: the user's feature functions that it was trained with, by name.
 
-        Raises DcrfError if the file is no undamaged model, needs functions that are not given, or has a template that
-        the checker refuses. `unchecked`: leave out the checker, for a model that was trained so.
+        Raises DcrfError if the file is no model or is damaged, if `registered` lacks a function that it needs, or if
+        the checker refuses its template. unchecked: leaves out the checker, for a model that was trained without it.
         """
         return cls(**vars(read_parts(path, registered or {}, unchecked=unchecked)))
 

@@ -1,12 +1,12 @@
-"""The optimizer that is taken where none is named: the solver that the objective names. `SOLVERS` is the table of them.
+"""The default optimizer: it runs the solver that the objective names. `SOLVERS` is the table of solvers.
 
-The usual one is `quasi_newton`: OWL-QN for a penalty with corners, else a start on batches, then L-BFGS with what that
-found. To add one: a function here or in `special`, a line in the table; what it needs of the objective is a part in
-`objective`.
+The usual solver is `quasi_newton`. For a penalty with corners it is OWL-QN, otherwise L-BFGS after a start on batches,
+which provides a point and its curvature. To add a solver: a function here or in `special`, a line in the table, and for
+what it needs of the objective a member in `objective`.
 
-Converged: by the rule of the solver; passes on batches never are. L-BFGS stops by the same rule as alone, at the same
-optimum. Where the objective has no batches (few sentences; labels that are latent or partly known, whose objective is
-not convex, so that another way may end elsewhere) it is L-BFGS alone.
+Converged: by the rule of the solver; the start on batches never converges. L-BFGS stops by the same rule as without the
+start, at the same optimum. It runs without it if the objective has no batches: for few sentences, and for labels that
+are latent or partly known, whose objective is not convex, so that another start could lead to another optimum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .lbfgs import descend
 from .objective import Objective, Outcome, Watch
 from .owlqn import minimise_owlqn
 from .progress import Progress
-from .special import minimise_boosting, minimise_counted, minimise_perceptron
+from .special import minimise_boosting, minimise_closed_form, minimise_perceptron
 
 __all__ = ["SOLVERS", "minimise_auto"]
 
@@ -33,10 +33,10 @@ def minimise_auto(objective: Objective, start: Floats, settings: AutoOptimizer, 
 
 
 def _quasi_newton(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
-    """A pass of the start counts as an iteration, and as an evaluation."""
+    """Minimises from `start` [W]. Each pass over batches counts as an iteration and as an evaluation."""
     if objective.l1 is not None:
-        own = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
-        return minimise_owlqn(objective, start, own, watch)
+        owlqn_settings = OwlqnSettings(tolerance=settings.tolerance, max_iterations=settings.max_iterations)
+        return minimise_owlqn(objective, start, owlqn_settings, watch)
     progress = Progress(objective, start, settings, watch)
     curvature = None
     if settings.epochs > 0 and progress.norm > 0.0:
@@ -48,7 +48,7 @@ def _quasi_newton(objective: Objective, start: Floats, settings: AutoOptimizer, 
 
 
 def _start(progress: Progress, objective: Objective, settings: AutoOptimizer) -> Floats | None:
-    """Moves `progress` to where batches lead, if there are any and that is lower; returns the curvature there."""
+    """Moves `progress` to the end point of passes over batches, if that is lower; returns the curvature [W] there."""
     batches = objective.batches()
     if batches is None:
         return None
@@ -85,6 +85,6 @@ SOLVERS: Table[Callable[[Objective, Floats, AutoOptimizer, Watch], Outcome]] = T
         "working_set": _working_set,
         "perceptron": minimise_perceptron,
         "boosting": minimise_boosting,
-        "counting": minimise_counted,
+        "counting": minimise_closed_form,
     },
 )

@@ -25,14 +25,14 @@ from .objective import Batches
 __all__ = ["start_on_batches"]
 
 Pass = Callable[[float, float, Floats], bool]  # after a pass: objective, norm of its gradient, weights; True to stop
-FLOOR = 2.0  # precisions added to the curvature, which changes as the fit becomes closer
-HIGH = 0.9  # with little prior: the share of weights whose curvature lies below the least one that is trusted
+FLOOR = 2.0  # precisions that are added to the curvature, which changes as the fit becomes closer
+HIGH = 0.9  # this quantile of all curvatures is added instead if it is larger, as with a weak prior
 
 
 def start_on_batches(
     batches: Batches, weights: Floats, epochs: int, rate: float, seed: int, after_pass: Pass
 ) -> Floats | None:
-    """Changes `weights` [W] in place; returns an estimate [W] of their curvature, None if asked to stop.
+    """Changes `weights` [W] in place; returns an estimate [W] of their curvature; None if stopped or if it may be 0.
 
     rate: the approximate length of a weight's first step.   seed: of the order of batches in each pass. `after_pass`
     gets the objective and the norm of its gradient, summed over the batches of the pass while the weights moved.

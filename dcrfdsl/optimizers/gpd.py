@@ -15,14 +15,14 @@ from ..semantics import GpdSettings
 from .objective import Objective, Outcome, Watch
 from .online import NOT_FINITE, Passes
 
-__all__ = ["go_down", "minimise_gpd"]
+__all__ = ["minimise_gpd", "run_descent"]
 
 
-def go_down(passes: Passes, epochs: int, rate: float | None) -> None:
+def run_descent(passes: Passes, epochs: int, rate: float | None) -> None:
     """All passes, or those until `watch` stops them or the objective is no longer finite."""
     first, total = passes.rate(rate), epochs * passes.batches.count
     for _ in range(epochs):
-        value = passes.go(lambda t: first * (1.0 - t / total))
+        value = passes.run_pass(lambda t: first * (1.0 - t / total))
         if passes.is_stopped or not np.isfinite(value):
             return
 
@@ -32,7 +32,7 @@ def minimise_gpd(objective: Objective, start: Floats, settings: GpdSettings, wat
     pass, while the weights moved. There is no rule of convergence: the steps become 0. Deterministic given its seed.
     """
     passes = Passes(objective, start, settings.seed, watch)
-    go_down(passes, settings.epochs, settings.rate)
+    run_descent(passes, settings.epochs, settings.rate)
     if passes.is_stopped:
         return passes.outcome(False, "stopped on request")
     if passes.count < settings.epochs:

@@ -1,7 +1,7 @@
-"""What an optimizer sees of a criterion, and what it reports. Optimizers never import criteria.
+"""The interface between criteria and optimizers, which never import criteria, and the results of optimizers.
 
-`Objective` has everything that any method asks for. What not every objective offers has a default that says so (None,
-nothing, no): a method asks for it by name, never by the type of the objective.
+`Objective` has every member that some method needs. Members that not every objective offers have a default that says
+so (None, empty, False). Methods ask for a member by its name and never test the type of an objective.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..kernels.optimization import Cuts, Metric
 from .voters import Voters
 
 __all__ = [
-    "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "MistakePasses",
-    "Objective", "Outcome", "Scaling", "Watch", "needed",
+    "Batches", "BoostingProblem", "BoostingRound", "CountRanges", "Iteration", "MarginProblem", "Objective", "Outcome",
+    "PerceptronSchedule", "Scaling", "Watch", "require_part",
 ]  # fmt: skip
 
 Result = TypeVar("Result")
@@ -26,11 +26,11 @@ Result = TypeVar("Result")
 class Objective(ABC):
     """A function of weights [W] to minimise.
 
-    solver: what minimises it where no optimizer is named, by its name in `auto.SOLVERS`.   is_steep: whether it falls
-    by orders of magnitude, so that its gradient at the start does not say what is small.
-    solution [W]: of an objective that counting solves, its optimum, whatever training begins with.
-    apart: of a sum of objectives of different weights, the numbers of each one's weights [w] and it as a function of
-    these alone. Weights that are in none of them change nothing.
+    solver: the name in `auto.SOLVERS` of the default optimizer.   is_steep: whether it falls by orders of magnitude, so
+    that its gradient at the start is no measure of what is small.
+    solution [W]: the optimum of an objective with a closed form, which does not depend on the start.
+    apart: the terms of a sum of objectives with disjoint weights: for each the numbers of its weights [w], and the term
+    as an objective of these alone. Weights in no term have no effect.
     """
 
     solver: str = "quasi_newton"
@@ -47,49 +47,49 @@ class Objective(ABC):
         return False
 
     def gap(self, gradient: Floats) -> float | None:
-        """How far the value is above the least one, at most, where the gradient [W] is this; None where unknown."""
+        """An upper bound of the value's distance from the minimum, from the gradient [W]; None if unknown."""
         return None
 
     @property
     def l1(self) -> Floats | None:
-        """Strengths [W] of a part Σ l1 |λ|, None where there is none.
+        """Strengths [W] of a penalty term Σ l1 |λ|, None if there is no such term.
 
-        The gradient of that part is the one of one side: l1 sign(λ), 0 in the corner.
+        `value_and_gradient` includes it, with the gradient l1 sign(λ), which is 0 at λ = 0.
         """
         return None
 
     def spread(self, task: Callable[[int, int], Result], num_weights: int) -> list[Result]:
-        """`task(first, last)` for stretches that make up all weights, in order; the cut depends on the model only."""
+        """`task(first, last)` for ranges that cover all weights, in order; the ranges depend only on the model."""
         return [task(0, num_weights)]
 
     def batches(self, size: int | None = None) -> Batches | None:
-        """Of `size` sequences each; without it of as many as help a start.
+        """Batches of `size` sequences each; without `size`, of a size that suits `batch_start`.
 
-        None where there is no way to have them, or where none are asked for by size and they would not help.
+        None if the objective has no batches, or, without `size`, if they would not help.
         """
         return None
 
     def scaling(self) -> Scaling | None:
-        """What iterative scaling needs, None where it has no meaning; DcrfError where the data or the penalty does not
+        """The interface for iterative scaling, None if it does not apply; DcrfError if the data or the penalty does not
         allow it.
         """
         return None
 
-    def mistakes(self) -> MistakePasses | None:
-        """How a perceptron is to be trained, where this is its loss and comes in batches of one sequence."""
+    def perceptron_schedule(self) -> PerceptronSchedule | None:
+        """The training schedule of a perceptron, if this is its loss, with batches of one sequence; else None."""
         return None
 
     def margin_problem(self) -> MarginProblem | None:
-        """What methods on the dual need, where this is the primal of a margin problem."""
+        """The interface for methods on the dual, if this is the primal of a margin problem; else None."""
         return None
 
     def boosting(self) -> BoostingProblem | None:
-        """What rounds of boosting need, where this is an exponential risk of known labels."""
+        """The interface for boosting, if this is an exponential risk of known labels; else None."""
         return None
 
 
-def needed(part: Result | None, what: str) -> Result:
-    """A part of an objective that a method cannot do without. The checker refuses such pairs, so TypeError."""
+def require_part(part: Result | None, what: str) -> Result:
+    """`part`; TypeError if it is None. The checker refuses methods with objectives that lack a part they need."""
     if part is None:
         raise TypeError(f"the optimizer needs {what}, and the objective has none")
     return part
@@ -99,26 +99,27 @@ class Batches(Protocol):
     """An objective as a sum over `count` batches and a penalty ½ Σ precision λ²."""
 
     precision: Floats  # [W]
-    share: Floats  # [W] of the precision, for each batch that touches the weight
+    share: Floats  # [W] of the precision, in each batch that touches the weight
 
     @property
     def count(self) -> int: ...
 
     def begin(self, weights: Floats) -> None:
-        """Gradients are taken at `weights` [W] from now on; the caller changes them in place and says so by `moved`."""
+        """From now on gradients are taken at `weights` [W]; after changing them in place the caller calls `moved`."""
 
     def gradient(self, number: int) -> tuple[float, Ints32, Floats]:
-        """Value of a batch without penalty, the weights that it touches, and its gradient in them."""
+        """Value of a batch without penalty, the numbers of the weights that it touches, and its gradient in these."""
 
     def moved(self, number: int) -> None:
-        """The weights that batch `number` touches were changed."""
+        """Tells that weights that batch `number` touches were changed."""
 
 
-class MistakePasses(NamedTuple):
-    """How a sum over sequences of how far the best labelling scores above the gold one is to be trained.
+class PerceptronSchedule(NamedTuple):
+    """The training schedule of a perceptron. Its loss sums, over sequences, the margin of the best labelling over gold.
 
-    epochs: passes.   average: whether the mean of the weights after each sequence is wanted, or the last ones.   vote:
-    whether all of them are.   voters: how many of these at most, None for no limit.   seed: of the order of sequences.
+    epochs: passes.   average: whether the result is the mean of the weights after each sequence, or the last weights.
+    vote: whether to keep all of them.   voters: at most so many of these, None: no limit.   seed: of the order of
+    sequences.
     """
 
     epochs: int
@@ -131,8 +132,8 @@ class MistakePasses(NamedTuple):
 class MarginProblem(Protocol):
     """½ ‖w‖² + Σ_i U_i max(0, max_n ℓ_n − ⟨w, d_n⟩) over the wrong labellings n of each sequence i, by its cuts.
 
-    limit [S]: U.   each_counts: whether every violation of a sequence counts, and not the largest alone.   metric: the
-    inner product.   runs: of sequences, in which cuts are looked for at once.   tolerance: of the gap, by the primal.
+    limit [S]: U.   each_counts: whether every violation of a sequence counts, or only the largest.   metric: the inner
+    product.   runs: of sequences, each searched for cuts at once.   tolerance: of the gap, relative to the primal.
     """
 
     limit: Floats
@@ -149,15 +150,15 @@ class MarginProblem(Protocol):
         """The weights [W] that a sum of differences [W] stands for."""
 
     def complete(self, weights: Floats) -> bool:
-        """Takes what is best at `weights` [W] for labels that are not known; whether that changed anything."""
+        """Completes unknown labels by the best ones at `weights` [W]; returns whether any changed."""
 
 
 class BoostingProblem(Protocol):
-    """An exponential risk that is never below 0, and how it is to be boosted.
+    """An exponential risk, never below 0, and the settings of its boosting.
 
-    ranges: L and U, between which wrong labellings count more than the gold one of each feature, in groups of sequences
-    where they are the same.   rounds, tolerance, max_step, update: see `semantics.settings.risk_settings`.
-    most_weights: that can count in a sequence.
+    ranges: for each feature, bounds L and U on how much more often a wrong labelling counts it than the gold one;
+    sequences with equal bounds are a group.   rounds, tolerance, max_step, update: see
+    `semantics.settings.risk_settings`.   most_weights: the largest number of weights that can count in a sequence.
     """
 
     rounds: int
@@ -171,7 +172,7 @@ class BoostingProblem(Protocol):
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
-        """Of each group at the last point: the value of its sequences, and the part of the gradient, [G] each."""
+        """The value and the part of the gradient of each group at the last point, [G] each."""
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """See `Objective.value_and_gradient`."""
@@ -181,7 +182,7 @@ class BoostingProblem(Protocol):
 
 
 class CountRanges(Protocol):
-    """off [W+1]: the groups of each weight; those in which it cannot count are none.   low, high [G]: L and U."""
+    """off [W+1]: the groups of each weight, without those in which it cannot count.   low, high [G]: L and U."""
 
     @property
     def off(self) -> Ints: ...
@@ -194,8 +195,8 @@ class CountRanges(Protocol):
 
 
 class BoostingRound(NamedTuple):
-    """A round: the weight that moved (-1: all did) and by how much (at most), the share of the risk that it promised to
-    leave at most, and the risk after it.
+    """A round: the weight that moved (-1: all), its step (the largest one), the upper bound on the remaining share of
+    the risk, and the risk after the round.
     """
 
     weight: int
@@ -205,7 +206,7 @@ class BoostingRound(NamedTuple):
 
 
 class Scaling(Protocol):
-    """What iterative scaling needs of a likelihood of features that are not negative."""
+    """The interface of a likelihood with non-negative features for iterative scaling."""
 
     @property
     def counts(self) -> Floats:
@@ -213,18 +214,18 @@ class Scaling(Protocol):
 
     @property
     def totals(self) -> Floats:
-        """T(x) of each sequence, the largest sum over all labellings of the features that gold labels show."""
+        """T(x) of each sequence, [S]: the largest sum, over its labellings, of the features that gold labels show."""
 
     def expectations_by_total(self, weights: Floats, totals: Floats) -> list[tuple[Ints, Floats]]:
-        """For each of `totals`, E f over the sequences of that total: the weights where it is above 0, and it there."""
+        """For each of `totals`: the weights with E f > 0 over the sequences of that total, and E f of these."""
 
 
 class Iteration(NamedTuple):
-    """One step of training. `seconds` is wall time since the first evaluation began; `dev` a score in 0–1, if any.
+    """One iteration of training. `seconds` is wall time since the first evaluation began; `dev` a score in 0–1, if any.
 
-    `start` says which of several random starts it belongs to, from 1; 0 where there is one alone.   gradient_norm: of
-    methods that step after single sequences, of the sum of their gradients, each where the steps before it led; None
-    where there is no gradient.   gap: of the duality, where a dual is solved.
+    start: the number of the random start, from 1; 0 if there is only one.   gradient_norm: for methods that step after
+    single sequences, of the sum of their gradients, each taken before its own step; None if there is no gradient.
+    gap: the duality gap, if a dual is solved.
     """
 
     iteration: int
@@ -236,15 +237,15 @@ class Iteration(NamedTuple):
     gap: float | None = None
 
 
-Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with the weights; True asks to stop
+Watch = Callable[[Iteration, Floats], bool]  # called after each iteration with the weights; True stops
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where an optimizer ended. `reason` says in words why it stopped; `stalled`: no better point could be found.
+    """The result of an optimizer. `reason` says in words why it stopped; `stalled`: it could find no better point.
 
-    gap: how far the objective is above the least one, at most; None where that is not known.   voters: where all
-    weights on the way were asked for.   path: of boosting.
+    gap: an upper bound of the objective's distance from its minimum; None if unknown.   voters: all weights on the way,
+    if they were asked for.   path: the rounds of boosting.
     """
 
     weights: Floats

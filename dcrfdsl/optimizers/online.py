@@ -20,16 +20,16 @@ from ..kernels.optimization import dot, plain_steps
 from .objective import Batches, Iteration, Objective, Outcome, Watch
 from .progress import norm_of
 
-__all__ = ["NOT_FINITE", "Passes", "best_rate", "comes_in_sequences", "one_by_one"]
+__all__ = ["NOT_FINITE", "Passes", "best_rate", "is_sum_over_sequences", "sequence_batches"]
 
 SAMPLE = 1000  # sequences for trying a rate
 FIRST_RATE, FACTOR, MOST_RATES = 0.1, 2.0, 16  # of the search for a rate
 NOT_FINITE = "the objective is not finite where the steps have led"
-LOOKED_AT = 50  # sequences whose gradients determine its beginning
+LOOKED_AT = 50  # sequences whose gradients determine the first rate
 
 
-def one_by_one(objective: Objective) -> Batches:
-    """The sequences of an objective. DcrfError if it is not a sum over sequences."""
+def sequence_batches(objective: Objective) -> Batches:
+    """The sequences of an objective as batches of one. DcrfError if it is not a sum over sequences."""
     batches = objective.batches(1)
     if batches is None:
         message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
@@ -37,7 +37,7 @@ def one_by_one(objective: Objective) -> Batches:
     return batches
 
 
-def comes_in_sequences(objective: Objective) -> bool:
+def is_sum_over_sequences(objective: Objective) -> bool:
     """Whether steps after single sequences are possible."""
     return objective.batches(1) is not None
 
@@ -46,7 +46,7 @@ class Passes:
     """Passes over single sequences. `weights` [W] is the current point; `watch` is called after each pass."""
 
     def __init__(self, objective: Objective, start: Floats, seed: int, watch: Watch):
-        self.objective, self.batches, self.watch = objective, one_by_one(objective), watch
+        self.objective, self.batches, self.watch = objective, sequence_batches(objective), watch
         self.begun = time.perf_counter()
         self.generator = np.random.default_rng(seed)
         self.weights = start.copy()
@@ -61,10 +61,8 @@ class Passes:
         self.evaluations += passes
         return best
 
-    def go(self, step_of: Callable[[int], float]) -> float:
-        """One pass in random order; `step_of` gives the size of each step by its number. Returns the objective summed
-        during the pass.
-        """
+    def run_pass(self, step_of: Callable[[int], float]) -> float:
+        """One pass in random order; step n has the size `step_of(n)`. Returns the objective summed meanwhile."""
         batches, seen = self.batches, np.zeros_like(self.weights)
         order = self.generator.permutation(batches.count)
         batches.begin(self.weights)
@@ -79,7 +77,7 @@ class Passes:
         return float(value)
 
     def outcome(self, converged: bool, reason: str) -> Outcome:
-        """The end of the passes, with the exact objective there."""
+        """The outcome of the passes, with the exact objective at the current point."""
         value, gradient = self.objective.value_and_gradient(self.weights)
         gap = self.objective.gap(gradient)
         seconds = time.perf_counter() - self.begun
@@ -92,7 +90,7 @@ class Passes:
 def _walk(
     batches: Batches, order: Ints, weights: Floats, step_of: Callable[[int], float] | None, seen: Floats
 ) -> float:
-    """The losses of the sequences `order`, each after the steps on earlier ones; without `step_of` there are none."""
+    """The sum of the losses of sequences `order`, each after the steps on earlier ones; without `step_of` no steps."""
     total = 0.0
     for n, number in enumerate(order.tolist()):
         value, touched, gradient = batches.gradient(number)

@@ -1,8 +1,8 @@
 """Optimizers: they see an objective and nothing else. `OPTIMIZERS` is the table of those that run.
 
 To add one: a settings class in `semantics.settings.optimizer_settings`, a file here with a function of the same
-signature, a line in the table. If a method needs more than value and gradient, a part of `objective.Objective`
-describes it.
+signature, a line in the table. If a method needs more than value and gradient, a member of `objective.Objective`
+provides it.
 """
 
 from __future__ import annotations

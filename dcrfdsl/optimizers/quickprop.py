@@ -18,10 +18,10 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.optimization import secant_steps
 from ..semantics import QuickpropSettings
-from .gpd import go_down
+from .gpd import run_descent
 from .line_search import DECREASE, MOST_TRIALS, NOISE
 from .objective import Iteration, Objective, Outcome, Watch
-from .online import Passes, comes_in_sequences
+from .online import Passes, is_sum_over_sequences
 from .progress import ROUNDING, Progress, norm_of
 
 __all__ = ["minimise_quickprop"]
@@ -49,10 +49,10 @@ class _Moves:
 def minimise_quickprop(objective: Objective, start: Floats, settings: QuickpropSettings, watch: Watch) -> Outcome:
     """Minimises from `start` [W]. Iterations are counted from the first online pass on."""
     online, point, seconds, spent, norm = 0, start, 0.0, 0, 0.0
-    if settings.online and comes_in_sequences(objective):
+    if settings.online and is_sum_over_sequences(objective):
         norm = norm_of(objective.value_and_gradient(start)[1])
         passes = Passes(objective, start, settings.seed, watch)
-        go_down(passes, min(settings.online, settings.max_iterations), settings.rate)
+        run_descent(passes, min(settings.online, settings.max_iterations), settings.rate)
         first = passes.outcome(False, "stopped on request")
         if passes.is_stopped:
             return first

@@ -1,7 +1,7 @@
 """Minimises a sum of objectives of disjoint weights: each by itself, one after another.
 
-Together they would take as many steps as the slowest, and each step would visit all of them. Converged: every part has,
-by the rule of the method. Not here: any method.
+Minimised jointly they would all take as many steps as the slowest. Converged: every part has converged, by the rule of
+the method. Not here: any method.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from ..arrays import Floats
 from .objective import Iteration, Objective, Outcome, Watch
 
-__all__ = ["minimise_apart"]
+__all__ = ["minimise_parts"]
 
 Minimise = Callable[[Objective, Floats, Any, Watch], Outcome]
 
 
-def minimise_apart(minimise: Minimise, objective: Objective, start: Floats, settings: Any, watch: Watch) -> Outcome:
+def minimise_parts(minimise: Minimise, objective: Objective, start: Floats, settings: Any, watch: Watch) -> Outcome:
     """Minimises every part by `minimise` from `start` [W]; the limits of the method hold for each part.
 
     Iterations are numbered over all parts, and `watch` sees the objective of all parts at their current points.

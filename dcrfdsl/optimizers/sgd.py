@@ -32,7 +32,7 @@ def minimise_sgd(objective: Objective, start: Floats, settings: SgdSettings, wat
     fall = rate * curvature if curvature > 0.0 else 1.0 / (HALF * count)
     before = np.inf
     for _ in range(settings.epochs):
-        value = passes.go(lambda t: rate / (1.0 + fall * t))
+        value = passes.run_pass(lambda t: rate / (1.0 + fall * t))
         if passes.is_stopped:
             return passes.outcome(False, "stopped on request")
         if not np.isfinite(value):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..arrays import Floats
 from ..criteria import Criterion
-from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_apart
+from ..optimizers import OPTIMIZERS, Iteration, Outcome, Watch, minimise_parts
 from ..semantics import OptimizerSettings
 
 __all__ = ["minimise_objective"]
@@ -20,7 +20,7 @@ def minimise_objective(objective: Criterion, point: Floats, settings: OptimizerS
     """Minimises an objective by the optimizer of `settings`, from `point` on."""
     minimise = OPTIMIZERS[settings.method]
     if objective.apart:
-        return minimise_apart(minimise, objective, point, settings, watch)
+        return minimise_parts(minimise, objective, point, settings, watch)
     if objective.pause is None:
         return minimise(objective, point, settings, watch)
     return _in_two_parts(minimise, objective, point, settings, watch, objective.pause)

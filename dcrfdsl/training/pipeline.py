@@ -18,7 +18,7 @@ from ..data import Corpus, raise_if_any
 from ..errors import DcrfError, Diagnostic, in_a_line, warn_of
 from ..features import RegisteredFeature
 from ..inference import Workers
-from ..metrics import nothing_measured
+from ..metrics import empty_metric_warnings
 from ..model import InductionRound, TrainedModel, TrainingRecord, impossible_gold
 from ..optimizers import Iteration, Outcome
 from ..semantics import InduceSettings, ModelSpec, Resolved, plain, stage_chain, stage_settings
@@ -74,7 +74,7 @@ def fit(
     problem = assemble(spec, corpus, resolved.directories, registered or {})
     trained, supervision = _untrained(problem, Workers(threads))
     if dev is not None:
-        idle = nothing_measured(spec, dev, trained.states, trained.known_values.__getitem__)
+        idle = empty_metric_warnings(spec, dev, trained.states, trained.known_values.__getitem__)
         warn_of([] if unchecked else idle, depth=2)
         remarks = (*remarks, *idle)
     observers = Observers(on_iteration, should_stop, on_stage)

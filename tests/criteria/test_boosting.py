@@ -21,7 +21,7 @@ from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
 from dcrfdsl.errors.problems import DcrfError
 from dcrfdsl.model import rank_risk as ranks
 from dcrfdsl.model.trained_model import TrainedModel
-from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, promises
+from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting, step_bounds
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
@@ -122,7 +122,7 @@ def test_steps_make_the_sum_of_the_bounds_of_all_sentences_least(name: str, scal
     objective, longest = build_boosting(given, settings_of(AdaboostSettings())), 0.7
     risk, _ = objective.value_and_gradient(scale * weights)
     ranges, (mass, mean) = objective.ranges, objective.shares
-    found = promises(ranges, mass, mean, risk, longest)
+    found = step_bounds(ranges, mass, mean, risk, longest)
     for k in range(len(weights)):
         own = slice(int(ranges.off[k]), int(ranges.off[k + 1]))
         low, high, m, e = ranges.low[own], ranges.high[own], mass[own] / risk, mean[own] / risk
@@ -152,7 +152,7 @@ def test_a_step_leaves_no_more_than_it_promises(name: str) -> None:
     objective = build_boosting(given, settings_of(AdaboostSettings(max_step=0.7)))
     weights = 0.3 * weights
     risk, _ = objective.value_and_gradient(weights)
-    found = promises(objective.ranges, *objective.shares, risk, 0.7)
+    found = step_bounds(objective.ranges, *objective.shares, risk, 0.7)
     shares, size, step = shares_at_start(case, "uniform"), len(weights), 1e-3
     at = scores_of(case, weights)
     for k in range(0, size, max(1, size // 25)):

@@ -13,7 +13,7 @@ from template_cases import CASES, Case
 from training_cases import many, objective_of
 
 from dcrfdsl.criteria.perceptron_loss import PerceptronLoss
-from dcrfdsl.optimizers.objective import Iteration, MistakePasses, Objective
+from dcrfdsl.optimizers.objective import Iteration, Objective, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.semantics.checks.checker import check
 from dcrfdsl.semantics.settings.training_settings import AutoOptimizer
@@ -91,8 +91,8 @@ class Scripted(Objective):
     def moved(self, number: int) -> None:
         pass
 
-    def mistakes(self) -> MistakePasses:
-        return MistakePasses(4, self.average, vote=False, voters=None, seed=5)
+    def perceptron_schedule(self) -> PerceptronSchedule:
+        return PerceptronSchedule(4, self.average, vote=False, voters=None, seed=5)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         return 0.0, np.zeros(3)

@@ -12,7 +12,7 @@ from dcrfdsl.cli.evaluate_command import evaluate
 from dcrfdsl.data import corpus_from_rows
 from dcrfdsl.graph import FactorGraph
 from dcrfdsl.inference import infer_graph
-from dcrfdsl.inference.run_status import contradiction_words
+from dcrfdsl.inference.run_status import contradiction_message
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.semantics.settings.training_settings import INFERENCE, BpSettings
 from dcrfdsl.training.pipeline import fit
@@ -91,8 +91,8 @@ def test_messages_say_impossible_only_where_it_is_and_label_without_breaking_a_c
     ],
 )
 def test_what_is_said_about_sentences_without_a_labelling(places, words):
-    assert contradiction_words(places) == f"no labelling satisfies the constraints of the model in {words}"
-    guarded = contradiction_words(places, certain=False)
+    assert contradiction_message(places) == f"no labelling satisfies the constraints of the model in {words}"
+    guarded = contradiction_message(places, certain=False)
     assert guarded == f"no labelling was found that satisfies the constraints of the model in {words}"
 
 

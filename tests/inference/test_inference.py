@@ -228,7 +228,7 @@ def test_known_graphs_by_messages_rest_at_a_known_fixed_point(name):
 def test_competition_models_to_their_digits(name):
     path = SHARED / "uai" / f"{name}.uai"
     graph = read_uai(path)
-    graph = graph.given(read_uai_evidence(f"{path}.evid", graph))
+    graph = graph.with_evidence(read_uai_evidence(f"{path}.evid", graph))
     result = infer_graph(graph, "mar", ExactSettings())
     log10_z = float(Path(f"{path}.PR").read_text().split()[1])
     assert result.log_z / np.log(10) == pytest.approx(log10_z, rel=1e-5)

@@ -236,7 +236,7 @@ def gradient_of(data, settings: MethodSettings, weights: np.ndarray) -> np.ndarr
     out = Expectations.empty(data)
     cells = np.zeros(data.num_cells)
     method.expectations(potentials, 0, data.num_sequences, out, cells, np.zeros(len(data.hard)))
-    data.pass_on(cells)
+    data.open_bundles(cells)
     cell_of = data.cell_of_weight()
     return np.where(cell_of >= 0, cells[cell_of], 0.0)
 
@@ -258,7 +258,7 @@ def test_sums_of_bundles_follow_weights_that_change() -> None:
     data = problem.plain.packed(bundled=True)
     cells, cell_of = data.potentials(before).weights, data.cell_of_weight()
     cells[cell_of[cell_of >= 0]] = after[cell_of >= 0]
-    data.sum_up(cells)
+    data.sum_bundles(cells)
     np.testing.assert_array_equal(cells, data.potentials(after).weights)
 
 

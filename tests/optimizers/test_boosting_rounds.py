@@ -14,7 +14,7 @@ from risk_cases import settings_of
 from template_cases import CASES, Case, sentences
 
 from dcrfdsl.criteria.risks.boosting_risk import BoostingRisk, build_boosting
-from dcrfdsl.optimizers.special.boosting_rounds import best_promise, promises
+from dcrfdsl.optimizers.special.boosting_rounds import best_step, step_bounds
 from dcrfdsl.semantics.settings.risk_settings import AdaboostSettings
 
 HEAD = "data conll(word, y)\nlabel y\n"
@@ -32,9 +32,9 @@ def boosting_of(name: str, **own: Any) -> tuple[BoostingRisk, Any]:
 
 def assert_same_choice(ranges: Any, mass: Any, mean: Any, total: float, longest: float) -> None:
     """Equal to the last bit, the first one of several weights."""
-    found = promises(ranges, mass, mean, total, longest)
+    found = step_bounds(ranges, mass, mean, total, longest)
     best = int(found.left.argmin())
-    weight, step, left = best_promise(ranges, mass, mean, total, longest)
+    weight, step, left = best_step(ranges, mass, mean, total, longest)
     assert left == found.left[best]
     assert (weight, step) == (best, found.step[best]) or left == 1.0  # nothing is promised
 

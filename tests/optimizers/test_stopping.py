@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, no_cuts
-from dcrfdsl.optimizers.objective import Iteration, MistakePasses, Objective, Outcome
+from dcrfdsl.optimizers.objective import Iteration, Objective, Outcome, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
-from dcrfdsl.optimizers.separable import minimise_apart
+from dcrfdsl.optimizers.separable import minimise_parts
 from dcrfdsl.optimizers.special.boosting_rounds import minimise_boosting
 from dcrfdsl.optimizers.special.perceptron_steps import minimise_perceptron
 from dcrfdsl.semantics.settings.optimizer_settings import (
@@ -163,8 +163,8 @@ class Plain(Objective):
 class Mistakes(Plain):
     """The same as the loss of a perceptron."""
 
-    def mistakes(self) -> MistakePasses:
-        return MistakePasses(5, average=False, vote=False, voters=None, seed=0)
+    def perceptron_schedule(self) -> PerceptronSchedule:
+        return PerceptronSchedule(5, average=False, vote=False, voters=None, seed=0)
 
 
 class Scaled(Plain):
@@ -192,7 +192,7 @@ class Apart(Plain):
 
 
 def _apart(function: Function, start: Floats) -> Outcome:
-    return minimise_apart(
+    return minimise_parts(
         OPTIMIZERS["lbfgs"], Apart(function), np.concatenate([start, np.zeros(3)]), LbfgsSettings(), watch
     )
 

@@ -20,7 +20,7 @@ def chain_judge(data: BoundData) -> ChainRuns | None:
     """The runs that judge spans of this data set; None where its graphs are not chains."""
     chain = chain_of(data.graph, data.kinds)
     runs = ChainRuns(data, chain) if chain is not None else None
-    return runs if runs is not None and runs.judges else None
+    return runs if runs is not None and runs.finds_competitors else None
 
 
 class ChainCounter:

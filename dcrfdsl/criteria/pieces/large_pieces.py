@@ -16,8 +16,16 @@ import numpy as np
 
 from ...arrays import Floats, Ints, Mask
 from ...errors import DcrfError, Diagnostic
-from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, roles_of, shared_out
-from ...inference import Binder, Expectations, ExpectingMethod, InstanceMethod, RunStatus, bind_instances, largest_table
+from ...graph import PieceTemplate, offsets, piece_arrays, piece_graphs, role_model, roles_of
+from ...inference import (
+    Binder,
+    Expectations,
+    ExpectingMethod,
+    PieceInstanceMethod,
+    RunStatus,
+    bind_instances,
+    largest_table,
+)
 from ...kernels.tables import add_bias_gradient
 from ...semantics import ExactSettings, TrainSettings, inference_settings
 from ..criterion import Criterion
@@ -53,7 +61,7 @@ class LargePieces(Criterion):
         if not len(self.pieces.template):
             message = f"no sentence has an instance of piece `{templates[0].name}`"
             raise DcrfError(Diagnostic("piece-without-instance", message, help="make it over positions less far apart"))
-        model = shared_out(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
+        model = role_model(supervision.graph, supervision.parameters, roles_of(supervision.graph, shapes, self.pieces))
         graphs = piece_graphs(
             supervision.graph, shapes, self.pieces, model, supervision.gold, num_sets=len(supervision.rows),
             max_table=exact.max_table,
@@ -70,12 +78,12 @@ class LargePieces(Criterion):
         free = free.packed(bundled=True)
         self.num_weights, self.workers = supervision.parameters.num_weights, supervision.workers
         self._weight, self._share, self._trained = model.weight, model.share, model.trained
-        partly, method = self._partly(supervision, instance), InstanceMethod(known, exact)
+        partly, method = self._partly(supervision, instance), PieceInstanceMethod(known, exact)
         gold_counts, self._impossible = _counts(Clamped(known, method, ~partly))
         clamped = Clamped(known, method, partly) if partly.any() else None
         nothing = Penalty.none(len(model.weight))
         self._instances = Likelihood(
-            free, InstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped
+            free, PieceInstanceMethod(free, exact), gold_counts, nothing, supervision.workers, clamped
         )
 
     def _partly(self, supervision: Supervision, instance: Ints) -> Mask:

@@ -26,7 +26,7 @@ from ...inference import (
     RunStatus,
     SharedPieceMethod,
     are_shared,
-    local_cost,
+    local_decoding_cost,
     most_cases,
     no_cases,
     run_inference,
@@ -234,7 +234,7 @@ def resolve_decode_rule(spec: ModelSpec, graph: ModelGraph, stage: str) -> str:
     if rule.name != "local" or rule.trained is None:
         return rule.name
     try:
-        fits = local_cost(graph, local_pieces(spec, graph, stage)).largest <= MOST_SEARCHED
+        fits = local_decoding_cost(graph, local_pieces(spec, graph, stage)).largest <= MOST_SEARCHED
     except DcrfError:
         fits = False
     return rule.name if fits else "joint"

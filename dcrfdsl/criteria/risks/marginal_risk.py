@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints32
 from ...graph import raised_graph, raised_parameters, raised_rows
-from ...inference import METHODS, Binder, ExactMethod, ExactTangents, Expectations
+from ...inference import METHODS, Binder, ExactMethod, Expectations, LabelLogMarginals
 from ...semantics import TrainSettings
 from ..likelihood import clamped_part
 from ..run_sums import FeatureSums
@@ -38,7 +38,7 @@ class MarginalRisk(Risk):
         method = inference.build(data)
         assert isinstance(method, ExactMethod)
         self._data, self._sums = data, FeatureSums(data, supervision.workers)
-        self._tangents = ExactTangents(data, method, measured_states(supervision))
+        self._tangents = LabelLogMarginals(data, method, measured_states(supervision))
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """As `Risk.value_and_gradient`; inf where a probability is too small for a number."""

@@ -311,8 +311,8 @@ def _variants(condition: Any, shift: int) -> list[Any]:
 
 def moved(condition: Condition, shift: int) -> Condition:
     """An expanded condition with every place moved by `shift`."""
-    found: Condition = _variants(condition, shift)[0]
-    return found
+    shifted: Condition = _variants(condition, shift)[0]
+    return shifted
 
 
 def _leaf(spec: ModelSpec, term: Reference | Apply) -> tuple[Reference | Apply, int] | None:

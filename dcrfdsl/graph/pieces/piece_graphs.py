@@ -2,7 +2,7 @@
 
 Each factor has its own copies of the variables that its instance conditions on, clamped to their known states, so that
 they join nothing. A factor may count with a share of its score in an instance, or be locked; then it has separate
-weights, which follow from the model's (`shared_out`). Equal instances share a graph in two forms: with the piece's
+weights, which follow from the model's (`role_model`). Equal instances share a graph in two forms: with the piece's
 variables free, and clamped to their known values. A clamp on an unknown value changes nothing.
 Source: McCallum & Sutton 2004 §2. Not here: the choice of instances (`piece_instances`), inference on the graphs.
 """
@@ -27,7 +27,7 @@ from ..shapes import GraphShape, Run, in_order
 from ..unroll import ModelGraph
 from ..variants import clamped_graph
 
-__all__ = ["PieceGraphs", "Role", "SharedOut", "piece_graphs", "roles_of", "shared_out"]
+__all__ = ["PieceGraphs", "Role", "RoleModel", "piece_graphs", "role_model", "roles_of"]
 
 Factor = tuple[int, tuple[int, ...], int]  # kind, variables of the instance's graph, anchor
 
@@ -41,7 +41,7 @@ class Role(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SharedOut:
+class RoleModel:
     """A model whose cliques are the roles of another model's cliques.
 
     Its weight w' is `share[w']` times weight `weight[w']` of the other model; `trained[w']` is 0 if that is locked.
@@ -68,7 +68,7 @@ def roles_of(graph: ModelGraph, shapes: Sequence[GraphShape], pieces: PieceInsta
     return tuple(sorted(roles))
 
 
-def shared_out(graph: ModelGraph, parameters: Parameters, roles: Sequence[Role]) -> SharedOut:
+def role_model(graph: ModelGraph, parameters: Parameters, roles: Sequence[Role]) -> RoleModel:
     """The model of these roles, with the hard constraints of `graph`."""
     template_of = {template.clique: template for template in graph.templates if template.clique >= 0}
     templates = [replace(template_of[role.clique], clique=number) for number, role in enumerate(roles)]
@@ -80,7 +80,7 @@ def shared_out(graph: ModelGraph, parameters: Parameters, roles: Sequence[Role])
         weight[at], share[at] = parameters.of_clique(role.clique), role.share
         trained[at] = float(not role.locked)
     constraints = [template for template in graph.templates if template.clique < 0]
-    return SharedOut(
+    return RoleModel(
         replace(graph, templates=(*templates, *constraints)), role_parameters, tuple(roles), weight, share, trained
     )
 
@@ -103,7 +103,7 @@ def piece_graphs(
     graph: ModelGraph,
     shapes: Sequence[GraphShape],
     pieces: PieceInstances,
-    model: SharedOut,
+    model: RoleModel,
     gold: Gold,
     *,
     num_sets: int,
@@ -140,7 +140,7 @@ def piece_graphs(
 class _Maker:
     """Makes the graphs of instances. graph: the unrolled one; wired: the one whose kinds they use."""
 
-    def __init__(self, graph: ModelGraph, wired: ModelGraph, model: SharedOut, kinds: Kinds, num_sets: int):
+    def __init__(self, graph: ModelGraph, wired: ModelGraph, model: RoleModel, kinds: Kinds, num_sets: int):
         self.width, self.num_sets = len(graph.cards), num_sets
         self.base, self.size, self.feature_set = kinds.base.tolist(), kinds.size.tolist(), kinds.feature_set.tolist()
         self.local_start = wired.num_shared

@@ -37,10 +37,13 @@ class PieceTemplate:
 
 
 class PieceInstance(NamedTuple):
-    """Variables and factors are numbered within their shape."""
+    """over: the piece's variables.   conditioned: those that it conditions on.   members: its factors, locked or not.
+
+    Variables and factors are numbered within their shape.
+    """
 
     over: tuple[int, ...]
-    given: tuple[int, ...]
+    conditioned: tuple[int, ...]
     members: tuple[int, ...]
     locked: tuple[bool, ...]
     filters: tuple[int, ...]  # factors over the conditioning variables that may forbid some of their states
@@ -169,7 +172,7 @@ def piece_arrays(
         for number, instance in numbered:
             kinds = tuple(shape.kinds[f] for f in instance.members)
             groups.append(group_of.setdefault((number, kinds), len(group_of)))
-            shared.append(not instance.given and not any(has_features[kind] for kind in kinds))
+            shared.append(not instance.conditioned and not any(has_features[kind] for kind in kinds))
             scales.append([1.0 / max(1, times[f]) if divide else 1.0 for f in instance.members])
         per_shape.append([instance for _, instance in numbered])
     flat = [instance for instances in per_shape for instance in instances]
@@ -178,8 +181,8 @@ def piece_arrays(
         template=np.array(groups, np.int32),
         over_off=_part_offsets([i.over for i in flat]),
         over=_joined([i.over for i in flat], np.int32),
-        given_off=_part_offsets([i.given for i in flat]),
-        given=_joined([i.given for i in flat], np.int32),
+        given_off=_part_offsets([i.conditioned for i in flat]),
+        given=_joined([i.conditioned for i in flat], np.int32),
         member_off=_part_offsets([i.members for i in flat]),
         member=_joined([i.members for i in flat], np.int32),
         scale=_joined(scales, np.float64),

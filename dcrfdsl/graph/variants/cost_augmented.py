@@ -20,13 +20,13 @@ __all__ = ["cost_augmented_graph"]
 
 
 def cost_augmented_graph(
-    graph: ModelGraph, gold: Gold, looked_at: Sequence[int], amount: float, first_set: int
+    graph: ModelGraph, gold: Gold, loss_labels: Sequence[int], amount: float, first_set: int
 ) -> ModelGraph:
     """`graph` with these factors. Their feature sets have the rows of `known_label_rows` and are numbered from
-    `first_set` on in the order of `looked_at`.
+    `first_set` on in the order of `loss_labels`.
     """
     templates = []
-    for n, variable in enumerate(looked_at):
+    for n, variable in enumerate(loss_labels):
         card = graph.cards[variable]
         cost = np.where(gold.allowed(variable, card), 0.0, amount)
         templates.append(

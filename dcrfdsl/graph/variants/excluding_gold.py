@@ -28,14 +28,14 @@ from ..unroll import ModelGraph
 __all__ = ["graph_excluding_gold", "known_label_rows"]
 
 
-def graph_excluding_gold(graph: ModelGraph, gold: Gold, looked_at: Sequence[int], first_set: int) -> ModelGraph:
-    """`graph` without the labellings that agree with the known values of all label variables `looked_at`.
+def graph_excluding_gold(graph: ModelGraph, gold: Gold, loss_labels: Sequence[int], first_set: int) -> ModelGraph:
+    """`graph` without the labellings that agree with the known values of all label variables `loss_labels`.
 
     Its feature sets are numbered from `first_set` on, one per variable in that order; its new variables come last.
     """
-    before, width = list(range(len(graph.cards), len(graph.cards) + len(looked_at))), len(looked_at)
+    before, width = list(range(len(graph.cards), len(graph.cards) + len(loss_labels))), len(loss_labels)
     templates = []
-    for n, variable in enumerate(looked_at):
+    for n, variable in enumerate(loss_labels):
         card, feature_set = graph.cards[variable], first_set + n
         name = f"differs in {graph.variables[variable]}"
         differs = ~gold.allowed(variable, card)
@@ -65,8 +65,8 @@ def graph_excluding_gold(graph: ModelGraph, gold: Gold, looked_at: Sequence[int]
     )  # fmt: skip
     return replace(
         graph,
-        variables=(*graph.variables, *(f"differs.{graph.variables[variable]}" for variable in looked_at)),
-        cards=(*graph.cards, *(2 for _ in looked_at)),
+        variables=(*graph.variables, *(f"differs.{graph.variables[variable]}" for variable in loss_labels)),
+        cards=(*graph.cards, *(2 for _ in loss_labels)),
         templates=(*graph.templates, *templates),
     )
 
@@ -76,10 +76,10 @@ def _is(value: Mask) -> Mask:
     return np.stack([~value, value], axis=-1)
 
 
-def known_label_rows(graph: ModelGraph, gold: Gold, looked_at: Sequence[int]) -> tuple[FeatureRows, ...]:
+def known_label_rows(graph: ModelGraph, gold: Gold, loss_labels: Sequence[int]) -> tuple[FeatureRows, ...]:
     """The rows of the new feature sets: the known value of each label at each token, as a run of `Gold.choices`."""
     rows = []
-    for variable in looked_at:
+    for variable in loss_labels:
         code = gold.runs(variable, graph.cards[variable])
         row_off = np.arange(len(code) + 1, dtype=np.int64)
         rows.append(FeatureRows(row_off, code, np.zeros(0)))

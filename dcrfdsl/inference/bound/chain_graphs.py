@@ -1,10 +1,10 @@
-"""Recognises chains: graphs for which `kernels.chain` answers instead of the general programs.
+"""Recognises chains: graphs that `kernels.chain` handles instead of the general programs.
 
-A graph is a chain if a position has one variable, every factor lies on one variable or on two neighbours, the factors
-on two lie at every pair of neighbours and read no features, and the others lie at every position, or at the first or
-the last one. So are hard constraints between neighbours, and padded cliques without features, whose instances at the
-border are factors on one variable. Nothing else changes: values agree with the general path to rounding, and sequences
-that leave the range of linear space, or are very long, are left to it.
+A graph is a chain if each position has one variable; each factor lies on one variable or on two neighbours; factors on
+two variables lie at every pair of neighbours and read no features; and factors on one variable lie at every position,
+at the first or at the last. This includes hard constraints between neighbours, and padded cliques without features,
+whose instances at the ends are factors on one variable. Values agree with the general path up to rounding. Sequences
+that leave the range of linear space, or are very long, take the general path.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from .potentials import BoundData
 __all__ = ["Chain", "ChainRuns", "CompetitorTotals", "chain_of"]
 
 NOTHING = np.zeros(0)
-LONGEST = 2**15  # positions; longer sequences go the general way, block by block
+LONGEST = 2**15  # positions; longer sequences take the general path, block by block
 
 
 class CompetitorTotals(NamedTuple):
-    """What `ChainRuns.competitors` adds to: gradient [cells], expected [shared cells]; and losses [S]."""
+    """The sums that `ChainRuns.competitors` adds to: gradient [cells], expected [shared cells], losses [S]."""
 
     gradient: Floats
     expected: Floats
@@ -56,7 +56,7 @@ class CompetitorTotals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The kinds of a chain's factors by where they lie. `base[k]` is the shared cell of kind k's base table."""
+    """The kinds of a chain's factors, by their place. `base[k]` is the shared cell where kind k's base table begins."""
 
     states: int
     base: Ints
@@ -71,11 +71,14 @@ class Chain:
         return padded(self.states)
 
     def tables(self, log_base: Floats, *, linear: bool) -> ChainTables | None:
-        """Tables at given weights; None where the pair tables leave the range in which the kernel can be linear."""
+        """Tables at the weights of `log_base`; with `linear`, None if the pair table leaves the range of linear space.
+
+        Also None if no pair of states is possible.
+        """
         pair = np.zeros((self.states, self.states))
         for kind, turned in self.pairs:
-            own = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
-            pair += own.T if turned else own
+            table = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
+            pair += table.T if turned else table
         peak = float(pair.max())
         if not np.isfinite(peak):
             return None
@@ -113,37 +116,37 @@ class Chain:
         return out.ravel()
 
     def sums(self) -> ChainSums:
-        """Empty sums, to be added to by the kernel."""
-        rows = -(-self.states // 4) * 4  # as many as the kernel works on at once
+        """Sums of 0 for the kernel to add to."""
+        rows = -(-self.states // 4) * 4  # the kernel works on four rows at once
         everywhere, at_first, at_last = (aligned_zeros(self.width) for _ in range(3))
         return ChainSums(everywhere, at_first, at_last, aligned_zeros(rows * self.width))
 
     def spread(self, tables: ChainTables, sums: ChainSums, expected: Floats) -> None:
-        """Adds expectations to those of the shared cells, `expected`; sums of pairs are still to be multiplied by ψ."""
+        """Adds `sums` to the expectations of the shared cells, `expected`, after multiplying those of pairs by ψ."""
         table = tables.pair.reshape(-1, self.width)[: self.states, : self.states]
         counts = sums.pair.reshape(-1, self.width)[: self.states, : self.states]
         self._spread(sums, np.where(table > 0.0, counts * table, 0.0), expected)
 
     def spread_counts(self, sums: ChainSums, expected: Floats) -> None:
-        """As `spread`, where sums of pairs are counts."""
+        """As `spread`, if the sums of pairs are counts already."""
         self._spread(sums, sums.pair.reshape(-1, self.width)[: self.states, : self.states], expected)
 
     def _spread(self, sums: ChainSums, pairs: Floats, expected: Floats) -> None:
         n = self.states
-        for kinds, own in (
+        for kinds, counts in (
             (self.everywhere, sums.everywhere),
             (self.at_first, sums.at_first),
             (self.at_last, sums.at_last),
         ):
             for kind in kinds:
-                expected[self.base[kind] : self.base[kind] + n] += own[:n]
+                expected[self.base[kind] : self.base[kind] + n] += counts[:n]
         for kind, turned in self.pairs:
             expected[self.base[kind] : self.base[kind] + n * n] += (pairs.T if turned else pairs).ravel()
 
 
 def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
-    """The chain that a graph is, or None."""
-    explicit = len(graph.kinds) < len(kinds.base)  # kinds that are of no template
+    """The chain of a graph, None if it is not a chain."""
+    explicit = len(graph.kinds) < len(kinds.base)  # some kinds belong to no template
     if len(graph.cards) != 1 or graph.relational or explicit:
         return None
     places: dict[str, list[int]] = {"everywhere": [], "at_first": [], "at_last": []}
@@ -184,7 +187,7 @@ def _joins_neighbours(template: CliqueTemplate) -> bool:
 
 
 def _place(template: CliqueTemplate, pattern: Pattern) -> str | None:
-    """Where the instances of a template with one site in the sequence lie, None if that is not one of the three."""
+    """Where instances with one site in the sequence lie: `everywhere`, `at_first` or `at_last`; None if elsewhere."""
     if len(template.offsets) == 1 and template.offsets == (0,) and not any(pattern):
         return {None: "everywhere", 0: "at_first", LAST: "at_last"}.get(template.position)
     if len(template.offsets) == 2 and _joins_neighbours(template) and pattern.count(0) == 1:
@@ -193,21 +196,21 @@ def _place(template: CliqueTemplate, pattern: Pattern) -> str | None:
 
 
 class ChainRuns:
-    """Inference on a data set whose graphs are chains. What it returns are runs that the general path must answer."""
+    """Inference on a data set whose graphs are chains. Methods return the runs that are left to the general path."""
 
     def __init__(self, data: BoundData, chain: Chain):
         self.data, self.chain = data, chain
         self.longest = min(LONGEST, int(np.diff(data.rows.token_off).max(initial=0)))
         packed = data.rows.packed.is_packed[chain.scored]
-        self.scores = data.packing is None or bool(packed.all())  # lists of weights it reads only where none are packed
+        self.scores = data.packing is None or bool(packed.all())  # the kernel reads weights by list or packed, not both
         self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
-        self._own = threading.local()
+        self._per_thread = threading.local()
 
     def _workspace(self) -> ChainWorkspace:
-        """Memory of the calling thread."""
-        cells: Floats | None = getattr(self._own, "cells", None)
+        """The workspace of the calling thread."""
+        cells: Floats | None = getattr(self._per_thread, "cells", None)
         if cells is None:
-            cells = self._own.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
+            cells = self._per_thread.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
         return ChainWorkspace(self.longest, cells)
 
     def expectations(
@@ -253,8 +256,8 @@ class ChainRuns:
         return chosen_ranges(status[first:last] == UNDERFLOW, first)
 
     @property
-    def judges(self) -> bool:
-        """Whether `competitors` answers for every sequence."""
+    def finds_competitors(self) -> bool:
+        """Whether `competitors` can handle every sequence."""
         return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
 
     def competitors(
@@ -263,7 +266,7 @@ class ChainRuns:
     ) -> None:  # fmt: skip
         """See `kernels.chain.span_losses.chain_competitors`."""
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
-        if tables is None:  # no move is possible at all
+        if tables is None:  # no transition is possible at all
             status[first:last] = IMPOSSIBLE
             return
         sums, wrong_sums = self.chain.sums(), self.chain.sums()
@@ -276,7 +279,10 @@ class ChainRuns:
         self.chain.spread_counts(wrong_sums, wrong.expected)
 
     def decode_other(self, potentials: Potentials, first: int, last: int, known: Ints32, labelling: Ints32) -> None:
-        """The best labellings other than `known` (both flat), -1 where there is none; only where it `judges`."""
+        """Writes the best labelling other than `known` (both flat) of each sequence, -1 if there is none.
+
+        Only if `finds_competitors`.
+        """
         d, tables = self.data, self.chain.tables(potentials.log_base, linear=False)
         if tables is None:
             labelling[d.labelling_off[first] : d.labelling_off[last]] = -1

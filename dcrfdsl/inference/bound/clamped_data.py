@@ -1,4 +1,4 @@
-"""A data set clamped to what is known of its labels. Not here: the factors that clamp (`graph.variants.clamping`)."""
+"""A data set clamped to its known labels. Not here: the clamping factors (`graph.variants.clamping`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bind_clamped(
     programs: bool,
     latents_first: bool = False,
 ) -> BoundData:
-    """The data set of `rows` clamped to what is known; `programs` and `latents_first` as in `Binder`."""
+    """The data set of `rows`, clamped to the known labels; `programs` and `latents_first` as in `Binder`."""
     clamped = clamped_graph(graph, gold, len(rows))
     binder = Binder(clamped, parameters, programs=programs, latents_first=latents_first)
     return binder.bind((*rows, *clamp_rows(graph, gold)), sentence_off, relations)

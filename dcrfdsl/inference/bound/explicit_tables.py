@@ -1,8 +1,8 @@
-"""Graphs whose tables are given as numbers, bound as data sets: nothing is unrolled, and there are no weights.
+"""Factor graphs with explicit tables, bound as data sets: nothing is unrolled, and there are no weights.
 
-A factor graph becomes a data set of one sequence, which is one position of all its variables. Each factor is a kind of
-its own, whose base table is the factor's; so its expectations are those of the shared cells, and any method answers.
-Not here: graphs of templates (`potentials`), what is asked of one graph (`single_graph`).
+A factor graph becomes a data set of one sequence with a single position, which holds all variables. Each factor has its
+own kind, whose base table is the factor's table. So any method runs on it, and the expectations of shared cells are the
+factor marginals. Not here: graphs of templates (`potentials`), tasks on one graph (`single_graph`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["bind_factor_graph", "featureless_kinds"]
 
 
 def bind_factor_graph(graph: FactorGraph, order: Sequence[int] | None = None) -> BoundData:
-    """The data set of one graph, without its `constant`; with a contraction program if an elimination order is given.
+    """The data set of one graph, without its `constant`; with a contraction program if there is an elimination order.
 
     Shared cell 0 is the constant 1, the tables follow in the order of the factors.
     """
@@ -54,7 +54,7 @@ def bind_factor_graph(graph: FactorGraph, order: Sequence[int] | None = None) ->
 
 
 def featureless_kinds(base: Ints, sizes: Ints, *, feature_set: int) -> Kinds:
-    """Kinds without weights of their own: `base` [K] shared cells of their tables, `sizes` [K] their entries."""
+    """Kinds without weights. base [K]: the shared cell of each base table.   sizes [K]: its entries."""
     n = len(sizes)
     return Kinds(
         base=base,

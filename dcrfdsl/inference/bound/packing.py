@@ -1,10 +1,10 @@
 """Packs a data set for training: which features become dense rows, and in which cell each weight lies.
 
 A frequent feature with at least as many weights as its row has cache lines is dense: then the row costs no more to
-read than its weights one by one. What counts for the others is memory, since all cells are gone through twice in each
-pass and soon outgrow the caches: they are dense only where their rows are full enough. Packing takes as long as a few
-evaluations of the objective, so it pays for data that is worked through again and again. Cliques whose features have
-values, whose sites may lie outside the sentence or are seen through views keep their lists of weights.
+read than its weights one by one. For the others memory decides, since each pass reads all cells twice and they soon
+outgrow the caches: they are dense only if their rows are full enough. Packing takes as long as a few evaluations of the
+objective, so it pays for data that is processed many times. Cliques whose features have values, whose sites may lie
+outside the sentence or are seen through views keep their lists of weights.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ CACHED = 2**17  # cells of dense rows that may be mostly empty: 1 MB, what a sec
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """A packed data set. `cell_of` is the cell of each weight, those that are fixed last; -1 for a bias, and where no
-    sequence reads it.
+    """A packed data set. `cell_of` is the cell of each weight, fixed ones last; -1 for a bias and for weights that no
+    sequence reads.
     """
 
     packed: Packed
@@ -48,7 +48,7 @@ class Packing:
     num_cells: int
 
     def pack(self, weights: Floats, cells: Floats | None = None) -> Floats:
-        """The cells at `weights`; into `cells`, if it comes from an earlier call."""
+        """The cells at `weights`, written to `cells` if it comes from an earlier call."""
         if cells is None:
             cells = aligned_zeros(self.num_cells)
         pack_weights(weights, self.cell_of, cells)
@@ -57,7 +57,7 @@ class Packing:
 
 
 def unpacked(num_kinds: int, num_bias: int) -> Packed:
-    """For a data set that is not packed: every kind reads its lists of weights."""
+    """The layout of a data set that is not packed: every kind reads its lists of weights."""
     shift, width, dense_start, flat_start, flat_bits = np.zeros((5, num_kinds), np.int64)
     bundle_kind, bundle_row, bundle_cell = np.zeros((3, 0), np.int64)
     return Packed(
@@ -70,23 +70,23 @@ def unpacked(num_kinds: int, num_bias: int) -> Packed:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The features of one clique, and what the data makes of them."""
+    """The features of one clique, and how often the data reads them."""
 
     kind: int
-    run: int  # first run of its features
+    run: int  # the run of its first feature
     feature_set: int
     size: int
     run_off: Ints  # [features + 1]
     counts: Ints  #  [features] how often each fires
     bundles: Bundles
     dense: Ints  # dense rows, most read first: features, and bundles counted on from their number
-    flat: Ints  #  the other features that fire, most read first, those that are read once in the order of the data
+    flat: Ints  #  the other features that fire, most read first; ties in the order of the data
 
 
 def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *, bundled: bool) -> Packing | None:
     """The packing of a data set, None if no clique can be packed.
 
-    set_off [sets + 1]: where the rows of each feature set begin.   bundled: with rows for features that fire together.
+    set_off [sets + 1]: where the rows of each feature set begin.   bundled: with bundles of features.
     """
     silent = _silent(kinds, rows, set_off)
     owners = _packable(kinds, rows, set_off, silent)
@@ -126,7 +126,7 @@ def pack(kinds: Kinds, bindings: Bindings, rows: Rows, set_off: Sequence[int], *
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Where the weights of a block lie."""
+    """The cells of a block."""
 
     width: int
     dense_start: int
@@ -138,7 +138,7 @@ class _Places:
 
     @classmethod
     def of(cls, block: _Block, at: int) -> _Places:
-        """From cell `at` on."""
+        """The places of a block whose cells begin at `at`."""
         count = len(block.counts)
         flat_first, row = np.full(count, -1, np.int64), np.full(count + len(block.bundles), -1, np.int64)
         row[block.dense] = np.arange(len(block.dense))
@@ -151,28 +151,28 @@ class _Places:
 
 
 def _silent(kinds: Kinds, rows: Rows, set_off: Sequence[int]) -> Mask:
-    """Which kinds have features of which none fires, [K]. They may have no runs, and their base be another's."""
+    """Which kinds have features none of which fires, [K]. They may have no runs and share `run_base` with others."""
     fires = np.diff(rows.row_off[np.array(set_off)]) > 0
-    found: Mask = kinds.feature_set >= 0
-    found[found] = ~fires[kinds.feature_set[found]]
-    return found
+    silent: Mask = kinds.feature_set >= 0
+    silent[silent] = ~fires[kinds.feature_set[silent]]
+    return silent
 
 
 def _packable(kinds: Kinds, rows: Rows, set_off: Sequence[int], silent: Mask) -> list[int]:
-    """Of each clique that can be packed, its first kind."""
+    """The first kind of each clique that can be packed."""
     valued = [
         len(rows.value) > 0 and bool((rows.value[rows.row_off[low] : rows.row_off[high]] != 1.0).any())
         for low, high in itertools.pairwise(set_off)
     ]
-    found: dict[int, int] = {}
+    owners: dict[int, int] = {}
     refused = set()
     for k, feature_set in enumerate(kinds.feature_set.tolist()):
         if feature_set < 0 or silent[k]:
             continue
-        found.setdefault(int(kinds.run_base[k]), k)
+        owners.setdefault(int(kinds.run_base[k]), k)
         if kinds.inverse_off[k] != -1 or valued[feature_set]:
             refused.add(int(kinds.run_base[k]))
-    return [k for run, k in found.items() if run not in refused]
+    return [k for run, k in owners.items() if run not in refused]
 
 
 def _measure(
@@ -184,7 +184,7 @@ def _measure(
     counts, first = count_fires(rows.feature[low:high], len(run_off) - 1)
     lengths = np.diff(run_off)
     fires = (counts > 0) & (lengths > 0)
-    # the weights of hard constraints are -inf, which only rows may hold: single weights are multiplied by zeros too
+    # the weights of hard constraints are -inf, which only rows may hold: single weights are also multiplied by 0
     enough = 1 if kinds.fixed[k] else max(2, -(-size // LINE))
     rank = np.empty(len(counts), np.int64)
     worth = fires & (lengths >= enough)
@@ -224,20 +224,20 @@ def _list(
     parts: list[tuple[NDArray, ...]] = []
     made: list[tuple[Ints, Ints, Ints]] = []  # kind, packed row and cell of the bundles
     num_rows = num_dense = num_flat = 0
-    for block, place, own_bits in zip(blocks, places, bits, strict=True):
+    for block, place, state_bits in zip(blocks, places, bits, strict=True):
         low, high = set_off[block.feature_set], set_off[block.feature_set + 1]
-        own = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
-        empty.is_packed[own], empty.shift[own] = True, num_rows - low
-        empty.width[own], empty.flat_bits[own] = place.width, own_bits
-        empty.dense_start[own], empty.flat_start[own] = place.dense_start, place.flat_start
-        bundles, num_own = block.bundles, high - low
+        of_block = (kinds.feature_set >= 0) & (kinds.run_base == block.run) & ~silent
+        empty.is_packed[of_block], empty.shift[of_block] = True, num_rows - low
+        empty.width[of_block], empty.flat_bits[of_block] = place.width, state_bits
+        empty.dense_start[of_block], empty.flat_start[of_block] = place.dense_start, place.flat_start
+        bundles, set_rows = block.bundles, high - low
         lists = (
-            (rows.row_off[low : high + 1], rows.feature, bundles.cover_off[: num_own + 1]),
-            (bundles.member_off, bundles.member, bundles.cover_off[num_own:]),
+            (rows.row_off[low : high + 1], rows.feature, bundles.cover_off[: set_rows + 1]),
+            (bundles.member_off, bundles.member, bundles.cover_off[set_rows:]),
         )
         for row_off, feature, cover_off in lists:
             dense_off, dense, flat_off, flat = list_rows(
-                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, own_bits,
+                row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, state_bits,
                 BundleLists(cover_off, bundles.cover, bundles.member_off, bundles.member, place.bundle_row),
                 dense_type, flat_type,
             )  # fmt: skip
@@ -248,7 +248,7 @@ def _list(
         made.append(
             (np.full_like(numbers, block.kind), first_row + numbers, place.dense_start + place.bundle_row * place.width)
         )
-    if silent.any():  # they read rows that are empty
+    if silent.any():  # silent kinds read empty rows
         most = int(np.diff(set_off).max())
         parts.append((np.full(most + 1, num_dense), dense_type, np.full(most + 1, num_flat), flat_type))
         empty.is_packed[silent] = kinds.inverse_off[silent] == -1

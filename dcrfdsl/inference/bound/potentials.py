@@ -1,7 +1,7 @@
 """A data set bound to a model: everything that inference over sequences reads, built once.
 
-`BoundData` holds the wiring of each distinct length, the feature rows and the weight bindings; `Potentials`, which
-kernels take, are the shared tables at given weights. Not here: running inference (`methods`).
+`BoundData` holds the wiring of each distinct graph, the feature rows and the weight bindings. `Potentials` holds the
+weights and the shared tables computed from them. Not here: running inference (`methods`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PairsOf = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, 
 
 @dataclass(frozen=True, eq=False)
 class BoundData:
-    """S sequences as kernels see them."""
+    """S sequences in the form that kernels take."""
 
     graph: ModelGraph
     bank: ShapeBank
@@ -51,7 +51,7 @@ class BoundData:
     rows: Rows
     hard: Floats  # [shared cells]
     num_weights: int
-    fixed: Floats  # weights of the entries of codes, which are no parameters: -inf of hard constraints
+    fixed: Floats  # weights of the entries of codes, which are not trained, such as -inf of hard constraints
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
 
@@ -69,33 +69,33 @@ class BoundData:
 
     @property
     def labelling_off(self) -> Ints:
-        """Where each sequence's variables lie in a flat labelling, [S+1]."""
+        """Offsets of each sequence's variables in a flat labelling, [S+1]."""
         return self.rows.token_off * len(self.graph.cards)
 
     @property
     def marginal_off(self) -> Ints:
-        """Where each sequence's states lie in flat marginals, [S+1]."""
+        """Offsets of each sequence's states in flat marginals, [S+1]."""
         return self.rows.token_off * sum(self.graph.cards)
 
     def by_variable(self, marginals: Floats) -> list[Floats]:
-        """Flat marginals (see `marginal_off`) as one array [positions, states] a variable; one in no factor is uniform.
+        """Flat marginals (see `marginal_off`) as one array [positions, states] per variable.
 
-        Where all numbers of a position are 0, nothing is known of it and it seems uniform too.
+        A position whose numbers are all 0, as without any factor, becomes uniform. Changes `marginals` in place.
         """
         cards = self.graph.cards
         table = marginals.reshape(-1, sum(cards))
         out = []
         for end, card in zip(itertools.accumulate(cards), cards, strict=True):
-            own = table[:, end - card : end]
-            own[~own.any(axis=1)] = 1.0 / card
-            out.append(own)
+            columns = table[:, end - card : end]
+            columns[~columns.any(axis=1)] = 1.0 / card
+            out.append(columns)
         return out
 
     def packed(self, *, bundled: bool = False) -> BoundData:
-        """The same data set laid out for working through it again and again.
+        """The same data set in a layout for repeated passes.
 
-        bundled: with rows for features that fire together. Then `pass_on` must follow where gradients were added to,
-        and `sum_up` where cells were changed.
+        bundled: with bundles of features that fire together. Then call `open_bundles` after adding to a gradient, and
+        `sum_bundles` after changing cells.
         """
         packing = pack(self.kinds, self.bindings, self.rows, self.set_off, bundled=bundled)
         if packing is None:
@@ -103,7 +103,7 @@ class BoundData:
         return replace(self, rows=self.rows._replace(packed=packing.packed), packing=packing)
 
     def only(self, sequences: Ints) -> BoundData:
-        """Some of the sequences, in this order."""
+        """The data set of these sequences, in this order."""
         lengths = np.diff(self.rows.token_off)[sequences]
         rows = self.rows._replace(
             first_row=np.ascontiguousarray(self.rows.first_row[:, sequences]),
@@ -113,7 +113,7 @@ class BoundData:
         return replace(self, rows=rows)
 
     def unbundled(self) -> BoundData:
-        """A packed data set without rows for features that fire together: their upkeep is a pass over all of them."""
+        """A packed data set without bundles, whose sums would have to be updated after each step."""
         if self.packing is None:
             return self
         plain = unpacked(len(self.kinds.base), self.bindings.num_bias)
@@ -128,22 +128,22 @@ class BoundData:
         """Zeros [count, num_cells] for runs of sequences to add their expectations to."""
         return aligned_zeros(count * self.num_cells).reshape(count, -1)
 
-    def pass_on(self, gradient: Floats) -> None:
-        """Passes what bundles of features got on to single weights, in a gradient [num_cells]."""
+    def open_bundles(self, gradient: Floats) -> None:
+        """Passes the gradient of each bundle on to the weights of its members, in place, [num_cells]."""
         if self.packing is not None:
             open_bundles(self.packing.packed, gradient)
 
-    def sum_up(self, cells: Floats) -> None:
-        """Brings the sums that bundles of features hold up to date, where single weights of `cells` were changed."""
+    def sum_bundles(self, cells: Floats) -> None:
+        """Updates the sums that bundles hold after changes of single weights in `cells` [num_cells], in place."""
         if self.packing is not None:
             sum_bundles(self.packing.packed, cells)
 
     def cell_of_weight(self) -> Ints:
-        """Where a gradient [num_cells] holds each weight, -1 for a bias that lies elsewhere, [W]."""
+        """The cell of each weight in a gradient [num_cells], [W]; if packed, -1 for biases and weights never read."""
         return self.packing.cell_of[: self.num_weights] if self.packing is not None else np.arange(self.num_weights)
 
     def potentials(self, weights: Floats, cells: Floats | None = None) -> Potentials:
-        """The shared tables at `weights` [W]. `cells` of potentials that are no longer needed are used again."""
+        """The potentials at `weights` [W]. `cells`: the array of potentials that are no longer needed, to be reused."""
         if len(self.fixed):
             weights = np.concatenate([weights, self.fixed])
         log_base = base_tables(weights, self.bindings, self.hard)
@@ -154,7 +154,7 @@ class BoundData:
 
     @cached_property
     def runs(self) -> list[tuple[int, int]]:
-        """The runs of sequences that threads share out where no run keeps sums of its own."""
+        """The runs of sequences that threads share if no run keeps separate sums."""
         return self.chunks(RUNS)
 
     def chunks(self, count: int) -> list[tuple[int, int]]:
@@ -166,8 +166,9 @@ class BoundData:
 
 
 class Binder:
-    """Binds data sets to a model; `programs` asks for contraction programs, with the latent variables summed out before
-    all others if `latents_first`. Keeps the wiring of all lengths it met.
+    """Binds data sets to a model and keeps the wiring of all graphs that it met.
+
+    programs: whether to build contraction programs.   latents_first: whether these sum out latent variables first.
     """
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
@@ -185,7 +186,7 @@ class Binder:
         sentence_off: Ints,
         relations: Mapping[int, Pairs] | None = None,
     ) -> BoundData:
-        """The data set of these feature rows, one a feature set. Unrolls the graphs that are new.
+        """The data set of these feature rows, one `FeatureRows` per feature set. Unrolls the graphs that are new.
 
         relations: the pairs of each relational clique, by its number.
         """
@@ -209,12 +210,12 @@ class Binder:
             hard=self._hard,
             num_weights=self.num_weights,
             fixed=self._fixed,
-            set_off=(0, *np.cumsum([len(own.row_off) - 1 for own in rows]).tolist()),
+            set_off=(0, *np.cumsum([len(set_rows.row_off) - 1 for set_rows in rows]).tolist()),
         )
 
 
 def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: Packed) -> Rows:
-    """Feature sets laid end to end; values are kept only if some value is not 1."""
+    """The rows of all feature sets, end to end; values are kept only if some value is not 1."""
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
     valued = any(len(r.value) for r in rows)

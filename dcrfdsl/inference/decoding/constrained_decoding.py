@@ -2,7 +2,8 @@
 
 A constraint names a sentence and the states that each of its labels may have, position by position
 (`StateConstraints`). All constraints are decoded as one data set that holds a sentence once for each of its
-constraints; features are not copied. The result is as exact as the inference method. Not here: what is constrained.
+constraints; features are not copied. The result is as exact as the inference method. Not here: the choice of
+constraints.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["ConstrainedDecoder", "ConstrainedLabellings", "StateConstraints"]
 
 @dataclass(frozen=True, eq=False)
 class StateConstraints:
-    """sentence [R]: of each constraint.   codes [labels, tokens of all constraints]: see `graph.constrained_graph`."""
+    """R constraints. sentence [R]: its number.   codes [labels, tokens of all constraints]: see `constrained_graph`."""
 
     sentence: Ints
     codes: Ints32
@@ -35,8 +36,8 @@ class StateConstraints:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedLabellings:
-    """The best labellings found. `data`: a sequence for each constraint.   labelling: flat, see
-    `BoundData.labelling_off`.   score [R]: Σ log φ, -inf where no labelling is allowed; the labelling is then -1.
+    """The best labellings found. data: a sequence for each constraint.   labelling: flat, see
+    `BoundData.labelling_off`.   score [R]: Σ log φ, or -inf and a labelling of -1 where none is allowed.
     """
 
     data: BoundData
@@ -45,7 +46,7 @@ class ConstrainedLabellings:
 
 
 class ConstrainedDecoder:
-    """Decodes one data set under constraints. `status` sums how inference ended."""
+    """Decodes one data set under constraints. `status` sums the outcomes of inference."""
 
     def __init__(
         self,
@@ -66,8 +67,8 @@ class ConstrainedDecoder:
         count = int(sentence_off[-1])
         free = FeatureRows(np.arange(count + 1, dtype=np.int64), np.full(count, ANY_STATE, np.int32), np.zeros(0))
         self.data = binder.bind((*rows, *(free for _ in range(graph.num_labels))), sentence_off, relations)
-        self.labels, self._own_rows = graph.num_labels, sum(len(own.row_off) - 1 for own in rows)
-        self._own_features = int(self.data.rows.row_off[self._own_rows])
+        self.labels, self._model_rows = graph.num_labels, sum(len(set_rows.row_off) - 1 for set_rows in rows)
+        self._model_features = int(self.data.rows.row_off[self._model_rows])
         self.status = RunStatus()
 
     def constrained(self, constraints: StateConstraints) -> BoundData:
@@ -76,20 +77,23 @@ class ConstrainedDecoder:
         lengths = np.diff(rows.token_off)[constraints.sentence]
         token_off = offsets(lengths)
         count = int(token_off[-1])
-        of_codes = self._own_rows + count * np.arange(self.labels)[:, None] + token_off[:-1]
+        of_codes = self._model_rows + count * np.arange(self.labels)[:, None] + token_off[:-1]
         first_row = np.concatenate([rows.first_row[: -self.labels, constraints.sentence], of_codes])
-        feature = np.concatenate([rows.feature[: self._own_features], constraints.codes.ravel().astype(np.int32)])
+        feature = np.concatenate([rows.feature[: self._model_features], constraints.codes.ravel().astype(np.int32)])
         row_off = np.concatenate(
-            [rows.row_off[: self._own_rows], self._own_features + np.arange(self.labels * count + 1, dtype=np.int64)]
+            [
+                rows.row_off[: self._model_rows],
+                self._model_features + np.arange(self.labels * count + 1, dtype=np.int64),
+            ]
         )
         value = rows.value
         if len(value):
-            value = np.concatenate([value[: self._own_features], np.ones(self.labels * count)])
-        own = rows._replace(
+            value = np.concatenate([value[: self._model_features], np.ones(self.labels * count)])
+        constrained_rows = rows._replace(
             first_row=first_row, row_off=row_off, feature=feature, value=value, token_off=token_off,
             shape=rows.shape[constraints.sentence],
         )  # fmt: skip
-        return replace(self.data, rows=own)
+        return replace(self.data, rows=constrained_rows)
 
     def decode(self, weights: Floats, constraints: StateConstraints) -> ConstrainedLabellings:
         """The best labelling that each constraint allows, at weights [W]."""

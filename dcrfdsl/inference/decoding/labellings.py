@@ -1,8 +1,8 @@
-"""More labellings than one: the n best of each sequence in order, and labellings drawn from p(y | x).
+"""Several labellings of each sequence: the n best in order, and samples from p(y | x).
 
-The n best are exact, with their probabilities, wherever the contraction program's tables fit, whatever the template's
-`infer` says; elsewhere they are found by max-product messages on ever smaller parts of the labellings, and only their
-scores are known. Sampling is exact or refused. Not here: the one best labelling (`methods`).
+The n best are exact and have probabilities wherever the tables of a contraction program fit, whatever the template's
+`infer` says. Elsewhere max-product messages find them on ever smaller parts of the labellings, and only their scores
+are known. Sampling is exact or refused. Not here: the single best labelling (`methods`).
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ __all__ = [
     "draw_samples", "largest_table", "ordered_labellings", "parts_by_width",
 ]  # fmt: skip
 
-MOST_WORK = 2**26  # multiply-adds for a sentence with joined pairs; its tables, at most half as many, lie in memory
+MOST_WORK = (
+    2**26
+)  # multiply-adds for a sentence with joined pairs; its tables in memory have at most half as many cells
 
 
 @dataclass(frozen=True, eq=False)
 class Labellings:
-    """The best labellings of one sentence, R ≤ n of them: fewer where no more are possible (or found, if not `exact`).
+    """The R ≤ n best labellings of one sentence; R < n if no more are possible (or found, if not `exact`).
 
     `codes[label]` are indices into the label's states.   score: Σ log φ; with latent variables log Σ_h exp Σ log φ.
-    probability: exp(score − log Z).   exact: there can be no better ones.
+    probability: exp(score − log Z).   exact: whether these are proven to be the best.
     """
 
     codes: Mapping[str, Ints32]  # [R, T]
@@ -59,24 +61,26 @@ class NBest:
 
     @property
     def exact(self) -> bool:
-        return all(own.exact for own in self.sentences)
+        return all(labellings.exact for labellings in self.sentences)
 
     def scaled(self, factor: float) -> NBest:
-        """With all scores times `factor` > 0; their probabilities are as they were."""
+        """The same labellings with scores multiplied by `factor` > 0; probabilities do not change."""
         if factor == 1.0:
             return self
-        return NBest(tuple(replace(own, score=factor * own.score) for own in self.sentences), self.status)
+        return NBest(tuple(replace(one, score=factor * one.score) for one in self.sentences), self.status)
 
     def first(self, labels: Sequence[str], lengths: Ints, rank: int = 0) -> list[Ints32]:
-        """The labelling of this rank of every sentence, [N] a label: the last one where there are fewer.
+        """The labelling of rank `rank` (from 0) of every sentence, one array [N] per label. lengths [S].
 
-        Where there is none, every label has its first state. lengths [S].
+        A sentence with fewer labellings gives its last one; a sentence without any, the first state of every label.
         """
         return [
             np.concatenate(
                 [
-                    own.codes[label][min(rank, len(own) - 1)] if len(own) else np.zeros(length, np.int32)
-                    for own, length in zip(self.sentences, lengths.tolist(), strict=True)
+                    labellings.codes[label][min(rank, len(labellings) - 1)]
+                    if len(labellings)
+                    else np.zeros(length, np.int32)
+                    for labellings, length in zip(self.sentences, lengths.tolist(), strict=True)
                 ]
                 or [np.zeros(0, np.int32)]
             )
@@ -84,24 +88,24 @@ class NBest:
         ]
 
     def distinct(self, labels: Sequence[str], lengths: Ints, most: int) -> Iterator[Ints32]:
-        """The labellings of all sentences rank by rank, [labels, N], each once in its sentence, `most` ranks at most.
+        """Yields one labelling of all sentences per rank, [labels, N], for at most `most` ranks.
 
-        A sentence with fewer repeats its last one.
+        Repetitions of a labelling in its sentence are skipped. A sentence with fewer labellings repeats its last one.
         """
         ranks: list[list[int]] = []
-        for own in self.sentences:
+        for labellings in self.sentences:
             first_of: dict[bytes, int] = {}
-            for rank in range(len(own)):
-                first_of.setdefault(b"".join(own.codes[label][rank].tobytes() for label in labels), rank)
+            for rank in range(len(labellings)):
+                first_of.setdefault(b"".join(labellings.codes[label][rank].tobytes() for label in labels), rank)
             ranks.append(list(first_of.values())[:most])
         for n in range(max(map(len, ranks), default=0)):
-            chosen = [own[min(n, len(own) - 1)] if own else -1 for own in ranks]
+            chosen = [distinct[min(n, len(distinct) - 1)] if distinct else -1 for distinct in ranks]
             yield np.array(
                 [
                     np.concatenate(
                         [
-                            own.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
-                            for own, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
+                            labellings.codes[label][rank] if rank >= 0 else np.zeros(length, np.int32)
+                            for labellings, rank, length in zip(self.sentences, chosen, lengths.tolist(), strict=True)
                         ]
                     )
                     for label in labels
@@ -121,7 +125,7 @@ class Samples:
 def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, settings: MethodSettings) -> list[Part]:
     """The data with contraction programs where their tables fit (`max_table`, or its default), else without.
 
-    Where pairs that the data joins make every graph its own, each sentence is asked.
+    With relational cliques, sentences have different graphs, and this is decided for each.
     """
     if not graph.relational:
         data = bind(exact_cost(graph).largest <= largest_table(settings))
@@ -131,12 +135,12 @@ def parts_by_width(bind: Callable[[bool], BoundData], graph: ModelGraph, setting
 
 
 def largest_table(settings: MethodSettings) -> int:
-    """Entries that a table of exact inference may have."""
+    """The most entries that a table of exact inference may have."""
     return settings.max_table if isinstance(settings, ExactSettings | AutoSettings) else ExactSettings().max_table
 
 
 def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
-    """Raises DcrfError where labellings cannot be drawn exactly."""
+    """Raises DcrfError if labellings cannot be drawn exactly."""
     cost = exact_cost(graph)
     if cost.largest > largest_table(settings):
         raise data_error(
@@ -150,7 +154,7 @@ def check_samples_fit(graph: ModelGraph, settings: MethodSettings) -> None:
 def best_labellings(
     parts: Sequence[Part], weights: Floats, settings: MethodSettings, count: int, workers: Workers
 ) -> NBest:
-    """The `count` best labellings of each sequence of `parts`, in the order of the data set."""
+    """The `count` best labellings of each sequence of `parts`, in the order of the data set. `weights` [W]."""
     if count < 1:
         raise ValueError(f"{count} labellings are asked for, expected at least 1")
     sentences: dict[int, Labellings] = {}
@@ -158,9 +162,9 @@ def best_labellings(
     for sequences, data in parts:
         if not len(sequences):
             continue
-        found, own = _best_of_part(data, data.potentials(weights), settings, count, workers)
-        sentences.update(zip(sequences.tolist(), found, strict=True))
-        status += replace(own, impossible=tuple(sequences[list(own.impossible)].tolist()))
+        labellings, part_status = _best_of_part(data, data.potentials(weights), settings, count, workers)
+        sentences.update(zip(sequences.tolist(), labellings, strict=True))
+        status += replace(part_status, impossible=tuple(sequences[list(part_status.impossible)].tolist()))
     return NBest(tuple(sentences[s] for s in sorted(sentences)), status)
 
 
@@ -168,31 +172,31 @@ def _best_of_part(
     data: BoundData, potentials: Potentials, settings: MethodSettings, count: int, workers: Workers
 ) -> tuple[list[Labellings], RunStatus]:
     labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
-    found = np.zeros(data.num_sequences, np.int64)
+    list_lengths = np.zeros(data.num_sequences, np.int64)
     score = np.zeros((data.num_sequences, count))
     exact = data.bank.order_of is not None
     search = _exactly if exact else _by_messages
-    out = search(data, potentials, settings, labelling, found, score, workers)
-    return list(ordered_labellings(data, labelling, found, score, out.log_z, exact=exact)), out.summary()
+    out = search(data, potentials, settings, labelling, list_lengths, score, workers)
+    return list(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=exact)), out.summary()
 
 
 def ordered_labellings(
     data: BoundData,
     labelling: Ints32,
-    found: Ints,
+    list_lengths: Ints,
     score: Floats,
     log_z: Floats,
     *,
     exact: bool,
 ) -> Iterator[Labellings]:
-    """What kernels found, sentence by sentence, best first; of the variables only the labels."""
+    """Yields the labellings of each sentence from the results of kernels, best first, without latent variables."""
     names, off, lengths = data.graph.variables, data.labelling_off, np.diff(data.rows.token_off)
-    for s, rank in enumerate(found.tolist()):
-        order = np.argsort(-score[s, :rank], kind="stable")  # messages find them out of order
-        own = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
-        with np.errstate(invalid="ignore"):  # of scores beyond all numbers there is no probability
+    for s, rank in enumerate(list_lengths.tolist()):
+        order = np.argsort(-score[s, :rank], kind="stable")  # messages do not find them in order
+        states = labelling[:, off[s] : off[s + 1]][order].reshape(rank, lengths[s], len(names))
+        with np.errstate(invalid="ignore"):  # infinite scores have no probability
             probability = np.exp(score[s, order] - log_z[s])
-        codes = {name: np.ascontiguousarray(own[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
+        codes = {name: np.ascontiguousarray(states[:, :, m]) for m, name in enumerate(names[: data.graph.num_labels])}
         yield Labellings(codes, score[s, order], probability, exact)
 
 
@@ -207,7 +211,7 @@ def _exactly(
     potentials: Potentials,
     settings: MethodSettings,
     labelling: Ints32,
-    found: Ints,
+    list_lengths: Ints,
     score: Floats,
     workers: Workers,
 ) -> Expectations:
@@ -217,7 +221,7 @@ def _exactly(
     def run(first: int, last: int) -> None:
         exact_nbest(
             first, last, data.problem, programs, patterns, potentials,
-            NBestLists(labelling, data.labelling_off, found, score), out.results, *arenas(data),
+            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)
@@ -229,21 +233,21 @@ def _by_messages(
     potentials: Potentials,
     settings: MethodSettings,
     labelling: Ints32,
-    found: Ints,
+    list_lengths: Ints,
     score: Floats,
     workers: Workers,
 ) -> Expectations:
     """By the template's own schedule where it passes messages, else by tree-based reparameterization."""
     out = Expectations.empty(data, approximate=True)
     out.log_z[:] = np.nan
-    own = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
+    chosen = settings if isinstance(settings, TrpSettings | BpSettings | AutoSettings) else TrpSettings()
     by_name, by_trees = MessageMethod.by_schedule, MessageMethod.by_trees
-    method = by_name(data, own) if isinstance(own, BpSettings) else by_trees(data, own)
+    method = by_name(data, chosen) if isinstance(chosen, BpSettings) else by_trees(data, chosen)
 
     def run(first: int, last: int) -> None:
         message_nbest(
             first, last, data.problem, method.edges, potentials, method.sweeps, method.control,
-            NBestLists(labelling, data.labelling_off, found, score), out.results,
+            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results,
         )  # fmt: skip
 
     workers.map(run, data.runs)
@@ -251,8 +255,8 @@ def _by_messages(
 
 
 def draw_samples(data: BoundData, potentials: Potentials, count: int, seed: int, workers: Workers) -> Samples:
-    """`count` independent labellings of each sequence. Every sequence has a generator of its own, so the draws depend
-    on the seed, the sequence's number and the model only.
+    """`count` independent labellings of each sequence. Every sequence has its own random generator, so the draws depend
+    only on the seed, the sequence's number and the model.
     """
     out = Expectations.empty(data)
     samples = np.empty((count, int(data.labelling_off[-1])), np.int32)

@@ -1,9 +1,9 @@
-"""The best labellings of models with latent variables: what is maximised is p(y | x) = Σ_h p(y, h | x).
+"""The best labellings of models with latent variables, by p(y | x) = Σ_h p(y, h | x).
 
-Exact where summing out the latent variables before all labels leaves tables that fit, whatever the length: then
-`summed_best` searches the tables that are left. Else no exact method is known that is cheap (summing and maximising do
-not commute), and `best_candidates` chooses among labellings that other methods propose by their own p(y | x).
-Not here: models without latent variables (`decoding`).
+The search is exact if, for sequences of any length, summing out the latent variables before all labels leaves tables
+that fit: then `nbest_summing_latents` searches these. Otherwise no cheap exact method is known (summing and maximising
+do not commute), and `best_candidates` ranks labellings that other methods propose by their p(y | x).
+Not here: models without latent variables (`labellings`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..run_status import RunStatus
 from ..workers import Workers
 from .labellings import Labellings, NBest, arenas, largest_table, ordered_labellings
 
-__all__ = ["best_candidates", "latents_first_fits", "summed_best"]
+__all__ = ["best_candidates", "latents_first_fits", "nbest_summing_latents"]
 
-COMPLETE = 1e-9  # of the probability may be missing from a list of all labellings
+COMPLETE = 1e-9  # probability that may be missing from a list that counts as complete
 LENGTHS = (8, 16)  # a table that grows from one to the other grows with the sequence
 
 
@@ -41,22 +41,22 @@ def latents_first_fits(graph: ModelGraph, settings: MethodSettings) -> bool:
     return largest[0] == largest[1] <= largest_table(settings)
 
 
-def summed_best(data: BoundData, potentials: Potentials, count: int, workers: Workers) -> NBest:
-    """The `count` best labellings of each sequence, exactly. `data` brings programs that sum latents out first."""
+def nbest_summing_latents(data: BoundData, potentials: Potentials, count: int, workers: Workers) -> NBest:
+    """The `count` best labellings of each sequence, exactly. The programs of `data` sum out latent variables first."""
     out = Expectations.empty(data)
     labelling = np.zeros((count, int(data.labelling_off[-1])), np.int32)
-    found, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
+    list_lengths, score = np.zeros(data.num_sequences, np.int64), np.zeros((data.num_sequences, count))
     programs, patterns = data.bank.program_arrays(), data.bank.patterns.arrays()
     hidden, width = data.graph.latents, len(data.graph.variables)
 
     def run(first: int, last: int) -> None:
         summed_nbest(
             first, last, data.problem, programs, patterns, potentials, Latents(hidden.start, hidden.stop, width),
-            NBestLists(labelling, data.labelling_off, found, score), out.results, *arenas(data),
+            NBestLists(labelling, data.labelling_off, list_lengths, score), out.results, *arenas(data),
         )  # fmt: skip
 
     workers.map(run, data.runs)
-    return NBest(tuple(ordered_labellings(data, labelling, found, score, out.log_z, exact=True)), out.summary())
+    return NBest(tuple(ordered_labellings(data, labelling, list_lengths, score, out.log_z, exact=True)), out.summary())
 
 
 def best_candidates(
@@ -70,18 +70,18 @@ def best_candidates(
 ) -> NBest:
     """The `count` best of some labellings of each sentence by log Σ_h exp score(y, h), best first, each once.
 
-    candidates: labellings of the whole data set, [labels, N], with the log Z of each sentence clamped to them, [S].
-    The first is taken where two are equally good.   log_z: of each sentence, [S].   covered: the probability of all
-    pairs of candidates and latent states that were found, [S]. No labelling that was not proposed can have more
-    than the rest; where that is less than the probability of what is returned, it is exact.
+    candidates: labellings of the whole data set, [labels, N], with the log Z of each sentence clamped to them, [S]; the
+    first of equally good ones wins.   log_z [S]: of each sentence.   covered [S]: the total probability of the known
+    pairs of a labelling and latent states. A labelling that was not proposed has at most the remaining probability; if
+    no returned labelling has less than that, the result is exact.
     """
     sentences = []
     for s, (first, last) in enumerate(zip(sentence_off[:-1].tolist(), sentence_off[1:].tolist(), strict=True)):
         distinct: dict[bytes, tuple[Codes, float]] = {}
         for codes, scores in candidates:
-            own = np.ascontiguousarray(codes[:, first:last])
+            sentence_codes = np.ascontiguousarray(codes[:, first:last])
             if np.isfinite(scores[s]):
-                distinct.setdefault(own.tobytes(), (own, float(scores[s])))
+                distinct.setdefault(sentence_codes.tobytes(), (sentence_codes, float(scores[s])))
         best = sorted(distinct.values(), key=lambda one: -one[1])[:count]
         score = np.array([one[1] for one in best])
         probability = np.exp(score - log_z[s])
@@ -91,7 +91,7 @@ def best_candidates(
         sentences.append(
             Labellings(
                 {
-                    label: np.array([own[m] for own, _ in best], np.int32).reshape(len(best), last - first)
+                    label: np.array([labelling[m] for labelling, _ in best], np.int32).reshape(len(best), last - first)
                     for m, label in enumerate(labels)
                 },
                 score,
@@ -99,4 +99,4 @@ def best_candidates(
                 proven,
             )
         )
-    return NBest(tuple(sentences), replace(status, approximate=not all(own.exact for own in sentences)))
+    return NBest(tuple(sentences), replace(status, approximate=not all(labellings.exact for labellings in sentences)))

@@ -1,9 +1,9 @@
 """Decoding by local distributions: the labelling of the highest Π_π p̃(y_π | y_N(π), x).
 
-Each instance of a piece becomes one factor over its own variables and those that it conditions on, whose table is its
-log distribution; on that graph exact inference by elimination does the rest. For pieces that condition on earlier
-variables alone this is Viterbi's search from left to right; for two directions it combines them. Hard constraints stay
-factors of their own. Sentences are worked off in runs, since the tables are large. Not here: the pieces (`graph`).
+Each instance of a piece becomes one factor over its own variables and those that it conditions on; the factor's table
+is the log of the local distribution. Variable elimination then finds the best labelling of that graph. For pieces that
+condition only on earlier variables this is Viterbi's algorithm; pieces of two directions are combined. Hard constraints
+remain separate factors. Sentences are decoded in runs, since the tables are large. Not here: the pieces (`graph`).
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from ..base import Expectations
 from ..bound import BoundData, featureless_kinds, unpacked
 from ..pieces import largest_piece
 
-__all__ = ["LocalDecoder", "local_cost"]
+__all__ = ["LocalDecoder", "local_decoding_cost"]
 
-CELLS = 2**21  # of tables that are in memory at once, about
-PROBED = 8  # positions of a sequence whose graph tells what decoding would cost
+CELLS = 2**21  # of tables that are in memory at once, approximately
+PROBED = 8  # positions of the sequence whose graph serves to estimate the cost
 
 
-def local_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> OrderCost:
-    """What the search over the pieces' distributions would take in a sequence of some length, without any data."""
+def local_decoding_cost(graph: ModelGraph, templates: Sequence[PieceTemplate]) -> OrderCost:
+    """The cost of decoding by the pieces' local distributions, on a sequence of `PROBED` positions."""
     shape = graph.shape(PROBED)
     unrolling = PieceUnrolling(graph, shape)
-    scopes = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
+    scopes = [(*i.conditioned, *i.over) for template in templates for i in unrolling.instances(template)]
     return order_cost(scopes, shape.cards, best_order(scopes, shape.cards))
 
 
 class LocalDecoder:
     """Finds labellings for one data set under the local distributions of pieces.
 
-    model: the graph of the model alone; what clamps the data set to known labels is no part of a piece.
+    model: the graph of the model without clamping factors, which are not part of any piece.
     """
 
     approximate = False
@@ -66,37 +66,39 @@ class LocalDecoder:
         self.is_constraint = np.array([kind.template.clique < 0 for kind in graph.kinds], np.bool_)
         scopes = [self._scopes(PieceUnrolling(graph, shape, constraints), templates) for shape in shapes]
         sizes = [
-            [math.prod(shape.cards[v] for v in scope) for scope in own]
-            for shape, own in zip(shapes, scopes, strict=True)
+            [math.prod(shape.cards[v] for v in scope) for scope in shape_scopes]
+            for shape, shape_scopes in zip(shapes, scopes, strict=True)
         ]
-        self.place_off = offsets(np.array([len(own) for own in sizes]))
-        self.place = np.concatenate([np.zeros(0, np.int64), *(offsets(np.array(own, np.int64))[:-1] for own in sizes)])
-        self.cells = np.array([sum(own) for own in sizes], np.int64)  # of a sequence of each shape
-        kind_of = {size: k for k, size in enumerate(sorted({size for own in sizes for size in own}))}
-        # their base tables are the same zeros
+        self.place_off = offsets(np.array([len(shape_sizes) for shape_sizes in sizes]))
+        self.place = np.concatenate(
+            [np.zeros(0, np.int64), *(offsets(np.array(shape_sizes, np.int64))[:-1] for shape_sizes in sizes)]
+        )
+        self.cells = np.array([sum(shape_sizes) for shape_sizes in sizes], np.int64)  # of a sequence of each shape
+        kind_of = {size: k for k, size in enumerate(sorted({size for shape_sizes in sizes for size in shape_sizes}))}
+        # all kinds share the same base table of zeros
         self._kinds = featureless_kinds(
             np.ones(len(kind_of), np.int64), np.array(list(kind_of), np.int64), feature_set=0
         )
         self._num_shared = 1 + max(kind_of, default=0)
         bank = ShapeBank(self._num_shared, lambda shape: best_order(shape.scopes, shape.cards))
-        for shape, own, its_sizes in zip(shapes, scopes, sizes, strict=True):
-            places = offsets(np.array(its_sizes, np.int64))[:-1] + self._num_shared
+        for shape, shape_scopes, shape_sizes in zip(shapes, scopes, sizes, strict=True):
+            places = offsets(np.array(shape_sizes, np.int64))[:-1] + self._num_shared
             runs = tuple(
                 Run(scope, int(at), kind_of[size], n)
-                for n, (scope, at, size) in enumerate(zip(own, places, its_sizes, strict=True))
+                for n, (scope, at, size) in enumerate(zip(shape_scopes, places, shape_sizes, strict=True))
             )
             bank.add(GraphShape(shape.cards, runs))
         self.bank, self.shapes = bank, bank.shape_arrays()
         self.programs, self.patterns = bank.program_arrays(), bank.patterns.arrays()
 
     def _scopes(self, unrolling: PieceUnrolling, templates: Sequence[PieceTemplate]) -> list[tuple[int, ...]]:
-        """Of the instances, then of the constraints, in the order of their factors."""
-        own = [(*i.given, *i.over) for template in templates for i in unrolling.instances(template)]
+        """The scopes of the instances, then of the constraints, in the order of their factors."""
+        instances = [(*i.conditioned, *i.over) for template in templates for i in unrolling.instances(template)]
         shape = unrolling.shape
-        return [*own, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
+        return [*instances, *(s for s, kind in zip(shape.scopes, shape.kinds, strict=True) if self.is_constraint[kind])]
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        """As `SequenceMethod.decode`; out.log_z gets the log of the product."""
+        """As `Decoder.decode`; `out.log_z` gets the log of the product."""
         ends = offsets(self.cells[self.data.rows.shape[first:last]])
         begin = first
         while begin < last:
@@ -115,10 +117,10 @@ class LocalDecoder:
         )  # fmt: skip
         bindings, rows = self._wiring(shape, table_off, tables, d.rows.packed)
         off = d.labelling_off[first : last + 1]
-        scores, own, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
+        scores, run_labelling, zeros = np.zeros(last - first), labelling[off[0] : off[-1]], np.zeros(self._num_shared)
         exact_decode(
             0, last - first, Problem(self.shapes, self._kinds, bindings, rows), self.programs, self.patterns,
-            Potentials(tables, zeros, zeros, zeros, fits=False), scores, Ragged(own, off - off[0]),
+            Potentials(tables, zeros, zeros, zeros, fits=False), scores, Ragged(run_labelling, off - off[0]),
         )  # fmt: skip
         out.log_z[first:last] = scores
         out.status[first:last] = np.where(np.isneginf(scores), IMPOSSIBLE, 0)

@@ -1,8 +1,8 @@
 """Votes of several weight vectors on the labelling of each sentence.
 
-A vote is for a labelling as a whole, since labels that are elected one by one need not go together: where every
-voter keeps to the hard constraints, so does the labelling that wins. Source: Collins (2002) §2.3. Not here: the
-voters, and how each finds its labelling.
+A vote is for a whole labelling, since labels elected one by one need not be compatible: if every voter satisfies the
+hard constraints, so does the winner. Source: Collins (2002) §2.3. Not here: the voters, and how each finds its
+labelling.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ __all__ = ["Ballots"]
 
 
 class Ballots:
-    """Counts votes. sentence_off [S+1]: tokens of each sentence.
+    """Counts votes. sentence_off [S+1]: offsets of the tokens of each sentence.
 
-    A labelling is put down only where the next voter has another one: neighbours agree on most sentences.
+    Votes for a labelling are recorded only when a voter disagrees: successive voters agree on most sentences.
     """
 
     def __init__(self, sentence_off: Ints):
         self.off = sentence_off.tolist()
         self._sentence = np.repeat(np.arange(len(self.off) - 1), np.diff(sentence_off))  # of each token
         self._last: Codes | None = None
-        self._since = np.zeros(len(self.off) - 1, np.int64)  # votes for the last labelling, not put down yet
+        self._since = np.zeros(len(self.off) - 1, np.int64)  # votes for the last labelling, not recorded yet
         self._counts: list[dict[bytes, int]] = [{} for _ in self.off[1:]]
 
     def cast(self, votes: int, codes: Codes) -> None:
-        """`votes` for the labelling `codes` [labels, N] of all sentences."""
+        """Adds `votes` for the labelling `codes` [labels, N] of all sentences."""
         if self._last is not None:
             for s in np.unique(self._sentence[(codes != self._last).any(axis=0)]).tolist():
-                self._put_down(s, self._last)
+                self._record(s, self._last)
         self._last = codes
         self._since += votes
 
-    def _put_down(self, s: int, codes: Codes) -> None:
-        own = codes[:, self.off[s] : self.off[s + 1]].tobytes()
-        self._counts[s][own] = self._counts[s].get(own, 0) + int(self._since[s])
+    def _record(self, s: int, codes: Codes) -> None:
+        ballot = codes[:, self.off[s] : self.off[s + 1]].tobytes()
+        self._counts[s][ballot] = self._counts[s].get(ballot, 0) + int(self._since[s])
         self._since[s] = 0
 
     def winners(self) -> Codes:
-        """[labels, N]: the labelling of each sentence with the most votes, of equal ones that which was put down first.
+        """The labelling of each sentence with the most votes, [labels, N]; in case of a tie the one recorded first.
 
-        ValueError where nothing was cast.
+        ValueError if there were no votes.
         """
         if self._last is None:
             raise ValueError("nobody voted")
-        found = self._last.copy()
+        elected = self._last.copy()
         for s, counts in enumerate(self._counts):
-            self._put_down(s, self._last)
-            own = found[:, self.off[s] : self.off[s + 1]]
-            own[...] = np.frombuffer(max(counts, key=counts.__getitem__), np.int32).reshape(own.shape)
-        return found
+            self._record(s, self._last)
+            states = elected[:, self.off[s] : self.off[s + 1]]
+            states[...] = np.frombuffer(max(counts, key=counts.__getitem__), np.int32).reshape(states.shape)
+        return elected

@@ -1,5 +1,5 @@
 from .exact_method import ExactMethod as ExactMethod
-from .gibbs_method import no_log_z as no_log_z
+from .gibbs_method import no_log_z_error as no_log_z_error
 from .message_method import MessageMethod as MessageMethod
 from .method_table import METHODS as METHODS
 from .mixed import Part as Part, parts_by_cost as parts_by_cost

@@ -1,7 +1,7 @@
-"""What methods that bound log Z share: when they rest, what they remember between calls, labellings by rounding.
+"""The base class of methods that bound log Z: convergence, warm starts, and decoding by rounding marginals.
 
-Their labellings are the likeliest states by their marginals, repaired where these break a hard constraint, then
-improved one at a time. Not here: the methods (`mean_field_method`, `reweighted_method`).
+A labelling takes the likeliest state of each variable, is repaired if it breaks a hard constraint, and is then improved
+one variable at a time. Not here: the methods (`mean_field_method`, `reweighted_method`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["BoundingMethod"]
 
 Chosen = TypeVar("Chosen", MeanFieldSettings, TrwSettings)
 NOTHING = np.zeros(0)
-SHARPEST = 1e-8  # the bounds are off by about the square of what still moves; below this, by rounding
+SHARPEST = 1e-8  # a bound is off by about the square of the last change; below this, rounding errors dominate
 NO_MESSAGES = np.zeros(0, np.float32)
 REMEMBERED_BYTES = 2**28
 
 
 @dataclass(eq=False)
 class BoundingMethod(ABC, Generic[Chosen]):
-    """A bound on log Z that tightens until it rests."""
+    """A bound on log Z that is tightened until it converges."""
 
     data: BoundData
     settings: Chosen
@@ -46,11 +46,11 @@ class BoundingMethod(ABC, Generic[Chosen]):
 
     @abstractmethod
     def _remembered(self) -> Ints:
-        """Numbers that each sequence leaves for the next call, as offsets [S+1]."""
+        """Offsets [S+1] of the numbers that each sequence leaves for the next call."""
 
     @abstractmethod
     def _kernel(self, decoding: bool) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
-        """The kernel, and what it takes before and after the control. `decoding`: to show the best labelling."""
+        """The kernel, and its arguments before and after `control`. decoding: whether marginals are for a labelling."""
 
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
@@ -69,7 +69,7 @@ class BoundingMethod(ABC, Generic[Chosen]):
         marginal_off: Ints,
         decoding: bool,
     ) -> None:
-        """`expectations` with marginals that lie anywhere."""
+        """`expectations` with marginals written to any array."""
         settings = self.settings
         control = Control(self.tolerance, settings.max_iterations, settings.damping, settings.seed)
         kernel, wiring, choice = self._kernel(decoding)

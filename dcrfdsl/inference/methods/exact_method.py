@@ -1,4 +1,4 @@
-"""Exact inference over a data set: contraction programs, and a kernel of its own for chains."""
+"""Exact inference over a data set: contraction programs, and a special kernel for chains."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTHING = np.zeros(0)
 class ExactMethod:
     """Variable elimination by contraction programs; exact on any graph whose tables fit.
 
-    A chain with one table between neighbours has a kernel of its own, which leaves to the programs what it cannot do.
+    A chain with one table between neighbours has a special kernel; the programs take the sequences that it leaves.
     """
 
     data: BoundData
@@ -38,9 +38,9 @@ class ExactMethod:
     def __post_init__(self) -> None:
         chain = chain_of(self.data.graph, self.data.kinds)
         self.chain = ChainRuns(self.data, chain) if chain is not None else None
-        self._own = threading.local()
+        self._per_thread = threading.local()
 
-    # A chain needs none of these but where its kernel gives up.
+    # A chain needs these only if its kernel leaves sequences.
 
     @cached_property
     def programs(self) -> Programs:
@@ -52,20 +52,20 @@ class ExactMethod:
 
     @cached_property
     def in_blocks(self) -> Mask:
-        """Which sequences are so long that they are computed in blocks, [S]."""
+        """Which sequences are so long that they are computed block by block, [S]."""
         return np.diff(self.programs.block_off)[self.data.rows.shape] > 0
 
     def _arenas(self) -> tuple[Floats, Floats]:
         """Two arenas that belong to the calling thread."""
-        if not hasattr(self._own, "arenas"):
+        if not hasattr(self._per_thread, "arenas"):
             shapes = self.data.shapes
             size = max(int(shapes.arena_end.max(initial=0)), shapes.local_start)
-            self._own.arenas = np.empty(size), np.empty(size)
-        arenas: tuple[Floats, Floats] = self._own.arenas
+            self._per_thread.arenas = np.empty(size), np.empty(size)
+        arenas: tuple[Floats, Floats] = self._per_thread.arenas
         return arenas
 
     def _kernels(self, begin: int, end: int, whole: Kernel, in_blocks: Kernel) -> list[Kernel]:
-        """What a run of sequences needs of the two; a kernel that is never called need not be compiled."""
+        """Those of the two kernels that a run of sequences needs; a kernel that is never called is not compiled."""
         blocked = self.in_blocks[begin:end]
         return [kernel for kernel, needed in ((whole, not blocked.all()), (in_blocks, blocked.any())) if needed]
 
@@ -79,7 +79,7 @@ class ExactMethod:
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats,
         share: Floats = NOTHING,
     ) -> None:  # fmt: skip
-        """`share` [S]: what the expectations of each sequence are multiplied by; empty: 1."""
+        """As `ExpectingMethod.expectations`. share [S]: a factor on each sequence's expectations; 1 if empty."""
         d, p, left = self.data, potentials, [(first, last)]
         if self.chain is not None:
             left = self.chain.expectations(

@@ -1,6 +1,7 @@
-"""Gibbs sampling over a data set, some chains a sequence. Its labellings are the best samples.
+"""Gibbs sampling over a data set, several chains per sequence. A labelling is the best sample.
 
-There is no log Z (nan), so nothing can be trained by it. Not here: the chains (`kernels.messages.gibbs_sampling`).
+There is no estimate of log Z (nan), so it cannot train a model. Not here: the chains
+(`kernels.messages.gibbs_sampling`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from ...semantics import GibbsSettings
 from ..base import Expectations
 from ..bound import BoundData
 
-__all__ = ["GibbsMethod", "no_log_z"]
+__all__ = ["GibbsMethod", "no_log_z_error"]
 
 
 @dataclass(eq=False)
 class GibbsMethod:
-    """Gibbs sampling; a chain a sequence. There is no log Z (nan), so nothing can be trained by it."""
+    """Gibbs sampling with `CHAINS` chains per sequence; log Z is nan."""
 
     data: BoundData
     settings: GibbsSettings
@@ -43,7 +44,7 @@ class GibbsMethod:
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
         if len(gradient) and self.data.num_weights:
-            raise no_log_z("a model cannot be trained by it")
+            raise no_log_z_error("a model cannot be trained by it")
         if len(gradient):
             for s in range(first, last):
                 self._count(potentials, s, out, expected)
@@ -64,7 +65,7 @@ class GibbsMethod:
     def _count(self, potentials: Potentials, s: int, out: Expectations, expected: Floats) -> None:
         """As `_sample` for one sequence of a data set without weights, whose tables are all shared cells.
 
-        Adds how often the samples are in each of these, which the kernel for many sequences leaves out.
+        Adds the share of samples in each cell to `expected`; the kernel for many sequences does not count this.
         """
         d, logs, settings = self.data, potentials.log_base, self.settings
         g, begin, end = int(d.rows.shape[s]), int(d.marginal_off[s]), int(d.marginal_off[s + 1])
@@ -84,7 +85,7 @@ class GibbsMethod:
             out.marginals[begin:end] = marginal
 
 
-def no_log_z(why: str) -> DcrfError:
-    """What to say where log Z is needed."""
+def no_log_z_error(why: str) -> DcrfError:
+    """The error for a task that needs log Z; `why` ends its message."""
     remedy = "use `exact`, `trp`, `bp`, `mean_field` or `trw` for this"
     return DcrfError(Diagnostic("no-log-z", f"`gibbs` gives no estimate of log Z, so {why}", help=remedy))

@@ -9,12 +9,12 @@ from ..base import Expectations
 from ..bound import BoundData
 from .exact_method import ExactMethod
 
-__all__ = ["ExactTangents"]
+__all__ = ["LabelLogMarginals"]
 
 
-class ExactTangents:
-    """data: bound with contraction programs.   labelling [flat, see `BoundData.labelling_off`]: the states that are
-    measured, negative elsewhere.
+class LabelLogMarginals:
+    """data: bound with contraction programs.   labelling [flat, see `BoundData.labelling_off`]: the states y* whose
+    marginals count, negative elsewhere.
     """
 
     def __init__(self, data: BoundData, method: ExactMethod, labelling: Ints32):

@@ -1,8 +1,8 @@
-"""The best labelling in the place of the sum over all: what criteria need that look at no other labelling.
+"""Maximisation in place of summation, for criteria that look only at the best labelling.
 
-Where inference would give log Z and expected counts, this gives the score of the best labelling found, and its counts:
-value and subgradient of max_y g(y). On loops, where the best labelling is that of max-product, both may fall short.
-Not here: finding it (`methods`).
+In place of log Z and expected counts it returns the score and the counts of the best labelling: value and subgradient
+of max_y g(y). On graphs with loops max-product may miss the best labelling; then the value is too low.
+Not here: decoding (`methods`).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ __all__ = ["MaximumMethod"]
 
 @dataclass(eq=False)
 class MaximumMethod:
-    """`decoder` is built for `data`."""
+    """An `ExpectingMethod` by decoding. `decoder` is built for `data`."""
 
     data: BoundData
     decoder: SequenceMethod
-    _own: threading.local = field(default_factory=threading.local)
+    _per_thread: threading.local = field(default_factory=threading.local)
 
     @property
     def approximate(self) -> bool:
         return self.decoder.approximate
 
     def remember(self) -> None:
-        """The best labelling is found anew at each call."""
+        """Does nothing: every call decodes anew."""
 
     def sharpen(self) -> bool:
         return False
@@ -59,9 +59,9 @@ class MaximumMethod:
             )  # fmt: skip
 
     def _workspace(self) -> tuple[Ints32, Floats]:
-        """A labelling of all sequences and the zeros that counting needs; they belong to the calling thread."""
-        if not hasattr(self._own, "workspace"):
+        """A labelling of all sequences and zeros for counting, both of the calling thread."""
+        if not hasattr(self._per_thread, "workspace"):
             belief = np.zeros(int(self.data.shapes.local_end.max(initial=0)))
-            self._own.workspace = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
-        workspace: tuple[Ints32, Floats] = self._own.workspace
+            self._per_thread.workspace = np.zeros(int(self.data.labelling_off[-1]), np.int32), belief
+        workspace: tuple[Ints32, Floats] = self._per_thread.workspace
         return workspace

@@ -14,7 +14,7 @@ __all__ = ["MeanFieldMethod"]
 
 
 class MeanFieldMethod(BoundingMethod[MeanFieldSettings]):
-    """The best product of distributions of single variables; a sequence leaves its marginals for the next call."""
+    """The best product of single-variable distributions; a sequence keeps its marginals for the next call."""
 
     def _remembered(self) -> Ints:
         return self.data.marginal_off

@@ -1,4 +1,4 @@
-"""Belief propagation over a data set, with any of its schedules: TRP's trees, random orders, floods, residuals."""
+"""Belief propagation over a data set, with any schedule: TRP's trees, random orders, flooding, residuals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..bound import BoundData
 
 __all__ = ["MessageMethod"]
 
-SHARPEST = 1e-6  # the Bethe sum is off by about the square of what messages still move by
+SHARPEST = 1e-6  # the Bethe free energy is off by about the square of the last change of messages
 REMEMBERED_BYTES = 2**28
 SCHEDULES = {"random": RANDOM, "flood": FLOOD, "residual": RESIDUAL}
 
@@ -48,7 +48,7 @@ class MessageMethod:
 
     @classmethod
     def by_schedule(cls, data: BoundData, settings: BpSettings) -> MessageMethod:
-        """In the order that `settings` names."""
+        """By the schedule that `settings` names."""
         return cls(data, settings, SCHEDULES[settings.schedule], [[] for _ in data.bank.shapes])
 
     def __post_init__(self) -> None:
@@ -83,13 +83,13 @@ class MessageMethod:
             first, last, d.problem, self.edges, potentials, self.sweeps, self.control, totals, results, marginals,
             WarmStart(self.kept, self.kept_off, self.is_kept),
         )  # fmt: skip
-        if (out.status[first:last] == UNDERFLOW).any():  # in log space only where that is needed
+        if (out.status[first:last] == UNDERFLOW).any():  # in log space only if needed
             message_log_expectations(
                 first, last, d.problem, self.edges, potentials, self.sweeps, self.control, totals, results, marginals
             )
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
-        own = self.data.problem, self.edges, potentials, self.sweeps, self.control
-        message_decode(first, last, *own, out.results, self.data.ragged(labelling))
-        if (out.status[first:last] == BROKEN).any():  # with a search only where that is needed
-            mend_labellings(first, last, *own, out.results, self.data.ragged(labelling))
+        inputs = self.data.problem, self.edges, potentials, self.sweeps, self.control
+        message_decode(first, last, *inputs, out.results, self.data.ragged(labelling))
+        if (out.status[first:last] == BROKEN).any():  # with a search only if needed
+            mend_labellings(first, last, *inputs, out.results, self.data.ragged(labelling))

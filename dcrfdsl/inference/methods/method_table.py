@@ -1,7 +1,7 @@
 """`METHODS`, the table of inference methods, and the choice that `auto` makes.
 
-A method is built for one `BoundData`; it then answers for runs of sequences, so that threads can share it. Nothing is
-raised for non-convergence: the status says so.
+A method is built for one `BoundData` and then handles runs of sequences, so that threads can share it. Non-convergence
+raises no error: the status reports it.
 
 To add a method: a settings class in `semantics.settings`, listed in `INFERENCE` beside it, a class in a file here with
 the functions of `SequenceMethod`, a line in `METHODS`; the tests loop over the table.
@@ -41,14 +41,14 @@ Chosen = TypeVar("Chosen", bound=MethodSettings)
 
 @dataclass(frozen=True)
 class MethodEntry(Generic[Chosen]):
-    """A line of `METHODS`: the settings that a method takes, how to make it, whether it needs contraction programs."""
+    """A line of `METHODS`: the settings of a method, its constructor, whether it needs contraction programs."""
 
     settings: tuple[type[Chosen], ...]
     make: Callable[[BoundData, Chosen], SequenceMethod]
     programs: bool = False
 
     def build(self, data: BoundData, settings: MethodSettings) -> SequenceMethod:
-        """The method for `data`, which brings contraction programs where `programs` says so."""
+        """The method for `data`, which must have contraction programs if `programs` is true."""
         if not isinstance(settings, self.settings):
             raise TypeError(f"{type(settings).__name__} is none of {self.settings}")
         return self.make(data, settings)
@@ -69,10 +69,10 @@ METHODS: Table[MethodEntry] = Table(
 
 
 def choose_method(graph: ModelGraph, settings: MethodSettings) -> tuple[str, MethodSettings]:
-    """Name and settings of the method to run: `auto` becomes `exact` where that pays, else `trp`.
+    """Name and settings of the method to run: `auto` becomes `exact` if that pays, else `trp`.
 
-    It stays `auto` where the data joins positions: then it is decided for each sequence when the method is built.
-    Raises DcrfError where `exact` is asked for and does not fit, before anything is laid out for it.
+    With relational cliques it stays `auto`, which decides for each sequence when the method is built.
+    Raises DcrfError if the settings ask for `exact` and its tables do not fit.
     """
     if isinstance(settings, ExactSettings):
         check_width(graph, settings.max_table)

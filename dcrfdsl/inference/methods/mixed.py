@@ -1,8 +1,7 @@
-"""Exact inference on the sentences whose own graph makes it cheap, message passing on the others.
+"""Exact inference on the sentences whose graphs make it cheap, message passing on the others.
 
-Where the data says which positions a clique joins, every sentence has a graph of its own, and `auto` decides for each
-by its cost. So what a sentence gets does not depend on the sentences around it. Not here: what the two cost
-(`graph.model_cost`), the two methods.
+With relational cliques every sentence has its own graph, and `auto` decides for each by its cost. So the method for a
+sentence does not depend on the other sentences. Not here: the costs (`graph.model_cost`), the two methods.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from .message_method import MessageMethod
 __all__ = ["MixedMethod", "Part", "parts_by_cost"]
 
 MOST_ENTRIES = 2**24  # of a table
-ALONE = 1000.0  # positions that a graph of no sequence counts for, so that exact inference may take 0.02 s
-Part = tuple[Ints, BoundData]  # sequences of a data set; exact if it brings contraction programs
+ALONE = 1000.0  # positions that a graph without positions counts for, so that exact inference may take 0.02 s
+Part = tuple[Ints, BoundData]  # numbers of sequences, and their data; exact if that has contraction programs
 PER_SEQUENCE = ("log_z", "status", "redone", "iterations", "residual", "damped")  # of `Expectations`
 
 
 def parts_by_cost(data: BoundData, fits: Callable[[GraphShape, OrderCost], bool]) -> list[Part]:
-    """The sequences whose graphs `fits` takes, with contraction programs, and the others without; none is empty.
+    """The sequences whose graphs `fits` accepts, with contraction programs, and the others without; no part is empty.
 
     data: bound without programs.
     """
@@ -72,8 +71,8 @@ class MixedMethod:
         """Exact inference or messages for each sequence, by the cost of its graph. `data` is bound without programs."""
         parts = parts_by_cost(data, lambda shape, cost: _pays(shape, cost, settings.max_table))
         methods = [
-            MessageMethod.by_trees(own, settings) if own.bank.order_of is None else ExactMethod(own, settings)
-            for _, own in parts
+            MessageMethod.by_trees(bound, settings) if bound.bank.order_of is None else ExactMethod(bound, settings)
+            for _, bound in parts
         ]
         return cls(data, parts, methods)
 
@@ -104,12 +103,17 @@ class MixedMethod:
             begin, end = np.searchsorted(numbers, [first, last]).tolist()
             if begin == end:
                 continue
-            own = out.empty(data, marginals=len(out.marginals) > 0)
-            method.expectations(potentials, begin, end, own, gradient, expected)
-            _write(own, begin, numbers[begin:end], out)
+            part_out = out.empty(data, marginals=len(out.marginals) > 0)
+            method.expectations(potentials, begin, end, part_out, gradient, expected)
+            _write(part_out, begin, numbers[begin:end], out)
             if len(out.marginals):
                 _spread(
-                    own.marginals, data.marginal_off, begin, numbers[begin:end], out.marginals, self.data.marginal_off
+                    part_out.marginals,
+                    data.marginal_off,
+                    begin,
+                    numbers[begin:end],
+                    out.marginals,
+                    self.data.marginal_off,
                 )
 
     def decode(self, potentials: Potentials, first: int, last: int, out: Expectations, labelling: Ints32) -> None:
@@ -117,10 +121,10 @@ class MixedMethod:
             begin, end = np.searchsorted(numbers, [first, last]).tolist()
             if begin == end:
                 continue
-            own, found = out.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
-            method.decode(potentials, begin, end, own, found)
-            _write(own, begin, numbers[begin:end], out)
-            _spread(found, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
+            part_out, part_labelling = out.empty(data), np.zeros(int(data.labelling_off[-1]), np.int32)
+            method.decode(potentials, begin, end, part_out, part_labelling)
+            _write(part_out, begin, numbers[begin:end], out)
+            _spread(part_labelling, data.labelling_off, begin, numbers[begin:end], labelling, self.data.labelling_off)
 
 
 def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
@@ -131,20 +135,20 @@ def _pays(shape: GraphShape, cost: OrderCost, max_table: int) -> bool:
     return exact_pays(cost, max_table, sweep, sum(map(len, larger)), positions)
 
 
-def _write(own: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
-    """What a part yields, from its sequence `begin` on, to the places of its sequences in the whole."""
+def _write(part_out: Expectations, begin: int, numbers: Ints, out: Expectations) -> None:
+    """Copies the results of a part from its sequence `begin` on to the sequences `numbers` of the whole."""
     for name in PER_SEQUENCE:
-        getattr(out, name)[numbers] = getattr(own, name)[begin : begin + len(numbers)]
+        getattr(out, name)[numbers] = getattr(part_out, name)[begin : begin + len(numbers)]
 
 
 def _spread(
-    own: NDArray,
-    own_off: Ints,
+    part: NDArray,
+    part_off: Ints,
     begin: int,
     numbers: Ints,
     out: NDArray,
     off: Ints,
 ) -> None:
-    """The same for what lies flat, a run a sequence."""
+    """The same for a flat array with one run per sequence."""
     for s, number in enumerate(numbers.tolist(), begin):
-        out[off[number] : off[number + 1]] = own[own_off[s] : own_off[s + 1]]
+        out[off[number] : off[number + 1]] = part[part_off[s] : part_off[s + 1]]

@@ -1,7 +1,7 @@
 """Tree-reweighted sum-product over a data set: log Z is an upper bound.
 
-Its labellings go by the max-marginals of messages that take maxima. Not here: the messages (`kernels.messages.trw`),
-the forests that they are weighted by (`graph.edge_appearance`).
+It decodes by the max-marginals of the max-product form. Not here: the messages (`kernels.messages.trw`), the forests
+that determine their weights (`graph.edge_appearance`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["ReweightedMethod"]
 
 
 class ReweightedMethod(BoundingMethod[TrwSettings]):
-    """A sequence leaves its messages for the next call."""
+    """A bound by messages; a sequence keeps them for the next call."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,7 +38,7 @@ class ReweightedMethod(BoundingMethod[TrwSettings]):
 
 
 def _stretched(shapes: Shapes) -> Ints:
-    """Where each factor's stretched table lies among those of its shape, [F]."""
+    """The place of each factor's stretched table among those of its shape, [F]."""
     sizes = np.where(np.diff(shapes.scope_off) > 1, shapes.fac_size, 0)
     ends = np.concatenate([[0], np.cumsum(sizes)])
     starts = ends[shapes.fac_off]

@@ -1,8 +1,7 @@
-"""Local normalisation of a data set's pieces as an inference method: for log Z it gives the loss of the labels.
+"""Local normalisation of a data set's pieces as an inference method: in place of log Z it returns the loss of labels.
 
-What a criterion gets of it is the whole loss and its gradient, so it counts nothing itself: see
-`criteria.pieces.piece_likelihood`. Not here: which pieces there are (`graph.pieces`), the sums
-(`kernels.piecewise.piece_losses`).
+The result is the complete loss and its gradient, so the criterion (`criteria.pieces.piece_likelihood`) adds no counts.
+Not here: the pieces (`graph.pieces`), the sums (`kernels.piecewise.piece_losses`).
 """
 
 from __future__ import annotations
@@ -23,9 +22,10 @@ __all__ = ["PieceMethod", "largest_piece", "no_cases"]
 
 
 class PieceMethod:
-    """The losses of small pieces, whose joint states are gone through one by one. Exact.
+    """The losses of small pieces, by enumeration of their joint states. Exact.
 
     divide: whether a clique instance that is in n pieces, those of `beside` included, has a share of 1/n in each.
+    cases: in which none of the above is right; by default none.
     """
 
     approximate = False
@@ -37,7 +37,7 @@ class PieceMethod:
         self.data = data
         self.pieces = piece_arrays(data.graph, data.bank.shapes, templates, divide=divide, beside=beside)
         self.labelling = np.where(gold.codes >= 0, gold.codes, -1).T.astype(np.int32).ravel()
-        self.may = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
+        self.possible = _possible(gold, data.graph.cards) if (gold.codes < 0).any() else np.zeros(0, np.bool_)
         self.largest = largest_piece(data.shapes, self.pieces)
         self.cases = cases if cases is not None else no_cases(data.num_sequences)
 
@@ -50,17 +50,17 @@ class PieceMethod:
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `SequenceMethod.expectations`, with the loss for log Z and what is known taken off the expectations."""
+        """As `ExpectingMethod.expectations`, with the loss for log Z, and less the counts of known labels."""
         d = self.data
         piece_expectations(
             first, last, d.problem, self.pieces, self.cases, potentials, d.ragged(self.labelling),
-            Ragged(self.may, d.marginal_off), self.largest, Totals(gradient, expected), out.log_z,
+            Ragged(self.possible, d.marginal_off), self.largest, Totals(gradient, expected), out.log_z,
         )  # fmt: skip
         out.status[first:last] = np.where(np.isposinf(out.log_z[first:last]), IMPOSSIBLE, 0)
 
 
 def largest_piece(shapes: Shapes, pieces: PieceInstances) -> int:
-    """Joint states of the instance that has the most."""
+    """The largest number of joint states of an instance."""
     return _most_joint(shapes, pieces, pieces.over_off, pieces.over)
 
 
@@ -73,12 +73,12 @@ def _most_joint(shapes: Shapes, pieces: PieceInstances, off: Ints, variables: In
 
 
 def most_cases(shapes: Shapes, pieces: PieceInstances) -> int:
-    """Joint values of what the instance conditions on that conditions on most."""
+    """The largest number of joint states of the variables that an instance conditions on."""
     return _most_joint(shapes, pieces, pieces.given_off, pieces.given)
 
 
 def no_cases(num_sequences: int) -> Cases:
-    """No NOTA."""
+    """Cases without NOTA (none of the above)."""
     return Cases(NONE, 0.0, 0, np.zeros(num_sequences + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 

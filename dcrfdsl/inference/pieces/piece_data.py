@@ -1,6 +1,6 @@
 """A data set whose sequences are the instances of large pieces, and exact inference on it.
 
-Each instance reads the feature rows of its sentence, from the anchors on that its own are counted from. Not here: the
+Each instance reads the feature rows of its sentence, counted from its first anchor in each feature set. Not here: the
 graphs (`graph.pieces.piece_graphs`), the objective (`criteria.pieces.large_pieces`).
 """
 
@@ -13,15 +13,15 @@ import numpy as np
 
 from ...arrays import Ints
 from ...features import FeatureRows, Pairs
-from ...graph import Gold, PieceGraphs, ShapeBank, SharedOut, clamp_rows
+from ...graph import Gold, PieceGraphs, RoleModel, ShapeBank, clamp_rows
 from ..bound import Binder, BoundData
 from ..methods import ExactMethod
 
-__all__ = ["InstanceMethod", "bind_instances"]
+__all__ = ["PieceInstanceMethod", "bind_instances"]
 
 
-class InstanceMethod(ExactMethod):
-    """Exact inference on graphs that are no sequences, so never by the kernel for chains."""
+class PieceInstanceMethod(ExactMethod):
+    """Exact inference on graphs that are not sequences, so never by the kernel for chains."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -30,7 +30,7 @@ class InstanceMethod(ExactMethod):
 
 def bind_instances(
     graphs: PieceGraphs,
-    model: SharedOut,
+    model: RoleModel,
     rows: Sequence[FeatureRows],
     gold: Gold,
     sentence_off: Ints,
@@ -38,20 +38,20 @@ def bind_instances(
     sentence: Ints,
     instance: Ints,
 ) -> tuple[BoundData, BoundData]:
-    """The instances with their own variables free, and clamped to what is known of them.
+    """The data sets of instances with their own variables free, and with these clamped to the known labels.
 
-    sentence, instance [n]: where each of them lies, and its number among those of all shapes.
+    sentence, instance [n]: the sentence of each instance, and its number among those of all shapes.
     """
     pairs = {number: relations[role.clique] for number, role in enumerate(model.roles) if role.clique in relations}
     binder = Binder(graphs.graph, model.parameters, programs=False)
     bound = binder.bind((*rows, *clamp_rows(graphs.graph, gold)), sentence_off, pairs)
-    own = bound.rows._replace(
+    instance_rows = bound.rows._replace(
         first_row=bound.rows.first_row[:, sentence] + graphs.first[:, instance],
         token_off=np.arange(len(sentence) + 1, dtype=np.int64),  # every instance counts as one
         shape=graphs.number[instance],
     )
 
     def over(bank: ShapeBank) -> BoundData:
-        return replace(bound, bank=bank, shapes=bank.shape_arrays(), rows=own)
+        return replace(bound, bank=bank, shapes=bank.shape_arrays(), rows=instance_rows)
 
     return over(graphs.free), over(graphs.known)

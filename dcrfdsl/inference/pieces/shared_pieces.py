@@ -1,7 +1,8 @@
-"""Pieces that score the same wherever they lie: no features, nothing they condition on. Normalised once for all.
+"""Pieces with the same scores everywhere (no features, no conditioning variables), normalised once for all instances.
 
-Their loss is a function of counts: Σ_g n_g log Z_g − Σ_c gold_c log φ_c, over groups g of alike instances and cells c
-of the shared tables. So an evaluation does not depend on the size of the data. Not here: other pieces (`pieces`).
+Their loss is a function of counts: Σ_g n_g log Z_g − Σ_c gold_c log φ_c, over groups g of equal instances and cells c
+of the shared tables. So the cost of an evaluation does not depend on the size of the data. Not here: other pieces
+(`local_normalisation`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["SharedPieceMethod", "are_shared"]
 
 
 class _Group(NamedTuple):
-    """Alike instances. times: how many there are.   cells [members, joint states]: of the shared tables.   scale."""
+    """Equal instances. times: their number.   cells [members, joint states]: shared cells.   scale [members]."""
 
     times: float
     cells: Ints
@@ -28,13 +29,13 @@ class _Group(NamedTuple):
 
 
 def are_shared(method: PieceMethod) -> bool:
-    """Whether all pieces are of that kind, trained as they are, on labels that are known."""
+    """Whether all pieces have the same scores everywhere, no locked factors, and completely known labels."""
     pieces = method.pieces
-    return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.may)
+    return bool(pieces.shared.all()) and not pieces.locked.any() and not len(method.possible)
 
 
 class SharedPieceMethod:
-    """As `PieceMethod`, which says what is counted. The first run of sequences answers for all."""
+    """The results of a `PieceMethod`, computed from counts. The run with sequence 0 returns the loss of all."""
 
     approximate = False
 
@@ -47,7 +48,7 @@ class SharedPieceMethod:
         self._impossible = out.summary().impossible
         everything = np.zeros_like(gold)
         self._normalise(none.log_base, everything)
-        self._gold = everything - gold  # the kernel takes off what is known
+        self._gold = everything - gold  # the kernel subtracts the counts of known labels
         self._seen = np.flatnonzero(np.abs(self._gold) > 0.5 * _least_share(method))
 
     def remember(self) -> None:
@@ -59,7 +60,7 @@ class SharedPieceMethod:
     def expectations(
         self, potentials: Potentials, first: int, last: int, out: Expectations, gradient: Floats, expected: Floats
     ) -> None:
-        """As `PieceMethod.expectations`; the loss of all stands with the first sequence."""
+        """As `PieceMethod.expectations`, but the loss of all sequences is that of sequence 0."""
         out.log_z[first:last] = 0.0
         if first == 0 and last > 0:
             out.log_z[0] = self._normalise(potentials.log_base, expected)
@@ -70,7 +71,7 @@ class SharedPieceMethod:
                 out.log_z[s], out.status[s] = np.inf, IMPOSSIBLE
 
     def _normalise(self, log_base: Floats, expected: Floats) -> float:
-        """Σ n_g log Z_g; adds the expectations of shared cells."""
+        """Σ n_g log Z_g; adds the expectations to `expected` [shared cells]."""
         total = 0.0
         for group in self._groups:
             score = (group.scale[:, None] * log_base[group.cells]).sum(axis=0)
@@ -84,7 +85,7 @@ class SharedPieceMethod:
 
 
 def _least_share(method: PieceMethod) -> float:
-    """What the gold labels of an instance count for, at least."""
+    """The smallest weight of the gold labels of an instance."""
     return float(method.pieces.scale.min(initial=1.0))
 
 
@@ -94,7 +95,7 @@ def _groups(method: PieceMethod) -> list[_Group]:
     shape_of = np.repeat(np.arange(len(per_shape)), np.diff(pieces.instance_off))
     times = np.bincount(pieces.template, weights=per_shape[shape_of])
     _, examples = np.unique(pieces.template, return_index=True)
-    found = []
+    groups = []
     for i in examples.tolist():
         g = int(shape_of[i])
         over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]].tolist()
@@ -108,5 +109,5 @@ def _groups(method: PieceMethod) -> list[_Group]:
                 at = at * shapes.card[shapes.var_off[g] + v] + states[v]
             cells.append(shapes.fac_table[f] + at)
         scale = pieces.scale[pieces.member_off[i] : pieces.member_off[i + 1]]
-        found.append(_Group(float(times[pieces.template[i]]), np.array(cells, np.int64), scale.copy()))
-    return found
+        groups.append(_Group(float(times[pieces.template[i]]), np.array(cells, np.int64), scale.copy()))
+    return groups

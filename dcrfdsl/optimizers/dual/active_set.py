@@ -1,4 +1,4 @@
-"""Conjugate gradients on the active set of the dual: the face that steps in single sequences have reached.
+"""Conjugate gradients on a face of the dual's feasible set: that of the active bounds.
 
 Steps in one sequence at a time soon find which multipliers are 0 and which sequences use all of U, but balance slowly
 what many sequences share. With these bounds fixed, the rest is a quadratic without bounds, which conjugate gradients
@@ -13,7 +13,7 @@ from ...arrays import Floats
 from ...kernels.optimization import bounded, dot, free_part, margins_of, products_of
 from .dual_problem import Dual
 
-__all__ = ["all_products", "climb_face"]
+__all__ = ["all_products", "ascend_on_face"]
 
 ENOUGH = 0.01  # of the square of the first slope: by then the active set will have changed
 SHORTEST = 1.0 / 64.0  # of the step that conjugate gradients found
@@ -25,8 +25,8 @@ def all_products(dual: Dual) -> Floats | None:
     return products_of(dual.cuts, objective.metric, objective.num_weights) if len(objective.metric.gram) else None
 
 
-def climb_face(dual: Dual, most: int, products: Floats | None) -> bool:
-    """At most `most` iterations from the current multipliers; whether they changed. products: `all_products`."""
+def ascend_on_face(dual: Dual, most: int, products: Floats | None) -> bool:
+    """At most `most` iterations from the multipliers; returns whether they changed. products: `all_products`."""
     objective, cuts = dual.objective, dual.cuts
 
     def free(slope: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Block-coordinate Frank–Wolfe: each sequence in turn takes its best step towards its most violated labelling.
 
-The average of the iterates, w̄ ← k/(k+2) w̄ + 2/(k+2) w after the k-th run of sequences, is often better than the last
-weights early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4. Here a run of sequences
+The average of the iterates, w̄ ← k/(k+2) w̄ + 2/(k+2) w after pass k = 0, 1, …, is often better than the last weights
+early on. Source: Lacoste-Julien, Jaggi, Schmidt & Pletscher 2013, Algorithms 3 and 4. Here a run of sequences
 is decoded at one point, since steps in a direction that was best a moment ago still lead uphill. Converged: by the rule
 of `dual_problem`, on the duality gap. Not here: the gap and the stopping rule (`dual_problem`).
 """
@@ -15,7 +15,7 @@ import numpy as np
 from ...arrays import Floats
 from ...kernels.optimization import Cuts, frank_wolfe, join_cuts, no_cuts, violated_most
 from ...semantics import BcfwSettings
-from ..objective import Objective, Outcome, Watch, needed
+from ..objective import Objective, Outcome, Watch, require_part
 from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_bcfw"]
@@ -25,7 +25,7 @@ LEAST = 1e-12  # of U: smaller multipliers are dropped, since steps of Frank–W
 
 def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, watch: Watch) -> Outcome:
     """Trains from zero; `start` [W] only completes unknown labels. A pass counts as an iteration."""
-    problem = needed(objective.margin_problem(), "a margin problem")
+    problem = require_part(objective.margin_problem(), "a margin problem")
     generator = np.random.default_rng(settings.seed)
     direction = np.zeros(problem.num_weights)
     mean, steps = np.zeros(problem.num_weights), 0

@@ -24,13 +24,13 @@ from ..objective import Iteration, MarginProblem, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]
 
-ROUNDS = 20  # how often the completion of unknown labels may change
+ROUNDS = 20  # the most completions of unknown labels
 
 Step = Callable[["Dual", Cuts, int, int], None]
 
 
 class Measured(NamedTuple):
-    """A pass: the primal, and its distance from the dual."""
+    """The primal and the duality gap, of a pass or of a run of sequences (then the primal is without ½ ‖w‖²)."""
 
     primal: float
     gap: float
@@ -40,7 +40,7 @@ AfterPass = Callable[["Dual", Measured], None]
 
 
 class Dual:
-    """Cuts with their multipliers α. `scores`: their weights w; `point`: the same without kernels."""
+    """Cuts with their multipliers α. `scores`: the weights w [W]; `point` describes the difference between the two."""
 
     def __init__(self, objective: MarginProblem):
         self.objective = objective
@@ -62,8 +62,8 @@ class Dual:
         self.cuts = no_cuts(len(self.objective.limit))
         self.scores = np.zeros(self.objective.num_weights)
 
-    def look(self, first: int, last: int) -> tuple[Cuts, Measured]:
-        """The cuts of a run together with new ones, and the primal and gap that follow."""
+    def find_cuts(self, first: int, last: int) -> tuple[Cuts, Measured]:
+        """The cuts of a run together with new ones, and its part of the primal, without ½ ‖w‖², and of the gap."""
         objective = self.objective
         old, new = slice_cuts(self.cuts, first, last), objective.find_cuts(self.scores, first, last)
         joined: Cuts = join_cuts(old, np.ones(len(old.loss), np.bool_), new, ~is_repeated(old, new))
@@ -80,13 +80,13 @@ class Dual:
         return 0.5 * float(self.point @ self.scores)
 
     def one_pass(self, order: Sequence[int], step: Step, at_the_end: bool) -> Measured:
-        """Searches for cuts everywhere and takes steps, after each run or all at the end."""
+        """Searches all runs for cuts and takes steps, after each run or all at the end."""
         runs, parts = self.objective.runs, {}
         half_norm = self.half_norm()
         loss, gap = 0.0, 0.0
         for number in order:
             first, last = runs[number]
-            parts[number], measured = self.look(first, last)
+            parts[number], measured = self.find_cuts(first, last)
             loss, gap = loss + measured.primal, gap + measured.gap
             if not at_the_end:
                 step(self, parts[number], first, last)
@@ -97,7 +97,7 @@ class Dual:
 
 
 def slice_cuts(cuts: Cuts, first: int, last: int) -> Cuts:
-    """The cuts of some blocks."""
+    """The cuts of blocks `first` to `last` - 1."""
     a, b = int(cuts.block_off[first]), int(cuts.block_off[last])
     begin, end = int(cuts.off[a]), int(cuts.off[b])
     return Cuts(
@@ -172,12 +172,12 @@ def run_passes(
         is_close = is_below and not at_the_end
     reason = reason or f"{passes} passes done"
     point = dual.point
-    measured = look_everywhere(dual)
+    measured = measure_gap(dual)
     seconds = time.perf_counter() - begun
     return dual, Outcome(point, measured.primal, passes, passes + 1, converged, seconds, reason, gap=measured.gap)
 
 
-def look_everywhere(dual: Dual) -> Measured:
+def measure_gap(dual: Dual) -> Measured:
     """Primal and gap at the current weights; no steps."""
-    parts = [dual.look(first, last)[1] for first, last in dual.objective.runs]
+    parts = [dual.find_cuts(first, last)[1] for first, last in dual.objective.runs]
     return Measured(dual.half_norm() + sum(one.primal for one in parts), sum(one.gap for one in parts))

@@ -13,8 +13,8 @@ import numpy as np
 from ...arrays import Floats
 from ...kernels.optimization import Cuts, ascend, join_cuts, no_cuts
 from ...semantics import WorkingSetSettings
-from ..objective import Objective, Outcome, Watch, needed
-from .active_set import all_products, climb_face
+from ..objective import Objective, Outcome, Watch, require_part
+from .active_set import all_products, ascend_on_face
 from .dual_problem import Dual, Measured, run_passes
 
 __all__ = ["minimise_working_set"]
@@ -27,7 +27,7 @@ EASE = 0.1  # a sequence is skipped if no violation exceeds this part of the tol
 
 def minimise_working_set(objective: Objective, start: Floats, settings: WorkingSetSettings, watch: Watch) -> Outcome:
     """Trains from zero; `start` [W] only completes unknown labels. A pass counts as an iteration."""
-    problem = needed(objective.margin_problem(), "a margin problem")
+    problem = require_part(objective.margin_problem(), "a margin problem")
     ease = EASE * problem.tolerance
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:
@@ -39,7 +39,7 @@ def minimise_working_set(objective: Objective, start: Floats, settings: WorkingS
         products = all_products(dual)
         for _ in range(settings.sweeps):
             ascend(0, blocks, dual.cuts, problem.limit, problem.each_counts, problem.metric, dual.scores, ROUNDS, ease)
-            if dual.gap_of_cuts() <= PART * measured.gap or not climb_face(dual, ITERATIONS, products):
+            if dual.gap_of_cuts() <= PART * measured.gap or not ascend_on_face(dual, ITERATIONS, products):
                 break
         dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > 0.0, nothing, np.zeros(0, np.bool_))
 

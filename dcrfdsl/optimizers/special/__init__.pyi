@@ -1,4 +1,4 @@
 from .boosting_rounds import minimise_boosting as minimise_boosting
-from .counting import minimise_counted as minimise_counted
+from .counting import minimise_closed_form as minimise_closed_form
 from .iis import minimise_iis as minimise_iis
 from .perceptron_steps import minimise_perceptron as minimise_perceptron

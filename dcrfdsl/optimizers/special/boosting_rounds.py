@@ -12,7 +12,7 @@ If no L is below 0, or no U above, longer steps promise ever more, and Δ is `ma
 every weight takes 1/M of its step, where at most M weights can count in a sequence; by convexity the risk falls by the
 mean of the promises (Collins, Schapire & Singer 2002). The bounds of frequent features are far apart, so their steps
 are short and other features are chosen first; `steepest` takes the largest derivative and searches along it. The risk
-is the start times the product of all Z, and so bounds what it bounds.
+is its value at the start times the product of all Z, so bounds on Z also bound what the risk bounds.
 
 Converged: no weight promises to leave less than 1 − tolerance of the risk (`parallel`: all together; `steepest`: its
 search found no such step of the steepest weight), or the risk is 0. Not here: the risk and the contribution of each
@@ -30,10 +30,10 @@ import numpy as np
 from ...arrays import Floats
 from ...kernels.optimization import least_bound, least_bounds
 from ...semantics import AutoOptimizer
-from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, needed
+from ..objective import BoostingProblem, BoostingRound, CountRanges, Iteration, Objective, Outcome, Watch, require_part
 from ..progress import norm_of
 
-__all__ = ["Promises", "best_promise", "minimise_boosting", "promises"]
+__all__ = ["StepBounds", "best_step", "minimise_boosting", "step_bounds"]
 
 FLAT = 0.1  # a search ends when the slope has fallen to this share
 TRIALS = 20  # of a search
@@ -41,20 +41,23 @@ LONGER = 30.0  # the next trial is at most this many times the last one
 INSIDE = 0.1  # of the interval that contains the minimum: its ends, which are not tried
 
 
-class Promises(NamedTuple):
-    """The best step of each weight, and the share of the risk that remains at most, [W]."""
+class StepBounds(NamedTuple):
+    """The best step of each weight [W], and an upper bound on the share of the risk that remains after it [W]."""
 
     step: Floats
     left: Floats
 
 
-def promises(
+def step_bounds(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float, alone: int | None = None
-) -> Promises:
-    """mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to look at, if any."""
+) -> StepBounds:
+    """The step of each weight with the least bound.
+
+    mass, mean [G]: see `BoostingProblem.shares`.   total: the risk.   alone: the only weight to consider, if any.
+    """
     first, last = (0, len(ranges.off) - 1) if alone is None else (alone, alone + 1)
     begin, end = int(ranges.off[first]), int(ranges.off[last])
-    best = Promises(np.zeros(last - first), np.ones(last - first))
+    best = StepBounds(np.zeros(last - first), np.ones(last - first))
     least_bounds(
         ranges.off[first : last + 1] - begin, ranges.low[begin:end], ranges.high[begin:end], mass[begin:end] / total,
         mean[begin:end] / total, 1.0, max_step, best.step, best.left,
@@ -62,17 +65,17 @@ def promises(
     return best
 
 
-def best_promise(
+def best_step(
     ranges: CountRanges, mass: Floats, mean: Floats, total: float, max_step: float
 ) -> tuple[int, float, float]:
-    """The first weight whose step leaves least at most, that step, and what it leaves; otherwise as `promises`."""
+    """The first weight whose step has the least bound, that step, and the bound; arguments as in `step_bounds`."""
     weight, step, left = least_bound(ranges.off, ranges.low, ranges.high, mass / total, mean / total, 1.0, max_step)
     return int(weight), float(step), float(left)
 
 
 def minimise_boosting(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Boosts from `start` [W] for as many rounds as the objective says, fewer if none promises enough."""
-    problem, begun = needed(objective.boosting(), "an exponential risk"), time.perf_counter()
+    problem, begun = require_part(objective.boosting(), "an exponential risk"), time.perf_counter()
     choose = UPDATES[problem.update]
     weights, path = start.copy(), list[BoostingRound]()
     risk, gradient = problem.value_and_gradient(weights)
@@ -114,8 +117,8 @@ def minimise_boosting(objective: Objective, start: Floats, settings: AutoOptimiz
 
 
 class _Round(NamedTuple):
-    """The weight that moves (-1: all do), the step [W], the share of the risk that is left at most, and how many
-    evaluations it took to find this.
+    """The weight that moves (-1: all do), the step [W], the bound on the remaining share of the risk, and the number of
+    evaluations that finding them took.
     """
 
     weight: int
@@ -131,12 +134,12 @@ class _Round(NamedTuple):
 
 
 def _most_promising(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, step, left = best_promise(problem.ranges, *problem.shares, risk, problem.max_step)
+    best, step, left = best_step(problem.ranges, *problem.shares, risk, problem.max_step)
     return _Round.of(best, step, left, len(weights))
 
 
 def _all_at_once(problem: BoostingProblem, weights: Floats, risk: float, gradient: Floats) -> _Round:
-    best, most = promises(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
+    best, most = step_bounds(problem.ranges, *problem.shares, risk, problem.max_step), problem.most_weights
     return _Round(-1, best.step / most, float(1.0 - (1.0 - best.left).sum() / most))
 
 
@@ -145,7 +148,7 @@ def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: 
     mass = problem.mass(best)
     if not mass > 0.0:
         return _Round.of(best, 0.0, 1.0, len(weights))
-    promised = promises(problem.ranges, *problem.shares, risk, problem.max_step, best)
+    promised = step_bounds(problem.ranges, *problem.shares, risk, problem.max_step, best)
     first = float(np.clip(promised.step[0], -problem.max_step, problem.max_step))
     step, value, tried = _least_along(problem, weights, best, first, risk, float(gradient[best]) / mass)
     return _Round.of(best, step, value / risk, len(weights), tried)
@@ -154,7 +157,7 @@ def _steepest(problem: BoostingProblem, weights: Floats, risk: float, gradient: 
 def _least_along(
     problem: BoostingProblem, weights: Floats, weight: int, trial: float, risk: float, begin: float
 ) -> tuple[float, float, int]:
-    """The step of a weight at which the risk is about least, the risk there, and the number of trials.
+    """A step of a weight that approximately minimises the risk, the risk there, and the number of trials.
 
     trial: a step that is not too long.   risk, begin: at a step of 0, the latter E_D u over the sequences in which the
     feature fires. Regula falsi for E_D u = 0: it rises with the step, and more evenly than the derivative does.

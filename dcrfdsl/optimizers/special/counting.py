@@ -1,4 +1,4 @@
-"""The solver of criteria with a closed-form solution: relative frequencies, which the objective has computed.
+"""The solver of objectives with a closed-form solution, which are relative frequencies that the objective computed.
 
 Not here: counting.
 """
@@ -9,15 +9,15 @@ import time
 
 from ...arrays import Floats
 from ...semantics import AutoOptimizer
-from ..objective import Iteration, Objective, Outcome, Watch, needed
+from ..objective import Iteration, Objective, Outcome, Watch, require_part
 
-__all__ = ["minimise_counted"]
+__all__ = ["minimise_closed_form"]
 
 
-def minimise_counted(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
+def minimise_closed_form(objective: Objective, start: Floats, settings: AutoOptimizer, watch: Watch) -> Outcome:
     """Returns the solution of the objective after one evaluation, whatever the start [W]."""
     begun = time.perf_counter()
-    weights = needed(objective.solution, "a solution by counting").copy()
+    weights = require_part(objective.solution, "a solution by counting").copy()
     value, _ = objective.value_and_gradient(weights)
     seconds = time.perf_counter() - begun
     watch(Iteration(1, value, None, seconds), weights)

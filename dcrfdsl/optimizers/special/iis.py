@@ -3,11 +3,11 @@
     S:  δλ_k = (1/S) log(Ê f_k / E f_k),     S the largest feature total T(x, y) of any labelling of any sequence
     T:  δλ_k = log β_k,     Σ_t a_{k,t} β_k^t = Ê f_k,     a_{k,t} = E f_k over the sequences with T(x) = t
 
-T(x) is the largest total of a labelling of x; where it is the same for all sequences, both are one. Every update raises
-the likelihood, so that there is no search. Converged: by the rule of `progress`, on the gradient. The slack feature of
-S has no weight. A feature that no gold labelling shows has its best weight at −∞, whatever the others are: it is put to
-`NEVER` and left out of the totals. Source: Lafferty, McCallum, Pereira, "Conditional random fields" (2001), §4. Not
-here: expectations and totals, which the objective knows.
+T(x) is the largest total of a labelling of x; if it is the same for all sequences, S and T are equal. Every update
+raises the likelihood, so there is no search. Converged: by the rule of `progress`, on the gradient. The slack feature
+of S has no weight. A feature that no gold labelling shows has its optimum at −∞, whatever the other weights are: its
+weight is `NEVER`, and it is left out of the totals. Source: Lafferty, McCallum, Pereira, "Conditional random fields"
+(2001), §4. Not here: expectations and totals, which the objective computes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXACT = 1e-13  # of the roots' logarithms
 
 
 def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, watch: Watch) -> Outcome:
-    """Maximises the likelihood from `start` [W]. DcrfError where the objective is not one that scaling maximises."""
+    """Maximises the likelihood from `start` [W]. DcrfError if iterative scaling does not apply to the objective."""
     scaling = objective.scaling()
     if scaling is None:
         message = "`iis` scales the expectations of counts, and this objective has none"
@@ -71,7 +71,7 @@ def _by_slack(scaling: Scaling) -> Update:
 
 
 def _by_totals(scaling: Scaling) -> Update:
-    """Algorithm T. With one total it is S, and needs no second look at the data."""
+    """Algorithm T. With one total it equals S, and needs no second pass over the data."""
     values = np.unique(scaling.totals[scaling.totals > 0.0])
     if len(values) < 2:
         return _by_slack(scaling)
