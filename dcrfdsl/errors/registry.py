@@ -77,6 +77,10 @@ class Table(Generic[Entry], Mapping[str, Entry]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def synonyms_of(self, name: str) -> tuple[str, ...]:
+        """Words of other tools that stand for the entry `name`."""
+        return tuple(word for word, meant in self._synonyms.items() if meant == name)
+
     def suggest(self, name: str) -> str | None:
         """The entry that a misspelt `name` most likely means."""
         return did_you_mean(name, self._entries, self._synonyms)

@@ -103,19 +103,21 @@ class AutoSettings(_MessagePassing):
 
 
 class MeanFieldSettings(_MessagePassing):
-    """Naive mean field: a lower bound on log Z. `seed` draws the start, and `tolerance` is a change of a marginal."""
+    """Naive mean field: a lower bound on log Z. `seed` draws where it starts."""
 
     method = "mean_field"
     source = "Sutton 2004, §5"
     example = "infer mean_field(tolerance = 1e-5)"
+    tolerance: float = setting(1e-3, "it has converged where no marginal moves by as much", unit="absolute", gt=0, lt=1)
 
 
 class TrwSettings(_MessagePassing):
-    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees; `tolerance` is of log messages."""
+    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees."""
 
     method = "trw"
     source = "Wainwright, Jaakkola & Willsky 2005"
     example = "infer trw(tolerance = 1e-5)"
+    tolerance: float = setting(1e-3, "it has converged where no log message moves by as much", unit="nats", gt=0, lt=1)
 
 
 class GibbsSettings(MethodSettings):

@@ -1,0 +1,49 @@
+"""All entries of the reference, by name: what `dcrfdsl explain` and the pages of the documentation show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from ...errors import did_you_mean
+from ..explanations.pages import EXPLANATIONS
+from .method_entries import method_entries, stage_settings
+from .reference_entry import ReferenceEntry, SettingEntry
+from .statement_entries import statement_entries
+from .word_entries import word_entries
+
+__all__ = ["entries", "entries_named", "nearest_name", "settings_named"]
+
+
+@cache
+def entries() -> tuple[ReferenceEntry, ...]:
+    """Every entry: statements, options, words, methods, messages."""
+    messages = (
+        ReferenceEntry("message", slug, f"error[{slug}]", page.meaning, f"Remedy: {page.remedy}")
+        for slug, page in sorted(EXPLANATIONS.items())
+    )
+    return (*statement_entries(), *word_entries(), *method_entries(), *messages)
+
+
+def entries_named(name: str) -> Sequence[ReferenceEntry]:
+    """The entries of that name, in the order of the reference; several if it stands for several things."""
+    return [entry for entry in entries() if entry.name == name]
+
+
+def settings_named(name: str) -> Sequence[tuple[str, SettingEntry]]:
+    """The settings of that name, each with what has it: `lbfgs`, or `every stage of training`."""
+    of_stages = [("every stage of training", setting) for setting in stage_settings()]
+    of_methods = [
+        (f"{entry.kind} `{entry.name}`", setting)
+        for entry in entries()
+        if entry.kind not in ("statement", "feature function")
+        for setting in entry.settings
+    ]
+    return [(owner, setting) for owner, setting in (*of_stages, *of_methods) if setting.name == name]
+
+
+def nearest_name(word: str) -> str | None:
+    """The name that a misspelt `word`, or another tool's word, most likely means."""
+    synonyms: Mapping[str, str] = {synonym: entry.name for entry in entries() for synonym in entry.synonyms}
+    names = {entry.name for entry in entries()} | {setting.name for entry in entries() for setting in entry.settings}
+    return did_you_mean(word, sorted(names), synonyms)

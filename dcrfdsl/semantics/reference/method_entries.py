@@ -1,0 +1,173 @@
+"""Entries of methods, read off the classes of their settings: inference, criteria, priors, optimizers, losses.
+
+A class says what it does in the first paragraph of its docstring, and each field what it means. Not here: the classes
+(`semantics.settings`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from ...errors import Table
+from ..settings.loss_settings import LOSSES, SMOOTHINGS
+from ..settings.margin_settings import KERNELS, MARGIN_LOSSES
+from ..settings.method_settings import CriterionSettings, MethodSettings, OptimizerSettings
+from ..settings.prior_settings import Prior
+from ..settings.trainable import TRAINED_BY
+from ..settings.training_settings import CASES, CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, TrainSettings
+from .reference_entry import ReferenceEntry, SettingEntry
+
+__all__ = ["method_entries", "stage_settings"]
+
+# How a method of each table is written. A method stands where its name stands; settings in brackets, or after `:`.
+USAGE: dict[str, str] = {
+    INFERENCE.kind: "infer {}",
+    CRITERIA.kind: "train {}",
+    PRIORS.kind: "prior = {}",
+    OPTIMIZERS.kind: "optimizer = {}",
+    LOSSES.kind: "loss = {}",
+    MARGIN_LOSSES.kind: "loss = {}",
+    SMOOTHINGS.kind: "smoothing = {}",
+    KERNELS.kind: "kernel.CLIQUE = {}",
+    CASES.kind: "nota = {}",
+}
+TABLES: tuple[Table[Any], ...] = (
+    INFERENCE, CRITERIA, PRIORS, OPTIMIZERS, LOSSES, SMOOTHINGS, MARGIN_LOSSES, KERNELS, CASES,
+)  # fmt: skip
+STAGE_FIELDS = ("prior", "optimizer", "infer", "decode", "restarts", "seed", "patience")
+TYPES = {int: "whole number", float: "number", bool: "yes or no", str: "name"}
+DECODED_BY = {
+    "memm": "`local`",
+    "bidirectional": "`local`",
+    "piecewise": "`local` where its named pieces make up a directed model, else by `joint`",
+}
+SIGNS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
+
+
+def method_entries() -> Iterator[ReferenceEntry]:
+    """An entry a method of each table."""
+    for table in TABLES:
+        for name, kind in table.items():
+            yield ReferenceEntry(
+                table.kind,
+                name,
+                USAGE[table.kind].format(_call(name, kind)),
+                summary_of(kind),
+                _facts(name, kind),
+                settings=tuple(_settings(kind)),
+                example=kind.example,
+                source=kind.source,
+                synonyms=table.synonyms_of(name),
+            )
+
+
+def stage_settings() -> tuple[SettingEntry, ...]:
+    """The settings that every stage of training takes."""
+    tables: dict[str, Table[Any]] = {"prior": PRIORS, "optimizer": OPTIMIZERS, "infer": INFERENCE}
+    first, *rest = (_setting(name, TrainSettings.model_fields[name], tables.get(name)) for name in STAGE_FIELDS)
+    kernel = SettingEntry(
+        "kernel.CLIQUE",
+        _names(KERNELS),
+        "none",
+        "",
+        "",
+        "an observation kernel in place of a clique's features, for `hmsvm`",
+    )
+    prior = SettingEntry(
+        "prior.CLIQUE", _names(PRIORS), "that of all weights", "", "", "the prior of one clique's weights"
+    )
+    return (first, prior, *rest, kernel)
+
+
+def summary_of(kind: type) -> str:
+    """The first paragraph of a class's docstring, on one line."""
+    return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+
+
+def _call(name: str, kind: type[MethodSettings]) -> str:
+    fields = [field for field in kind.model_fields if field != kind.names]
+    inside = [f"{kind.names.upper()}, …"] if kind.names else []
+    inside += [f"{field} = …" for field in fields]
+    return f"{name}({', '.join(inside)})" if inside else name
+
+
+def _facts(name: str, kind: type[MethodSettings]) -> str:
+    """What follows from the class: how a criterion can be trained and decoded, which priors an optimizer treats."""
+    if issubclass(kind, CriterionSettings):
+        optimizers = ", ".join(f"`{other}`" for other in TRAINED_BY[name])
+        prior = "A prior is added to it." if kind.takes_prior else "It takes no prior."
+        rule = DECODED_BY.get(name, f"`{kind.decode or 'joint'}`")
+        return f"Optimizers: {optimizers}. {prior} Unless the template says otherwise, its models decode by {rule}."
+    if issubclass(kind, OptimizerSettings):
+        criteria = ", ".join(f"`{other}`" for other, optimizers in TRAINED_BY.items() if name in optimizers)
+        return f"It trains {criteria}. Shapes of penalties that it treats: {', '.join(kind.treats)}."
+    if issubclass(kind, Prior):
+        optimizers = ", ".join(
+            f"`{other}`" for other, settings in OPTIMIZERS.items() if kind().shape in settings.treats
+        )
+        return f"Optimizers that treat it with these defaults: {optimizers}."
+    if not kind.gives_log_z:
+        return "It does not estimate log Z, so `train` refuses it."
+    return ""
+
+
+def _settings(kind: type[MethodSettings]) -> Iterator[SettingEntry]:
+    for name, field in kind.model_fields.items():
+        yield _setting(name, field, kind.methods.get(name))
+
+
+def _setting(name: str, field: FieldInfo, methods: Table[Any] | None) -> SettingEntry:
+    extra = field.json_schema_extra
+    unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
+    return SettingEntry(
+        name,
+        _names(methods) if methods else _type(field.annotation),
+        _default(field.default),
+        _limits(field.metadata),
+        unit,
+        field.description or "",
+    )
+
+
+def _names(table: Table[Any]) -> str:
+    return ", ".join(f"`{name}`" for name in table)
+
+
+def _type(annotation: Any) -> str:
+    """A type in the words of the language."""
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type(inside[0])
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in inside)
+    if origin is tuple:
+        return "names"
+    if origin in (Union, types.UnionType):
+        return " or ".join(_type(part) for part in inside if part is not type(None))
+    return TYPES.get(annotation, "method")
+
+
+def _default(value: Any) -> str:
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else f"{value:g}".replace("e-0", "e-")
+    return value.method if isinstance(value, MethodSettings) else str(value)
+
+
+def _limits(metadata: list[Any]) -> str:
+    limits = [
+        f"{sign} {_default(getattr(limit, key))}"
+        for limit in metadata
+        for key, sign in SIGNS.items()
+        if getattr(limit, key, None) is not None
+    ]
+    return ", ".join(limits)

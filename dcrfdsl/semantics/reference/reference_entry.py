@@ -1,0 +1,39 @@
+"""One word of the language as the reference describes it. Not here: the words themselves, and how they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ReferenceEntry", "SettingEntry"]
+
+
+@dataclass(frozen=True)
+class SettingEntry:
+    """A setting of a method or an option of a statement; `default`, `limits` and `unit` may be empty."""
+
+    name: str
+    type: str
+    default: str
+    limits: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class ReferenceEntry:
+    """`kind` is the word that messages use, such as `inference method`.
+
+    usage: how it is written.   summary: one sentence, or a few.   grammar: its rules in the grammar of the language.
+    example: lines of a template that use it.   source: paper and equation.   synonyms: words of other tools for it.
+    """
+
+    kind: str
+    name: str
+    usage: str
+    summary: str
+    text: str = ""
+    grammar: str = ""
+    settings: tuple[SettingEntry, ...] = ()
+    example: str = ""
+    source: str = ""
+    synonyms: tuple[str, ...] = ()

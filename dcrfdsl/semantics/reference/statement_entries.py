@@ -1,0 +1,223 @@
+"""Entries of statements, with their grammar, and of the options that they take after `with`.
+
+The grammar is read off the grammar file, so it is what the parser reads. Not here: what stands inside statements
+(`word_entries`, `method_entries`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ...syntax import KEYWORDS, SYNONYMS, resource_path
+from ..schema.statement_options import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS
+from .method_entries import stage_settings
+from .reference_entry import ReferenceEntry, SettingEntry
+
+__all__ = ["statement_entries"]
+
+RULES = {"dcrf": ("edition",), "clique": ("clique", "sites", "site", "where", "with_", "clique_block")}
+RULES |= {"piece": ("piece", "member"), "data": ("data", "call"), "train": ("train", "setting", "key")}
+
+# keyword -> usage, summary, text, example
+STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
+    "dcrf": (
+        "dcrf 1", "The edition of the language. Optional; `fmt` writes it.", "It comes first.",
+        "dcrf 1\ndata conll(word, y)\nlabel y\nclique y: word",
+    ),
+    "data": (
+        "data FORMAT(COLUMN, …)",
+        "How data is read, and which columns it has.",
+        "`word = form` reads a column under another name, and `height: float` gives it a type. Label columns may be "
+        "absent when you tag: `tag` takes all declared columns, or all but the labels, one choice a file.",
+        "data conll(word, pos, chunk)",
+    ),
+    "label": (
+        "label NAME [in DOMAIN] [with OPTION = …]",
+        "A variable to predict, read from the column of that name.",
+        "Without a domain it learns its states from the training data.",
+        'label role in {AGENT, PATIENT, "_"} with others = "_"\nclique role: word\nclique role[-1], role\n',
+    ),
+    "latent": (
+        "latent NAME in DOMAIN",
+        "A variable that is never observed. Training and tagging sum it out.",
+        "Its weights begin at random values, drawn by `seed`; `restarts` tries several starts.",
+        "latent sense in 3\nclique sense, chunk as senses: bias, word\nclique sense[-1], sense as moves",
+    ),
+    "memory": (
+        "memory NAME [in DOMAIN] = EXPR [if CONDITION else EXPR] [initially STATE]",
+        "A deterministic function of earlier labels and of observations, which carries a dependency over any distance.",
+        "It costs what a chain costs. A test of a label outside the sentence is false; a copy of one is `initially`.",
+        "memory seen_verb = seen_verb[-1] or pos[-1] matches /VB.*/\nclique chunk, seen_verb as verbal: bias, pos",
+    ),
+    "view": (
+        "view NAME = EXPR [if CONDITION else EXPR]",
+        "A many-to-one map of the states of one label, such as a coarse tag.",
+        "A clique over a view shares its weights among the states that it maps to one.",
+        "view inside = chunk is not O\nclique inside[-1], inside as coarse: bias, word",
+    ),
+    "lexicon": (
+        'lexicon NAME = "FILE"',
+        "The entries of a file, one a line: a set, or with a TAB and a second column a map.",
+        "The path is relative to the template. `word in NAME` tests for an entry, `span(word, NAME)` finds entries of "
+        "several words, and `NAME(word)` reads the map. A model file keeps the content.",
+        'lexicon places = "places.txt"\nclique chunk as here: word in places',
+    ),
+    "let": (
+        "let NAME = VALUE [tune RANGE]",
+        "A constant, for settings and options; `tune` is the range that `train --tune` searches.",
+        "`--set NAME=VALUE` changes it for one run.",
+        "let spread = 5 tune log(0.1, 100)\ntrain likelihood: prior = gaussian(variance = spread)",
+    ),
+    "use": (
+        'use "FILE"',
+        "Takes over the statements of another template.",
+        "The path is relative to the file that has it. Declarations merge, and a name that is declared twice is an "
+        "error. "
+        "The `data`, `infer`, `decode` and `evaluate` of the outer file replace those of the used one; its stages "
+        "follow.",
+        'use "base.dcrf"',
+    ),
+    "features": (
+        "features NAME [with OPTION = …]: FEATURE, …",
+        "A named group of features. A clique lists it by its name; `NAME[-2..2]` shifts the whole group.",
+        "Groups may list groups, nested 64 deep at most.",
+        "features form with min_count = 1:\n    word, suffix(word, 1..3)\nclique chunk as here: form[-1..1]",
+    ),
+    "clique": (
+        "clique SITE, … [as NAME] [with OPTION = …] [: FEATURE, …]",
+        "Which variables depend on each other, and by which features: clique indices {(time offset, variable)}.",
+        "It lies at each position where all its sites are in the sentence. Without features it has `bias`, a weight "
+        "for "
+        "each joint assignment. With `where` it is relational: the data joins the positions i and j.",
+        "clique chunk[-1], chunk as pair: bias, word",
+    ),
+    "piece": (
+        "piece NAME over SITE, …: [locked] CLIQUE, …",
+        "A part of the model that is normalised over its own variables, for training by pieces.",
+        "`chain[1]` is the clique `chain` at the next position. What its cliques touch beside its own variables is "
+        "conditioned on at the gold value. A `locked` clique takes part and gets no gradient from the piece.",
+        "piece next over chunk: chain, words\ntrain piecewise(next)",
+    ),
+    "forbid": (
+        "forbid CONDITION [as NAME]",
+        "No labelling may satisfy the condition; one that does has probability 0.",
+        "It has no instance where a label that it names lies outside the sentence.",
+        "forbid chunk is B-VP and pos is DT as no_verb",
+    ),
+    "require": (
+        "require CONDITION [when CONDITION] [as NAME]",
+        "Every labelling must satisfy the condition, where the one after `when` holds.",
+        "It has no instance where a label that it names lies outside the sentence.",
+        "require chunk is O when pos is SYM",
+    ),
+    "infer": (
+        "infer METHOD(…)", "The inference method of training and tagging.", "Without it, `auto`.", "infer exact",
+    ),
+    "decode": (
+        "decode RULE", "How labels are chosen.", "Without it, what the criterion trains for, mostly `joint`.",
+        "decode marginal",
+    ),
+    "train": (
+        "train CRITERION(…) [as NAME] [after NAME] [: SETTING = …, …]",
+        "A stage of training: what is minimised, by which optimizer, with which prior.",
+        "A stage `after` another begins with its weights. `train` on the command line runs the last stage and those "
+        "that "
+        "it comes after; `--stage NAME` runs another. A stage without a name has its criterion's.",
+        "train likelihood as map: prior = gaussian(variance = 10)\ntrain mce(loss = label) as errors after map",
+    ),
+    "evaluate": (
+        "evaluate METRIC, …",
+        "What `eval`, `train --dev` and `train --tune` measure. The first metric decides.",
+        "Without it, `segments` for labels with segments, else `accuracy`, and `joint_accuracy` for several labels.",
+        "evaluate segments(chunk), accuracy(chunk), sentence_accuracy",
+    ),
+}  # fmt: skip
+
+# statement -> option -> type, default, meaning
+OPTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
+    "label": {
+        "others": ("state", "none", "every other value of the column reads as this state"),
+        "missing": ("text", "none", "this value means that the label is not known here; training sums it out"),
+        "ambiguous": ("text", "none", "splits a cell that allows several states, as `A|B` does by `\"|\"`"),
+        "constrain": ("yes or no", "yes", "whether `bio` and `bioes` forbid illegal moves"),
+    },
+    "features": {
+        "min_count": ("whole number", "1", "keeps a feature that fires at so many training positions, before states "
+        "are "
+                      "paired with it"),
+        "outside": ("`boundary`, `skip`", "boundary", "a place outside the sentence gives a feature of its own for "
+        "each "
+                    "side and distance, or none"),
+    },
+    "clique": {
+        "states": ("`seen`, `all`", "seen; all for `bias` alone", "`seen`: a pair of feature and assignment has a "
+        "weight "
+                   "if the gold labels of the training data show it; an unseen pair has weight 0 and is not forbidden. "
+                   "`all`: every pair has one"),
+        "edges": ("`inside`, `pad`", "inside", "`pad`: the clique also lies where some of its sites are outside the "
+                  "sentence; these are in a START or STOP state"),
+        "min_gap": ("whole number", "1", "relational: the least j − i, in positions"),
+        "max_gap": ("whole number or `none`", "none", "relational: the largest j − i, in positions"),
+        "link": ("`next`, `all`", "next", "relational: i is joined to the nearest later j that fits, or to all of "
+        "them"),
+        "order": ("`forward`, `any`", "forward", "relational: only i < j, or every ordered pair, as dependency arcs "
+        "need"),
+    },
+}  # fmt: skip
+OPTION_TABLES = {"label": LABEL_OPTIONS, "features": GROUP_OPTIONS, "clique": CLIQUE_OPTIONS}
+
+
+def statement_entries() -> Iterator[ReferenceEntry]:
+    """An entry a statement, and one an option."""
+    rules = _grammar_rules()
+    for keyword in KEYWORDS:
+        usage, summary, text, example = STATEMENTS[keyword]
+        grammar = "\n".join(rules[rule] for rule in RULES.get(keyword, (keyword,)))
+        synonyms = tuple(word for word, meant in SYNONYMS.items() if meant == keyword)
+        settings = stage_settings() if keyword == "train" else options_of(keyword)
+        yield ReferenceEntry(
+            "statement", keyword, usage, summary, text, grammar=grammar, settings=settings, example=example,
+            synonyms=synonyms,
+        )  # fmt: skip
+    for keyword, table in OPTION_TABLES.items():
+        described = {option.name: option for option in options_of(keyword)}
+        for name in table:
+            option = described[name]
+            summary = f"{option.meaning[0].upper()}{option.meaning[1:]}."
+            yield ReferenceEntry(
+                f"option of `{keyword}`", name, f"{keyword} … with {name} = {option.type}", summary,
+                f"Default: {option.default}.", example=OPTION_EXAMPLES[name],
+            )  # fmt: skip
+
+
+OPTION_EXAMPLES: Mapping[str, str] = {
+    "others": "label chunk in bio(NP) with others = O\nclique chunk: word",
+    "missing": 'label chunk with missing = "?"\nclique chunk: word',
+    "ambiguous": 'label chunk with ambiguous = "|"\nclique chunk: word',
+    "constrain": "label chunk in bio(NP) with constrain = no\nclique chunk: word",
+    "min_count": "features form with min_count = 3: word\nclique chunk as here: form",
+    "outside": "features form with outside = skip: word[-1]\nclique chunk as here: form",
+    "states": "clique chunk as here with states = all: pos",
+    "edges": "clique chunk[-1], chunk as pair with edges = pad",
+    "min_gap": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with min_gap = 2\n    bias",
+    "max_gap": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with max_gap = 50\n    bias",
+    "link": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with link = all\n    bias",
+    "order": "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j]\n    with order = any\n    bias",
+}
+
+
+def options_of(keyword: str) -> tuple[SettingEntry, ...]:
+    """The options of a statement, as the reference describes them."""
+    return tuple(
+        SettingEntry(name, kind, default, "", "", meaning)
+        for name, (kind, default, meaning) in OPTIONS.get(keyword, {}).items()
+    )
+
+
+def _grammar_rules() -> dict[str, str]:
+    """Each rule of the grammar with its text."""
+    text = resource_path("grammar/dcrf.lark").read_text(encoding="utf-8")
+    rules = re.findall(r"^\??(\w+):(?:[^\n]*)(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)
+    bodies = [match[0] for match in re.finditer(r"^\??\w+:[^\n]*(?:\n[ ]+[|][^\n]*)*", text, re.MULTILINE)]
+    return dict(zip(rules, bodies, strict=True))

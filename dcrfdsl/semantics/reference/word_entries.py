@@ -1,0 +1,249 @@
+"""Entries of the words inside statements: feature functions, tests, places, formats, types, domains, rules, metrics.
+
+What a table of the checker says is taken from there; the rest stands here, in tables whose names a test compares with
+the checker's. Not here: statements and their options (`statement_entries`), methods (`method_entries`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..checks.data_rules import FORMATS
+from ..checks.training_rules import METRICS
+from ..schema.function_signatures import FUNCTIONS, FunctionSignature
+from ..schema.search_ranges import RANGES
+from ..schema.segment_schemes import SCHEMES
+from .reference_entry import ReferenceEntry, SettingEntry
+
+__all__ = ["word_entries"]
+
+Words = Mapping[str, tuple[str, str, str]]  # name -> usage, summary, example
+
+FUNCTION_EXAMPLES: Mapping[str, str] = {
+    "bias": "clique chunk as here: bias",
+    "lower": "clique chunk as here: lower(word)",
+    "prefix": "clique chunk as here: prefix(word, 1..4)",
+    "suffix": "clique chunk as here: suffix(word, 3), suffix(word, 1..4)[-1]",
+    "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
+    "length": "clique chunk as here: length(word)",
+    "chars": "clique chunk as here: chars(word, 2..3)",
+    "span": 'lexicon places = "places.txt"\nclique chunk as here: span(word, places)',
+    "first": "clique chunk as here: first & lower(word)",
+    "last": "clique chunk as here: last",
+    "index": "clique chunk as here: index",
+}
+LENGTH_KINDS = {
+    "term": "a column, or a function of one",
+    "lengths": "a length from 1, or a range of lengths",
+    "flag": "`yes` or `no`",
+    "lexicon": "the name of a lexicon",
+}
+TESTS: Words = {
+    "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
+    "in": (
+        "word in {a, the}, word in days, word not in days",
+        "The value is one of these states, or an entry of a lexicon; `not in`: it is none of them.",
+        'lexicon places = "places.txt"\nclique chunk as here: word in {a, the}, lower(word) not in places',
+    ),
+    "matches": (
+        "word matches /[A-Z].*/",
+        "The regular expression matches the whole value. Expressions are RE2's and take linear time; `/…/i` ignores "
+        "case; `\\w` and `[A-Z]` know ASCII only, `\\p{Lu}` knows every alphabet.",
+        "clique chunk as here: word matches /\\p{Lu}.*/",
+    ),
+    "has": (
+        "word has /[0-9]/",
+        "The regular expression matches somewhere in the value; else as `matches`.",
+        "clique chunk as here: word has /[0-9]/",
+    ),
+    "=": ("word = word[-1]", "Two values are equal.", "clique chunk as here: word = word[-1]"),
+    "!=": ("word != word[-1]", "Two values differ.", "clique chunk as here: pos != pos[1]"),
+    "not": ("not CONDITION", "The condition is false.", "clique chunk as here: not word has /[0-9]/"),
+    "and": ("CONDITION and CONDITION", "Both are true.", "clique chunk as here: (word has /-/ and pos is JJ)"),
+    "or": ("CONDITION or CONDITION", "One is true, or both.", "clique chunk as here: (pos is NN or pos is NNS)"),
+    "&": (
+        "word & pos, word[-1] & word & first",
+        "A cross: a feature for each combination of the values. It fires where all of them do.",
+        "clique chunk as here: word[-1] & word",
+    ),
+}
+PLACES: Words = {
+    "[k]": (
+        "word[-1], chunk[1]",
+        "The place k positions later, or earlier for a negative k.",
+        "clique chunk[-1], chunk as pair",
+    ),
+    "[a..b]": ("word[-2..2]", "A window: a feature for each place.", "clique chunk as here: word[-2..2]"),
+    "[a, b]": ("word[-1, 1]", "Several places: a feature for each.", "clique chunk as here: word[-1, 1]"),
+    "[i]": (
+        "word[i], word[i-1]",
+        "The place of a relational clique's site `y[i]`, and places relative to it.",
+        "clique chunk[i], chunk[j] as skip:\n    where word[i] = word[j] and word[i] matches /[A-Z].*/\n    word[i-1]",
+    ),
+    "[all]": (
+        "chunk[all]",
+        "In a piece: every position of the sentence, so that a sentence has one instance.",
+        "piece whole over chunk[all]: words, chain\ntrain piecewise(whole)",
+    ),
+}
+FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
+    "conll": (
+        "A token a line, columns split by white space, and a blank line after each sentence.",
+        'data conll(word, pos, chunk, separator = "\\t", comment = "#")\nlabel chunk\nclique chunk: word',
+    ),
+    "conllu": (
+        'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS: its first value counts, repeats are '
+        "warned of once, and an absent key reads `_`, an ordinary state. `tag` writes predictions into MISC.",
+        'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\nclique upos[-1], upos',
+    ),
+    "jsonl": (
+        'A sentence a line: `{"word": ["The", "dog"]}`, or a list of tokens `[{"word": "The"}, …]`.',
+        "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
+    ),
+    "grmm": ("GRMM's data. It is read, kept and printed in a template, and does not run yet.", ""),
+    "crfsuite": ("CRFsuite's items. They are read, kept and printed in a template, and do not run yet.", ""),
+}
+COLUMN_TYPES: Words = {
+    "text": ("word, word: text", "A value is a text. The type of a column without one.", "clique chunk as here: word"),
+    "float": (
+        "height: float", "A value is a number, which multiplies the weight.",
+        "data conll(word, height: float, y)\nlabel y\nclique y with states = all: height",
+    ),
+    "int": (
+        "count: int", "A value is a whole number, which multiplies the weight.",
+        "data conll(word, count: int, y)\nlabel y\nclique y with states = all: count",
+    ),
+    "bag": (
+        "marks: bag", "A value is several texts, split at spaces; each is a feature.",
+        "data jsonl(marks: bag, y)\nlabel y\nclique y: marks",
+    ),
+    "vector": (
+        "pixels: vector(128)",
+        "A value is so many numbers: a text, a JSON list or an array. Each component is a feature that multiplies "
+        "its weight.",
+        "data jsonl(pixels: vector(128), y)\nlabel y\nclique y with states = all: pixels",
+    ),
+}  # fmt: skip
+DOMAINS: Words = {
+    "bio": (
+        "label NAME in bio(TYPE, …)",
+        "IOB2: B-X begins a segment of type X, I-X continues it, O is outside. Without types they are learned. I-X "
+        "without B-X or I-X of the same type before it is forbidden, also at the first position.",
+        "label ner in bio(PER, LOC)\nclique ner: word\nclique ner[-1], ner",
+    ),
+    "bioes": (
+        "label NAME in bioes(TYPE, …)",
+        "IOBES: B-X … I-X … E-X, S-X for a segment of one token, O outside. Without types they are learned. Illegal "
+        "moves are forbidden.",
+        "label ner in bioes(PER, LOC)\nclique ner: word\nclique ner[-1], ner",
+    ),
+    "states": (
+        "label NAME in states(OTHER)",
+        "The states of another variable.",
+        "label chunk in {A, B}\nlatent twin in states(chunk)\nclique chunk: word\nclique twin, chunk",
+    ),
+    "{…}": ("label NAME in {A, B}", "These states, in this order.", "label chunk in {A, B, O}\nclique chunk: word"),
+    "NUMBER": ("latent NAME in 4", "The states 0, 1, 2 and 3.", "latent topic in 4\nclique topic, chunk as topical"),
+    '"FILE"': (
+        'label NAME in "states.txt"',
+        "The states of a file, one a line.",
+        'label chunk in "states.txt"\nclique chunk: word',
+    ),
+}
+DECODINGS: Words = {
+    "joint": ("decode joint", "The best labelling of a sentence as a whole.", "decode joint"),
+    "marginal": (
+        "decode marginal",
+        "The likeliest state of each label by itself; on a tie the first declared. It repairs no segments.",
+        "decode marginal",
+    ),
+    "local": (
+        "decode local",
+        "The best product of locally normalised pieces, which is what `memm` and its like train for.",
+        "train memm\ndecode local",
+    ),
+}
+METRIC_TEXTS: Mapping[str, str] = {
+    "accuracy": "The share of positions where the label is right.",
+    "joint_accuracy": "The share of positions where all labels are right.",
+    "sentence_accuracy": "The share of sentences where every label is right.",
+    "segments": "Precision, recall and F1 of segments, as conlleval counts them.",
+    "oov_accuracy": "Accuracy at positions where the value of the column did not occur in training.",
+    "log_likelihood": "Σ log p(y | x), in nats.",
+    "zero_one_risk": "The share of wrong sentences. Less is better.",
+    "hamming_risk": "The share of wrong labels, of all labels together. Less is better.",
+    "rank_risk": "The mean share of wrong labellings that score as high as the gold one, or a lower bound. Less is "
+    "better.",
+}
+
+
+def word_entries() -> Iterator[ReferenceEntry]:
+    """An entry for each word that stands inside a statement."""
+    yield from (_function(signature) for signature in FUNCTIONS.values())
+    yield from _plain("test", TESTS)
+    yield from _plain("place", PLACES)
+    for name, data_format in FORMATS.items():
+        summary, example = FORMAT_TEXTS[name]
+        options = tuple(
+            SettingEntry(option, words, "none", "", "", OPTION_TEXTS[option])
+            for option, (_, words) in data_format.options.items()
+        )
+        columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
+        yield ReferenceEntry(
+            FORMATS.kind, name, f"data {name}(COLUMN, …)", summary + columns, settings=options, example=example,
+            synonyms=FORMATS.synonyms_of(name),
+        )  # fmt: skip
+    yield from _plain("column type", COLUMN_TYPES)
+    for entry in _plain("domain", DOMAINS):
+        synonyms = SCHEMES.synonyms_of(entry.name)
+        yield ReferenceEntry(
+            entry.kind, entry.name, entry.usage, entry.summary, example=entry.example, synonyms=synonyms
+        )
+    yield from _plain("decoding rule", DECODINGS)
+    for name, takes in METRICS.items():
+        usage = f"{name}({', '.join(takes)})" if takes else name
+        example = f"evaluate {name}" + {0: "", 1: "(chunk)", 2: "(chunk, word)"}[len(takes)]
+        yield ReferenceEntry(
+            METRICS.kind, name, f"evaluate {usage}", METRIC_TEXTS[name], example=example,
+            synonyms=METRICS.synonyms_of(name),
+        )  # fmt: skip
+    for name, kind in RANGES.items():
+        yield ReferenceEntry(
+            RANGES.kind, name, f"let NAME = VALUE tune {kind.example}", f"{RANGE_TEXTS[name]} It takes "
+                f"{kind.expected}.",
+            example=f"let spread = 1 tune {kind.example}\ntrain likelihood: prior = gaussian(variance = spread)",
+            synonyms=RANGES.synonyms_of(name),
+        )  # fmt: skip
+
+
+OPTION_TEXTS = {
+    "separator": "what splits columns, instead of white space",
+    "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
+}
+RANGE_TEXTS = {
+    "log": "Values spread evenly on a log scale.",
+    "linear": "Values spread evenly.",
+    "among": "A choice of values.",
+}
+
+
+def _plain(kind: str, words: Words) -> Iterator[ReferenceEntry]:
+    for name, (usage, summary, example) in words.items():
+        yield ReferenceEntry(kind, name, usage, summary, example=example)
+
+
+def _function(signature: FunctionSignature) -> ReferenceEntry:
+    settings = tuple(
+        SettingEntry(
+            parameter.name, LENGTH_KINDS[parameter.kind],
+            "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
+            "", "", "",
+        )
+        for parameter in signature.parameters
+    )  # fmt: skip
+    gives = {"value": "one value a position", "values": "several values a position", "test": "a test"}
+    return ReferenceEntry(
+        FUNCTIONS.kind, signature.name, signature.usage, f"{signature.summary[0].upper()}{signature.summary[1:]}.",
+        f"It gives {gives[signature.returns]}.", settings=settings, example=FUNCTION_EXAMPLES[signature.name],
+        synonyms=FUNCTIONS.synonyms_of(signature.name),
+    )  # fmt: skip
