@@ -48,7 +48,7 @@ class PieceMark:
 
     piece: str
     over: tuple[int, ...]
-    given: tuple[int, ...]
+    neighbours: tuple[int, ...]
     factors: tuple[int, ...]
     locked: frozenset[int] = frozenset()
 
@@ -93,8 +93,8 @@ def text(graph: GraphDrawing) -> str:
     for piece in graph.pieces:
         held = [f"{graph.factors[f].clique}@{graph.factors[f].anchor}{' (locked)' * (f in piece.locked)}"
                 for f in piece.factors]  # fmt: skip
-        given = f" given {' '.join(names[v] for v in piece.given)}" if piece.given else ""
-        lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{given}: {', '.join(held)}")
+        conditions = f" given {' '.join(names[v] for v in piece.neighbours)}" if piece.neighbours else ""
+        lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{conditions}: {', '.join(held)}")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 

@@ -142,7 +142,7 @@ class _Work(NamedTuple):
     """
 
     chunk: Chunk
-    given: EncodedLabels | None
+    known_labels: EncodedLabels | None
     predictor: Predictor | None
 
 
@@ -165,15 +165,15 @@ class _Tagger:
         corpus = chunk.corpus
         if not corpus.num_tokens:
             return _Work(chunk, None, None)
-        given = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
-        return _Work(chunk, given, self.model.on(corpus, given))
+        known_labels = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        return _Work(chunk, known_labels, self.model.on(corpus, known_labels))
 
     def best(self, work: _Work) -> Any:
         """Writes the best labelling of each sentence, `_` where there is none. Returns how inference ended."""
         from ..data import tagged
         from ..inference import RunStatus
 
-        (chunk, given, predictor), status, columns = work, RunStatus(), dict[str, list[str]]()
+        (chunk, known_labels, predictor), status, columns = work, RunStatus(), dict[str, list[str]]()
         corpus = chunk.corpus
         if predictor is not None:
             prediction = self.model.predict(predictor, threads=self.options.threads, decode=self.options.decode)
@@ -189,7 +189,7 @@ class _Tagger:
                     texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
         if self.options.as_json:
-            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, given)
+            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known_labels)
         else:
             sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
         return status
@@ -199,7 +199,7 @@ class _Tagger:
         from ..data import repeated, tagged
         from ..inference import RunStatus
 
-        chunk, given, predictor = work
+        chunk, known_labels, predictor = work
         self.ranked, corpus = True, chunk.corpus
         if predictor is None:
             if not self.options.as_json:
@@ -211,7 +211,7 @@ class _Tagger:
         columns, remarks = self._ranked(nbest, corpus)
         tables = self._tables(corpus, predictor)
         if self.options.as_json:
-            self._print_json(corpus, copies, remarks, columns, tables, given)
+            self._print_json(corpus, copies, remarks, columns, tables, known_labels)
         else:
             import numpy as np
 
@@ -325,13 +325,13 @@ class _Tagger:
         remarks: Mapping[str, Sequence[float | str | None]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
-        given: EncodedLabels | None,
+        known_labels: EncodedLabels | None,
     ) -> None:
         """Prints a line for each labelling. The marginals of a sentence stand on the line of each of its labellings."""
         at = copy = 0
         off = corpus.sentence_off.tolist()
         asked = self.options.cliques and corpus.num_tokens
-        of_cliques = self.model.clique_marginals(corpus, given=given) if asked else iter(())
+        of_cliques = self.model.clique_marginals(corpus, given=known_labels) if asked else iter(())
         for s, many in enumerate(copies):
             length = off[s + 1] - off[s]
             more: dict[str, Any] = {}

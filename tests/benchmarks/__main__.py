@@ -70,25 +70,25 @@ def main() -> int:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(every)}")
     figures = {name: _figures(name, every[name]) for name in asked.names or BENCHMARKS}
     _write(asked.file, figures)
-    _print([figure for own in figures.values() for figure in own])
+    _print([figure for table in figures.values() for figure in table])
     print(f"\n{asked.file} written")
-    missed = any(figure.met is False for own in figures.values() for figure in own)
+    missed = any(figure.met is False for table in figures.values() for figure in table)
     return int(missed)
 
 
 def _figures(name: str, run: Benchmark) -> list[Figure]:
     """The figures of one benchmark, said as they come."""
-    found = []
+    figures = []
     print(f"{name}: {run.__doc__}", flush=True)
     try:
         for figure in run():
             if SMOKE:  # too little data to judge by
                 figure = dataclasses.replace(figure, target=None)
             print("   ", "  ".join(word for word in figure.row() if word), f"\n        {figure.work}", flush=True)
-            found.append(figure)
+            figures.append(figure)
     except Skip as reason:
         print(f"    skipped: {reason}", flush=True)
-    return found
+    return figures
 
 
 def _print(figures: list[Figure]) -> None:
@@ -113,7 +113,7 @@ def _write(path: Path, figures: dict[str, list[Figure]]) -> None:
         "machine": machine,
         "load": load,
         "short": SMOKE,
-        "figures": {name: [figure.record() for figure in own] for name, own in figures.items()},
+        "figures": {name: [figure.record() for figure in table] for name, table in figures.items()},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -51,8 +51,8 @@ class Descent(NamedTuple):
 
     def reaches(self, bound: float) -> float:
         """Seconds until the objective is at most `bound`; infinite if it never is."""
-        found = np.flatnonzero(self.objective <= bound)
-        return float(self.seconds[found[0]]) if len(found) else float("inf")
+        reached = np.flatnonzero(self.objective <= bound)
+        return float(self.seconds[reached[0]]) if len(reached) else float("inf")
 
 
 def attributes(source: str, corpus: Corpus) -> list[list[list[str]]]:

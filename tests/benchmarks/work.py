@@ -143,11 +143,11 @@ def criterion_of(source: str, corpus: Corpus, settings: TrainSettings, *, thread
     resolved = resolved_of(source)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
-    given = Supervision(
+    supervision = Supervision(
         problem.spec, problem.graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold,
         counts, Workers(threads), states=tuple(problem.states[name] for name in problem.graph.variables),
     )  # fmt: skip
-    return CRITERIA[settings.criterion.method](given, settings)
+    return CRITERIA[settings.criterion.method](supervision, settings)
 
 
 def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> Criterion:
@@ -176,10 +176,14 @@ def trained_weights(source: str, iterations: int = 10) -> NDArray[np.float64]:
 
 def command(arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
     """What `dcrfdsl ARGUMENTS…` prints, from a fresh process whose bytecode is compiled, as after an install."""
-    own = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    own |= {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(work_folder() / "bytecode"), **(environment or {})}
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    variables |= {
+        "PYTHONPATH": str(ROOT),
+        "PYTHONPYCACHEPREFIX": str(work_folder() / "bytecode"),
+        **(environment or {}),
+    }
     line = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, env=own, cwd=work_folder())
+    done = subprocess.run(line, capture_output=True, text=True, env=variables, cwd=work_folder())
     if done.returncode:
         raise RuntimeError(f"dcrfdsl {' '.join(map(str, arguments))}: {done.stderr.strip()[-500:]}")
     return done.stdout

@@ -63,10 +63,10 @@ class Name:
 
     @classmethod
     def of(cls, text: str) -> Name:
-        found = re.fullmatch(r"(\w+)-(\d+)-(\d+)", text)
-        if found is None:
+        match = re.fullmatch(r"(\w+)-(\d+)-(\d+)", text)
+        if match is None:
             raise ValueError(f"a case is named like `templates-0-17`, not `{text}`")
-        return cls(found[1], int(found[2]), int(found[3]))
+        return cls(match[1], int(match[2]), int(match[3]))
 
     def generators(self) -> tuple[np.random.Generator, np.random.Generator]:
         """That which makes the case, and that for choices of what to try."""

@@ -59,7 +59,7 @@ def odd_value(draw: Draw) -> str:
 
 def arguments_of(draw: Draw, method: type[MethodSettings], *, sound: bool, all_of_them: bool = False) -> list[str]:
     """Some settings of a method as `key = value`; not `sound`: at and beyond the limits too."""
-    found = []
+    written = []
     for name, field in method.model_fields.items():
         if not all_of_them and not draw.chance(0.3):
             continue
@@ -69,10 +69,10 @@ def arguments_of(draw: Draw, method: type[MethodSettings], *, sound: bool, all_o
             table = method.methods[name]
             inner = draw.pick(sorted(table))
             arguments = arguments_of(draw, table[inner], sound=sound)
-            found.append(f"{name} = {inner}({', '.join(arguments)})" if arguments else f"{name} = {inner}")
+            written.append(f"{name} = {inner}({', '.join(arguments)})" if arguments else f"{name} = {inner}")
             continue
-        found.append(f"{name} = {value_of(draw, name, field, sound=sound)}")
-    return found
+        written.append(f"{name} = {value_of(draw, name, field, sound=sound)}")
+    return written
 
 
 def value_of(draw: Draw, name: str, field: Any, *, sound: bool) -> str:
@@ -106,11 +106,13 @@ def _kinds(annotation: Any) -> list[Any]:
 
 def _limits(field: Any) -> dict[str, float]:
     nested = [field, *(m for part in get_args(field.annotation) for m in getattr(part, "__metadata__", ()))]
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for item in nested:
         for rule in getattr(item, "metadata", ()):
-            found |= {key: value for key in ("gt", "ge", "lt", "le") if (value := getattr(rule, key, None)) is not None}
-    return found
+            limits |= {
+                key: value for key in ("gt", "ge", "lt", "le") if (value := getattr(rule, key, None)) is not None
+            }
+    return limits
 
 
 def _whole(limits: Mapping[str, float], sound: bool) -> list[str]:

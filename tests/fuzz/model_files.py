@@ -58,8 +58,8 @@ class Parts:
         layout, data = json.loads(blob[8 : 8 + length]), blob[8 + length :]
         record = json.loads(layout.pop("__metadata__")["dcrfdsl"])
         tensors = {
-            name: (own["dtype"], own["shape"], data[own["data_offsets"][0] : own["data_offsets"][1]])
-            for name, own in layout.items()
+            name: (entry["dtype"], entry["shape"], data[entry["data_offsets"][0] : entry["data_offsets"][1]])
+            for name, entry in layout.items()
         }
         return cls(record, tensors, {})
 
@@ -223,10 +223,10 @@ def _untrue_layout(rng: Rng, parts: Parts, other: Parts) -> None:
     name = _tensor(rng, parts)
     if name is None:
         return
-    own = parts.layout.setdefault(name, {})
+    entry = parts.layout.setdefault(name, {})
     key = _one(rng, ("dtype", "shape", "data_offsets"))
     size = len(parts.tensors[name][2])
-    own[key] = _one(rng, {
+    entry[key] = _one(rng, {
         "dtype": (*_SIZES, "F8_E4M3", "i64", "", None, 3, "C64"),
         "shape": ([-1], [2**62, 4], [2**63], [], [0], [0, 10**12], [1] * 70, [size], [10**12], [2**32, 2**32], None,
                   "1", [1.5]),
@@ -278,7 +278,7 @@ def _others_family(rng: Rng, parts: Parts, other: Parts) -> None:
     prefix = _one(rng, sorted({name.partition(".")[0] for name in other.tensors}))
     for name in [name for name in parts.tensors if name.startswith(prefix)]:
         del parts.tensors[name]
-    parts.tensors |= {name: own for name, own in other.tensors.items() if name.startswith(prefix)}
+    parts.tensors |= {name: tensor for name, tensor in other.tensors.items() if name.startswith(prefix)}
 
 
 def _edited_text(rng: Rng, parts: Parts, other: Parts) -> None:
@@ -334,9 +334,9 @@ def looked_at(path: Path, text: str, rng: Rng) -> str:
     if trained.spec.data is None:
         return "without data"
     for chunk in stream_corpus(BytesIO(text.encode()), trained.spec.data, optional=trained.labels):
-        found = trained.predict(chunk.corpus, threads=1)
+        prediction = trained.predict(chunk.corpus, threads=1)
         for label in trained.labels:
-            found.texts(label)
+            prediction.texts(label)
         match int(rng.integers(6)):
             case 0:
                 trained.marginals(chunk.corpus, threads=1)

@@ -51,13 +51,13 @@ class Worker:
             if connection.poll(PATIENT_CLOCK if request.patient else CLOCK):
                 answer: Answer = connection.recv()
                 return answer
-            found = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
+            failure = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
         except (EOFError, ConnectionResetError):
             self._process.join()
-            found = replace(died(self._process.exitcode or 0), seconds=time.monotonic() - begun)
+            failure = replace(died(self._process.exitcode or 0), seconds=time.monotonic() - begun)
         self.end()
         self._begin()
-        return found
+        return failure
 
     def end(self) -> None:
         self._connection.close()
@@ -161,16 +161,16 @@ def minimised(worker: Worker, name: Name, answer: Answer) -> str:
     first = worker.ask(request)
     shown, candidates, until = first.shown, list(first.smaller), time.monotonic() + SHRINKING
     while candidates and time.monotonic() < until:
-        found = worker.ask(replace(request, case=candidates.pop(0), is_given=True))
-        if found.cause == answer.cause:
-            shown, candidates = found.shown, list(found.smaller)
+        smaller_answer = worker.ask(replace(request, case=candidates.pop(0), is_given=True))
+        if smaller_answer.cause == answer.cause:
+            shown, candidates = smaller_answer.shown, list(smaller_answer.smaller)
     return shown
 
 
 def described(finding: Finding) -> str:
-    own = finding.answer
-    head = f"{finding.name}: {own.kind} {own.place} ({own.seconds:.2f} s)"
-    return f"{head}\n{_indented(own.details)}\n  smallest:\n{_indented(finding.smallest)}\n"
+    answer = finding.answer
+    head = f"{finding.name}: {answer.kind} {answer.place} ({answer.seconds:.2f} s)"
+    return f"{head}\n{_indented(answer.details)}\n  smallest:\n{_indented(finding.smallest)}\n"
 
 
 def _indented(text: str) -> str:

@@ -77,22 +77,26 @@ class OddSettings(Fuzzer[SettingsCase]):
                 return f"train.{settings_text(draw)}"
             case 5:
                 table = METHODS["inference method"]
-                found = arguments_of(draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True)
-                return f"infer.{draw.pick(found)}" if found else "infer.seed=0"
+                arguments = arguments_of(
+                    draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True
+                )
+                return f"infer.{draw.pick(arguments)}" if arguments else "infer.seed=0"
             case 6:
                 keys = ("seed", "restarts", "patience", "decode", "infer", "checkpoint")
                 return f"train.{draw.pick(keys)}={draw.value()}"
             case _:
                 table = METHODS["training criterion"]
-                found = arguments_of(draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True)
-                return f"train.{draw.pick(found)}" if found else "train.seed=1"
+                arguments = arguments_of(
+                    draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True
+                )
+                return f"train.{draw.pick(arguments)}" if arguments else "train.seed=1"
 
     def attempt(self, case: SettingsCase, rng: np.random.Generator) -> str:
         resolved = load_text(case.text, overrides=case.overrides, stage=case.stage, directory=self.room)
-        found = check(resolved, stage=case.stage)
-        messages(found)
-        if any(d.severity == "error" for d in found):
-            shown(found)
+        diagnostics = check(resolved, stage=case.stage)
+        messages(diagnostics)
+        if any(d.severity == "error" for d in diagnostics):
+            shown(diagnostics)
             return "refused"
         if not is_small(resolved) or not is_quick(resolved, case.stage):
             return "clean"

@@ -49,18 +49,18 @@ class Templates(Fuzzer[str]):
         times = draw.pick([0, 1, 1, 1, 2, 2, 3, 5, 8])
         match draw.below(10):
             case 0 | 1 | 2 | 3:
-                own = statements_of(draw.pick(self.material.templates))
-                if len(own) > 12:
-                    own = [line for line in own if draw.chance(12 / len(own))]
+                statements = statements_of(draw.pick(self.material.templates))
+                if len(statements) > 12:
+                    statements = [line for line in statements if draw.chance(12 / len(statements))]
             case 4:
-                own = draw.pick(self.material.templates).rstrip("\n").split("\n")  # with its comments
+                statements = draw.pick(self.material.templates).rstrip("\n").split("\n")  # with its comments
                 times += 1
             case 5:
-                own = [mutator.statement() for _ in range(1 + draw.below(8))]
+                statements = [mutator.statement() for _ in range(1 + draw.below(8))]
             case _:
-                own = draw.template()
+                statements = draw.template()
                 times = draw.pick([0, 0, 0, 1, 1, 2])
-        text = "\n".join(mutator.mutated(own, times)) + draw.pick(["\n", "\n", "\n", "", "\n\n", "\n#"])
+        text = "\n".join(mutator.mutated(statements, times)) + draw.pick(["\n", "\n", "\n", "", "\n\n", "\n#"])
         return text.replace("\n", "\r\n") if draw.chance(0.02) else text
 
     def attempt(self, case: str, rng: np.random.Generator) -> str:
@@ -91,12 +91,12 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
         _formats(text, room)
     resolved = resolve(template, directory=room)
     if problems:
-        found = (*problems, *resolved.diagnostics)
-        resolved = Resolved(resolved.spec, resolved.spans, found, resolved.directories, complete=False)
-    found = check(resolved)
-    messages(found)
-    if any(d.severity == "error" for d in found):
-        shown(found)
+        diagnostics = (*problems, *resolved.diagnostics)
+        resolved = Resolved(resolved.spec, resolved.spans, diagnostics, resolved.directories, complete=False)
+    diagnostics = check(resolved)
+    messages(diagnostics)
+    if any(d.severity == "error" for d in diagnostics):
+        shown(diagnostics)
         return "refused"
     _reads_back(resolved, room)
     if rng.random() < COSTED:
@@ -106,17 +106,17 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
     return "clean"
 
 
-def messages(found: tuple[Diagnostic, ...]) -> None:
-    for diagnostic in found:
+def messages(diagnostics: tuple[Diagnostic, ...]) -> None:
+    for diagnostic in diagnostics:
         if diagnostic.slug not in EXPLANATIONS:
             raise Wrong(f"no page for {diagnostic.slug}", diagnostic.message)
         if diagnostic.primary is None and diagnostic.location is None and diagnostic.slug not in PLACELESS:
             raise Wrong(f"no place for {diagnostic.slug}", diagnostic.message)
 
 
-def shown(found: tuple[Diagnostic, ...]) -> None:
+def shown(diagnostics: tuple[Diagnostic, ...]) -> None:
     """What a terminal gets has no control characters."""
-    text = render_all(found)
+    text = render_all(diagnostics)
     if CONTROL.search(text):
         line = next(line for line in text.split("\n") if CONTROL.search(line))
         raise Wrong("control character in a message", repr(line))

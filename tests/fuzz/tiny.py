@@ -49,7 +49,7 @@ def is_small(resolved: Resolved) -> bool:
         states = declared_states(spec, resolved.directories)
     except DcrfError:
         return False
-    counts = {name: len(own) if own is not None else 4 for name, own in states.items()}
+    counts = {name: len(label_states) if label_states is not None else 4 for name, label_states in states.items()}
     if max(counts.values(), default=0) > MOST_STATES or len(spec.cliques) > 40:
         return False
     entries = [math.prod(counts.get(site.variable, 4) + 2 for site in clique.sites) for clique in spec.cliques]
@@ -62,10 +62,10 @@ def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
     Where the settings cannot be told, training is to say so.
     """
     try:
-        own = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
+        stages = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
         methods = [
             inference_settings(resolved.spec),
-            *(m for s in own for m in (s.criterion, s.optimizer, s.infer) if m),
+            *(m for s in stages for m in (s.criterion, s.optimizer, s.infer) if m),
         ]
     except DcrfError:
         return True
@@ -109,22 +109,22 @@ def rows_of(resolved: Resolved, rng: np.random.Generator) -> list[list[tuple[Any
     for length in rng.choice(LENGTHS, size=3).tolist():
         cells: list[list[Any]] = []
         for column in spec.data.columns:
-            own = labels.get(column.name)
-            if own is None:
+            label = labels.get(column.name)
+            if label is None:
                 cells.append([_cell(column, rng) for _ in range(length)])
                 continue
-            domain = own.domain
+            domain = label.domain
             values = states.get(column.name) or ("P", "Q")
             if isinstance(domain, Scheme):
                 kinds = domain.types or ("X",)
                 cells.append(_segments(domain.name, kinds, length, rng))
             else:
                 cells.append([values[int(rng.integers(len(values)))] for _ in range(length)])
-            marks = [mark for mark in (own.missing,) if mark is not None]
+            marks = [mark for mark in (label.missing,) if mark is not None]
             if marks and rng.random() < 0.5:
                 cells[-1][int(rng.integers(length))] = marks[0]
-            if own.ambiguous and len(values) > 1 and rng.random() < 0.5:
-                cells[-1][int(rng.integers(length))] = own.ambiguous.join(values[:2])
+            if label.ambiguous and len(values) > 1 and rng.random() < 0.5:
+                cells[-1][int(rng.integers(length))] = label.ambiguous.join(values[:2])
         sentences.append([tuple(row) for row in zip(*cells, strict=True)])
     return sentences
 
@@ -145,14 +145,14 @@ def _cell(column: Column, rng: np.random.Generator) -> Any:
 
 
 def _segments(scheme: str, kinds: tuple[str, ...], length: int, rng: np.random.Generator) -> list[str]:
-    found: list[str] = []
-    while len(found) < length:
-        size = min(length - len(found), int(rng.integers(1, 4)))
+    tags: list[str] = []
+    while len(tags) < length:
+        size = min(length - len(tags), int(rng.integers(1, 4)))
         kind = kinds[int(rng.integers(len(kinds)))]
         if rng.random() < 0.4:
-            found.append("O")
+            tags.append("O")
         elif scheme == "bio":
-            found += [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
+            tags += [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
         else:
-            found += [f"S-{kind}"] if size == 1 else [f"B-{kind}", *[f"I-{kind}"] * (size - 2), f"E-{kind}"]
-    return found
+            tags += [f"S-{kind}"] if size == 1 else [f"B-{kind}", *[f"I-{kind}"] * (size - 2), f"E-{kind}"]
+    return tags

@@ -190,12 +190,12 @@ def _limit_memory() -> None:
 
 def _place(error: BaseException) -> str:
     """The innermost function of the package, or of a kind of cases where the package is not on the stack."""
-    own = [
+    frames = [
         f"{frame.filename.rpartition(PACKAGE)[2]}:{frame.name}"
         for frame in traceback.extract_tb(error.__traceback__)
         if PACKAGE in frame.filename
     ]
-    return own[-1] if own else ""
+    return frames[-1] if frames else ""
 
 
 def _trace(error: BaseException) -> str:

@@ -201,12 +201,12 @@ def columns_of(sentence: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     return {"w": [w for w, _ in sentence], "v": [v for _, v in sentence]}
 
 
-def corpus_values(spec: ModelSpec, found: Sequence[Sequence[tuple[str, str]]]) -> CorpusValues:
+def corpus_values(spec: ModelSpec, sentences: Sequence[Sequence[tuple[str, str]]]) -> CorpusValues:
     """The sentences as the engine reads them."""
-    off = np.cumsum([0, *(len(sentence) for sentence in found)])
+    off = np.cumsum([0, *(len(sentence) for sentence in sentences)])
     columns = {}
     for n, name in enumerate("wv"):
-        texts = [token[n] for sentence in found for token in sentence]
+        texts = [token[n] for sentence in sentences for token in sentence]
         values = tuple(dict.fromkeys(texts))
         columns[name] = InternedColumn(np.array([values.index(text) for text in texts], np.int32), values)
     return CorpusValues(spec, Corpus("", off, columns, np.arange(1, off[-1] + 1)), LEXICONS, {}, {})

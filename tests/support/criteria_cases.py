@@ -56,10 +56,10 @@ class Structure:
 
     def labellings(self, length: int) -> Iterator[dict[str, list[str]]]:
         """All of the variables, but those that break the scheme of segments."""
-        every = itertools.product(*(own for _ in range(length) for own in self.states.values()))
+        every = itertools.product(*(label_states for _ in range(length) for label_states in self.states.values()))
         for flat in every:
             found = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
-            if all(is_legal(own) for own in found.values()):
+            if all(is_legal(label_states) for label_states in found.values()):
                 yield found
 
 
@@ -70,14 +70,14 @@ def is_legal(states: Sequence[str]) -> bool:
 
 def segments_of(states: Sequence[str]) -> set[tuple[int, int]]:
     """First and last position of each segment."""
-    found = set()
+    segments = set()
     for t, state in enumerate(states):
         if state == "B-X":
             end = t
             while end + 1 < len(states) and states[end + 1] == "I-X":
                 end += 1
-            found.add((t, end))
-    return found
+            segments.add((t, end))
+    return segments
 
 
 class Enumerated:
@@ -95,15 +95,15 @@ class Enumerated:
                     if key in keys:  # a pair that training does not show has no weight
                         row[keys[key]] += 1.0
         self.agrees = self.where(
-            lambda own: all(
-                gold is None or own[name][t] == gold
+            lambda labelling: all(
+                gold is None or labelling[name][t] == gold
                 for name, cells in self.known.items()
                 for t, gold in enumerate(cells)
             )
         )
 
     def where(self, test: Callable[[Labelling], bool]) -> NDArray[np.bool_]:
-        return np.array([test(own) for own in self.labellings])
+        return np.array([test(labelling) for labelling in self.labellings])
 
     @property
     def num_labels(self) -> int:
@@ -111,10 +111,10 @@ class Enumerated:
 
     def by_labels(self, scores: Floats) -> dict[tuple[tuple[str, ...], ...], list[float]]:
         """Scores by what the labels are, whatever else there is."""
-        found: dict[tuple[tuple[str, ...], ...], list[float]] = {}
+        scores_of: dict[tuple[tuple[str, ...], ...], list[float]] = {}
         for labelling, score in zip(self.labellings, scores.tolist(), strict=True):
-            found.setdefault(tuple(tuple(labelling[name]) for name in self.known), []).append(score)
-        return found
+            scores_of.setdefault(tuple(tuple(labelling[name]) for name in self.known), []).append(score)
+        return scores_of
 
 
 # the models -----------------------------------------------------------------------------------------------------------
@@ -172,11 +172,11 @@ UNKNOWN = {(0, 1), (2, 0), (3, 2)}  # sentence and position
 
 def sentences(kind: str, *more: list[str], unknown: bool = False) -> list[list[Row]]:
     spelled = {"B": "B-X", "I": "I-X"} if kind == "bio" else {}
-    found = []
+    rows = []
     for s, (words, labels) in enumerate(zip(WORDS, GOLD[kind], strict=True)):
         cells = [MISSING if unknown and (s, t) in UNKNOWN else spelled.get(y, y) for t, y in enumerate(labels)]
-        found.append(list(zip(words, cells, *(own[s] for own in more), strict=True)))
-    return found
+        rows.append(list(zip(words, cells, *(cells_of_label[s] for cells_of_label in more), strict=True)))
+    return rows
 
 
 def structures() -> Iterator[tuple[tuple[str, str], Structure]]:

@@ -25,14 +25,14 @@ Rule = Callable[[Sequence[Instance], Sequence[str]], Iterator[PieceAt]]
 
 def by_clique(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
     """A piece an instance."""
-    yield from ((own.sites, [n]) for n, own in enumerate(instances))
+    yield from ((instance.sites, [n]) for n, instance in enumerate(instances))
 
 
 def joined_apart(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
     """The same, but one piece over every position has all that the data joins, even if that is nothing."""
-    yield from ((own.sites, [n]) for n, own in enumerate(instances) if own.clique != "again")
-    everywhere = sorted({site for own in instances for site in own.sites})
-    yield tuple(everywhere), [n for n, own in enumerate(instances) if own.clique == "again"]
+    yield from ((instance.sites, [n]) for n, instance in enumerate(instances) if instance.clique != "again")
+    everywhere = sorted({site for instance in instances for site in instance.sites})
+    yield tuple(everywhere), [n for n, instance in enumerate(instances) if instance.clique == "again"]
 
 
 def by_site(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
@@ -76,10 +76,10 @@ class Cases:
     reach: str = "all"
     chosen: Callable[[Enumerated, Mapping[Place, str]], bool] | None = None
 
-    def holds(self, own: Enumerated, case: Mapping[Place, str], differ: int) -> bool:
+    def holds(self, sentence: Enumerated, case: Mapping[Place, str], differ: int) -> bool:
         """Of a case in which so many variables are not as in the gold."""
         reached = differ > 0 if self.reach == "all" else differ == 1
-        return reached and (self.chosen is None or self.chosen(own, case))
+        return reached and (self.chosen is None or self.chosen(sentence, case))
 
 
 def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value:
@@ -89,16 +89,16 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
         states = problem.structure.states
         names = list(states)
         total = 0.0
-        for own in problem.sentences:
-            gold = {(name, t): state for name, cells in own.known.items() for t, state in enumerate(cells)}
-            found = list(rule(own.instances, names))
-            times = [sum(n in held for _, held in found) for n in range(len(own.instances))]
+        for sentence in problem.sentences:
+            gold = {(name, t): state for name, cells in sentence.known.items() for t, state in enumerate(cells)}
+            instances_of_pieces = list(rule(sentence.instances, names))
+            times = [sum(n in held for _, held in instances_of_pieces) for n in range(len(sentence.instances))]
 
             def score(held: Sequence[int], at: Mapping[Place, str]) -> float:
                 """Of some instances; `at` says the states of all that they touch."""
                 summed = 0.0
                 for n in held:
-                    instance = own.instances[n]  # noqa: B023
+                    instance = sentence.instances[n]  # noqa: B023
                     key_states = tuple(at[site] for site in instance.sites)
                     for feature in instance.features:
                         k = problem.keys.get((instance.clique, feature, key_states))
@@ -106,10 +106,10 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
                             summed += weights[k] / (times[n] if divide else 1)  # noqa: B023
                 return summed
 
-            for over, held in found:
-                touched = {site for n in held for site in own.instances[n].sites}
-                given = sorted(touched - set(over))
-                right = {place: gold.get(place) for place in given}
+            for over, held in instances_of_pieces:
+                touched = {site for n in held for site in sentence.instances[n].sites}
+                neighbours = sorted(touched - set(over))
+                right = {place: gold.get(place) for place in neighbours}
 
                 def outcomes(at: Mapping[Place, Any], free: Sequence[Place], held: list[int] = held) -> list[float]:
                     every = itertools.product(*(states[name] for name, _ in free))
@@ -122,10 +122,10 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
                 total += log_sum([*outcomes(right, over), *none]) - gold_score
                 if nota is None:
                     continue
-                for one in itertools.product(*(states[name] for name, _ in given)):
-                    case = dict(zip(given, one, strict=True))
-                    differ = sum(case[place] != right[place] for place in given)
-                    if nota.holds(own, case, differ):
+                for one in itertools.product(*(states[name] for name, _ in neighbours)):
+                    case = dict(zip(neighbours, one, strict=True))
+                    differ = sum(case[place] != right[place] for place in neighbours)
+                    if nota.holds(sentence, case, differ):
                         total += log_sum([*outcomes(case, over), 0.0])
         return total
 
@@ -135,9 +135,9 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
 def likely_cases(weights: Floats, threshold: float) -> Cases:
     """The cases whose joint marginal under the model is above a threshold."""
 
-    def chosen(own: Enumerated, case: Mapping[Place, str]) -> bool:
-        scores = own.counts @ weights
-        here = own.where(lambda y: all(y[name][t] == state for (name, t), state in case.items()))
+    def chosen(sentence: Enumerated, case: Mapping[Place, str]) -> bool:
+        scores = sentence.counts @ weights
+        here = sentence.where(lambda y: all(y[name][t] == state for (name, t), state in case.items()))
         return math.exp(log_sum(scores[here]) - log_sum(scores)) > threshold
 
     return Cases(chosen=chosen)

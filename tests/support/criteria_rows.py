@@ -57,8 +57,12 @@ def penalised(prior: str) -> Value:
 
 
 def word_penalty(problem: Problem, weights: Floats) -> float:
-    own = np.array([key[0] == "y_words" for key in problem.keys])
-    return likelihood(problem, weights) + float((weights[own] ** 2).sum()) + float((weights[~own] ** 2).sum()) / 6.0
+    is_word = np.array([key[0] == "y_words" for key in problem.keys])
+    return (
+        likelihood(problem, weights)
+        + float((weights[is_word] ** 2).sum())
+        + float((weights[~is_word] ** 2).sum()) / 6.0
+    )
 
 
 NO = "prior = none"

@@ -109,19 +109,19 @@ class Twin:
 
     def factor(self, condition: ex.Condition, sentence: Sentence, t: int) -> list[tuple[str, float]]:
         if isinstance(condition, ex.Reference | ex.Apply):
-            found = self.term(condition, sentence, t)
+            value = self.term(condition, sentence, t)
             name = place_last(condition)
-            if isinstance(found, str):  # outside
+            if isinstance(value, str):  # outside
                 if self.is_text(condition):
-                    return [(f"{name}={found}", 1.0)]
+                    return [(f"{name}={value}", 1.0)]
                 return []
-            if isinstance(found, bool):
-                return [(name, 1.0)] if found else []
-            if isinstance(found, float):
-                return [(name, found)]
-            if isinstance(found, tuple):
-                return [(f"{name}#{i}", number) for i, number in enumerate(found) if number]
-            return [(f"{name}={text}", 1.0) for text in dict.fromkeys(found)]
+            if isinstance(value, bool):
+                return [(name, 1.0)] if value else []
+            if isinstance(value, float):
+                return [(name, value)]
+            if isinstance(value, tuple):
+                return [(f"{name}#{i}", number) for i, number in enumerate(value) if number]
+            return [(f"{name}={text}", 1.0) for text in dict.fromkeys(value)]
         return [(self.test_name(condition), 1.0)] if self.truth(condition, sentence, t) is True else []
 
     def is_text(self, term: ex.Reference | ex.Apply) -> bool:
@@ -190,8 +190,8 @@ class Twin:
         """True, False, or None: reads outside the sequence."""
         match condition:
             case ex.Not(inner=inner):
-                found = self.truth(inner, sentence, t)
-                return None if found is None else not found
+                inner_truth = self.truth(inner, sentence, t)
+                return None if inner_truth is None else not inner_truth
             case ex.And(parts=parts):
                 found_all = [self.truth(part, sentence, t) for part in parts]
                 return False if False in found_all else None if None in found_all else True

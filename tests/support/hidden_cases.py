@@ -61,7 +61,7 @@ def may_be(text: str, state: str) -> bool:
 
 def enumerate_all(case: Case) -> list[Enumerated]:
     model, _ = trained(case)
-    size, found = model.num_weights, []
+    size, sentences = model.num_weights, []
     tables = [columns(case, sentence) for sentence in case.sentences]
     raised = [twin_of(model.with_weights(row, model.record), case) for row in np.eye(size)]
     names, labels = list(model.states), [label.name for label in model.spec.labels]
@@ -75,6 +75,6 @@ def enumerate_all(case: Case) -> list[Enumerated]:
                 if name in labels and not may_be(table[name][t], model.states[name][state]):
                     wrong[:, row] += [1, name == "y"]
         features = joint[(slice(None), *cells.T)].T
-        found.append(Enumerated(features, wrong[0], wrong[1], cells))
+        sentences.append(Enumerated(features, wrong[0], wrong[1], cells))
         assert len(sentence) * len(names) == cells.shape[1]
-    return found
+    return sentences

@@ -98,12 +98,12 @@ def tiny_model(name):
 
     corpus = corpus_from_rows(rows, resolved.require().data)
     model = fit(resolved, corpus, threads=1)
-    given = {}
+    weight_of = {}
     for parameter in answers["parameters"]:
         clique = cliques[parameter["t"]]
         states = tuple(answers["assignment_labels"][parameter["t"]][parameter["assn"]])
-        given[clique + ("1" if len(clique) == 1 else ""), parameter["feat"] or "bias", states] = parameter["w"]
+        weight_of[clique + ("1" if len(clique) == 1 else ""), parameter["feat"] or "bias", states] = parameter["w"]
     order = [(c, text.removeprefix("f="), states) for c, text, states, _ in model.show_weights()]
-    weights = np.array([given.get(key, 0.0) for key in order])
-    assert set(given) <= set(order)
-    return model.with_weights(weights, model.record), corpus, given, order, answers
+    weights = np.array([weight_of.get(key, 0.0) for key in order])
+    assert set(weight_of) <= set(order)
+    return model.with_weights(weights, model.record), corpus, weight_of, order, answers

@@ -111,10 +111,10 @@ class Parabolas(Objective):
         self.weights = weights
 
     def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
-        own = np.array([0, number + 1], np.int32)
-        away = self.weights[own] - [1.0, self.MIDDLES[number + 1]]
+        columns = np.array([0, number + 1], np.int32)
+        away = self.weights[columns] - [1.0, self.MIDDLES[number + 1]]
         self.asked.append((number, self.weights.copy()))
-        return 0.5 * float(away @ away), own, away
+        return 0.5 * float(away @ away), columns, away
 
     def moved(self, number: int) -> None:
         pass
@@ -173,7 +173,9 @@ def least_primal(objective: Any) -> float:
         added = 0
         cuts = objective.find_cuts(weights, 0, count)
         known = list(zip(rows, losses_of, owner, strict=True))
-        slack = [max([0.0, *(loss - row @ weights for row, loss, own in known if own == i)]) for i in range(count)]
+        slack = [
+            max([0.0, *(loss - row @ weights for row, loss, sequence in known if sequence == i)]) for i in range(count)
+        ]
         for i in range(count):
             for n in range(cuts.block_off[i], cuts.block_off[i + 1]):
                 row = np.zeros(size)
@@ -185,22 +187,22 @@ def least_primal(objective: Any) -> float:
                     added += 1
         if not added:
             break
-        table, loss, own = np.array(rows), np.array(losses_of), np.array(owner)
+        table, loss, sequence = np.array(rows), np.array(losses_of), np.array(owner)
 
         def negative_dual(alpha: Floats, table: Floats = table, loss: Floats = loss) -> tuple[float, Floats]:
             combined = alpha @ table
             return 0.5 * float(combined @ combined) - float(alpha @ loss), table @ combined - loss
 
         inside = [
-            {"type": "ineq", "fun": lambda a, who=own == i, most=objective.limit[i]: most - a[who].sum(),
-             "jac": lambda a, who=own == i: -who.astype(float)}
+            {"type": "ineq", "fun": lambda a, who=sequence == i, most=objective.limit[i]: most - a[who].sum(),
+             "jac": lambda a, who=sequence == i: -who.astype(float)}
             for i in range(count)
         ]  # fmt: skip
-        found = minimize(
+        result = minimize(
             negative_dual, np.zeros(len(loss)), jac=True, bounds=[(0.0, None)] * len(loss), constraints=inside,
             method="SLSQP", options={"maxiter": 1000, "ftol": 1e-12},
         )  # fmt: skip
-        weights = found.x @ table
+        weights = result.x @ table
     return objective.value_and_gradient(weights)[0]
 
 
@@ -277,7 +279,7 @@ PROBLEMS: Mapping[str, Problem] = {
         where=np.ones(20), within=(1e-9, 1e-5),
     ),
     "parabolas of three sequences": Problem(
-        Parabolas, np.zeros(4), lambda own: own.value_and_gradient(own.BEST)[0], NO_TOTALS | NO_CUTS,
+        Parabolas, np.zeros(4), lambda problem: problem.value_and_gradient(problem.BEST)[0], NO_TOTALS | NO_CUTS,
         where=Parabolas.BEST, within=(1e-3, 0.1),
     ),
     "chain": of_template(
@@ -314,5 +316,5 @@ PROBLEMS: Mapping[str, Problem] = {
 @cache
 def least(problem: str) -> float:
     """The least objective, worked out once for all methods."""
-    own = PROBLEMS[problem]
-    return own.best(own.make())
+    problem_class = PROBLEMS[problem]
+    return problem_class.best(problem_class.make())

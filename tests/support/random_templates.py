@@ -115,8 +115,8 @@ class Draft:
 
     def features(self) -> list[str]:
         count = int(self.rng.integers(1, 3))
-        found = list(dict.fromkeys(self.pick(FEATURES) for _ in range(count)))
-        return ["bias", *found] if self.chance(0.4) else found
+        features = list(dict.fromkeys(self.pick(FEATURES) for _ in range(count)))
+        return ["bias", *features] if self.chance(0.4) else features
 
     def state_of(self, name: str) -> str:
         return self.pick({**self.labels, **self.latents, **self.memories}[name])
@@ -387,7 +387,7 @@ def draw(seed: int) -> RandomCase:
             spec = load_text(d.text()).require()
         except DcrfError:
             continue
-        if any(found.severity == "error" for found in check(load_text(d.text()))):
+        if any(diagnostic.severity == "error" for diagnostic in check(load_text(d.text()))):
             continue
         case = RandomCase(family, d.text(), [], [], [])
         twin = TemplateTwin(spec, {**d.labels, **d.latents, **d.memories}, {})
@@ -399,7 +399,7 @@ def draw(seed: int) -> RandomCase:
 
 
 def enumerable(states: Mapping[str, Sequence[str]], length: int, memories: int) -> bool:
-    cards = [len(own) for own in states.values()]
+    cards = [len(label_states) for label_states in states.values()]
     free = float(np.prod(cards[: len(cards) - memories]))
     return free**length <= MOST_LABELLINGS and float(np.prod(cards)) ** length <= MOST_ENTRIES
 

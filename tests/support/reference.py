@@ -61,6 +61,6 @@ def one_sweep(
     worst = 0.0
     for scope, belief in zip(scopes, beliefs, strict=True):
         for axis, v in enumerate(scope):
-            own = belief.sum(axis=tuple(a for a in range(belief.ndim) if a != axis))
-            worst = max(worst, float(np.abs(own - seen.setdefault(v, own)).max()))
+            marginal = belief.sum(axis=tuple(a for a in range(belief.ndim) if a != axis))
+            worst = max(worst, float(np.abs(marginal - seen.setdefault(v, marginal)).max()))
     return worst

@@ -70,17 +70,17 @@ def at(table, column, t):
 
 def repeated_words(table):
     """The next position at least two on with the same word, other than `c`."""
-    words, found = table["word"], {}
+    words, pairs = table["word"], {}
     for i, word in enumerate(words):
         later = [j for j in range(i + 2, len(words)) if words[j] == word != "c"]
         if later:
             j = later[0]
-            found[i, j] = [
+            pairs[i, j] = [
                 "bias",
                 f"word[i-1]={at(table, 'word', i - 1)} & word[j-1]={at(table, 'word', j - 1)}",
                 f"word[i]={word}",
             ]
-    return found
+    return pairs
 
 
 def same_words(table):

@@ -45,7 +45,7 @@ class Enumerated:
 
     def joint(self, weights: Floats) -> Floats:
         """log potential of every labelling; axis t·variables + variable, -inf where it is not possible."""
-        total = np.full([len(own) for own in self.states.values()] * self.length, -np.inf)
+        total = np.full([len(label_states) for label_states in self.states.values()] * self.length, -np.inf)
         total[tuple(self.index.T)] = self.scores(weights)
         return total
 
@@ -54,8 +54,8 @@ class Enumerated:
         agree = np.ones(len(self.index), bool)
         for m, (name, states) in enumerate(self.states.items()):
             for t, allowed in enumerate(known.get(name, ())):
-                own = [allowed] if isinstance(allowed, str) else allowed
-                numbers = [number for number, state in enumerate(states) if state in own]
+                allowed_states = [allowed] if isinstance(allowed, str) else allowed
+                numbers = [number for number, state in enumerate(states) if state in allowed_states]
                 agree &= np.isin(self.index[:, t * len(self.states) + m], numbers)
         return agree
 
@@ -83,10 +83,10 @@ class Enumerated:
         """log potential of every labelling of the labels alone, the other variables summed out."""
         axes = [t * len(self.states) + m for t in range(self.length)
                 for m, name in enumerate(self.states) if name in labels]  # fmt: skip
-        found: dict[tuple[int, ...], list[float]] = {}
+        scores_of: dict[tuple[int, ...], list[float]] = {}
         for row, score in zip(self.index[:, axes].tolist(), self.scores(weights).tolist(), strict=True):
-            found.setdefault(tuple(row), []).append(score)
-        return {row: reference.log_sum(np.array(scores)) for row, scores in found.items()}
+            scores_of.setdefault(tuple(row), []).append(score)
+        return {row: reference.log_sum(np.array(scores)) for row, scores in scores_of.items()}
 
 
 class TemplateTwin:
@@ -133,7 +133,9 @@ class TemplateTwin:
             for key, value in self.fired(labelling, firing, length):
                 if key in self.number:
                     row[self.number[key]] += value
-        numbers = {name: {state: n for n, state in enumerate(own)} for name, own in self.states.items()}
+        numbers = {
+            name: {state: n for n, state in enumerate(label_states)} for name, label_states in self.states.items()
+        }
         index = [[numbers[name][labelling[name][t]] for t in range(length) for name in self.states]
                  for labelling in possible]  # fmt: skip
         return Enumerated(self.states, length, np.array(index, np.int64).reshape(len(index), -1), counts)
@@ -214,7 +216,7 @@ class TemplateTwin:
 
     def joint_features(self, clique: CliqueSpec, sentence: Sentence, pair: tuple[int, int]) -> dict[str, float]:
         """Crosses of columns at the joined positions, or next to them: `word[i]=a & word[j-1]=b`."""
-        found = {}
+        features = {}
         at = dict(zip(clique.positions, pair, strict=True))
         for feature in clique.features:
             texts = []
@@ -225,8 +227,8 @@ class TemplateTwin:
                 value = self.features.term(condition, sentence, 0)
                 texts.append(f"{named_place(factor)}={value if isinstance(value, str) else value[0]}")
             if texts:
-                found[" & ".join(texts)] = 1.0
-        return found
+                features[" & ".join(texts)] = 1.0
+        return features
 
 
 def position(site: Site, anchor: int | tuple[int, int], names: Sequence[str]) -> int:
@@ -322,8 +324,8 @@ class Meaning:
         if isinstance(term, ex.Reference) and self.spec.column(term.name) is None:
             return term.name
         (plain,) = unrolled(term, 0)
-        found = self.twin.features.term(plain, self.sentence, t)
-        return None if isinstance(found, str) else found[0]
+        texts = self.twin.features.term(plain, self.sentence, t)
+        return None if isinstance(texts, str) else texts[0]
 
     def is_variable(self, term: ex.Reference | ex.Apply) -> bool:
         return isinstance(term, ex.Reference) and (term.name in self.twin.states or term.name in self.twin.views)

@@ -65,7 +65,9 @@ def kernels(context: Context) -> Iterator[Diagnostic]:
     for stage, _ in _margins(context):
         for n, name in enumerate(stage.settings.clique_kernels):
             at = stage.place("kernel", name)
-            number, clique = next((c, own) for c, own in enumerate(context.spec.cliques) if own.label == name)
+            number, clique = next(
+                (c, candidate) for c, candidate in enumerate(context.spec.cliques) if candidate.label == name
+            )
             there = [(("cliques", number), "this clique")]
             obstacle = _obstacle(context, clique)
             if obstacle is not None:

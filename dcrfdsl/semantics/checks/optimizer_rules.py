@@ -65,13 +65,13 @@ class StageView:
     @cached_property
     def _places(self) -> Mapping[tuple[str, ...], Path]:
         """The first place of each setting: in the block, else among the arguments."""
-        found: dict[tuple[str, ...], Path] = {}
+        places: dict[tuple[str, ...], Path] = {}
         for s, setting in enumerate(self.stage.criterion.settings):
-            found.setdefault(setting.key, (*self.path, "settings", s, "value"))
+            places.setdefault(setting.key, (*self.path, "settings", s, "value"))
         for a, argument in enumerate(self.stage.criterion.arguments):
             if argument.name is not None:
-                found.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
-        return found
+                places.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
+        return places
 
     def value(self, *key: str) -> Value | None:
         """A setting as written; None where it is not."""
@@ -85,11 +85,11 @@ class StageView:
 def stage_views(context: Context) -> Iterator[StageView]:
     """The stages that run and whose settings can be read."""
     if stage_views not in context.kept:
-        found: list[StageView] = []
+        views: list[StageView] = []
         for n in running_stages(context):
             with suppress(DcrfError):  # which `settings` reports
-                found.append(StageView(context, n))
-        context.kept[stage_views] = found
+                views.append(StageView(context, n))
+        context.kept[stage_views] = views
     yield from context.kept[stage_views]
 
 
@@ -97,8 +97,12 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
     """Every criterion by an optimizer that can train it."""
     for stage in stage_views(context):
         able = TRAINED_BY[stage.criterion]
-        own = stage.settings.criterion
-        if isinstance(own, PieceSettings) and isinstance(own.nota, LikelyCases) and stage.optimizer in STEPWISE:
+        criterion = stage.settings.criterion
+        if (
+            isinstance(criterion, PieceSettings)
+            and isinstance(criterion.nota, LikelyCases)
+            and stage.optimizer in STEPWISE
+        ):
             message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
             remedy = f"they are trained by {listed(SMOOTH)}"
             others = [(stage.place("nota"), "chosen on the way")]
@@ -158,14 +162,14 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
     for stage in stage_views(context):
         if not isinstance(stage.settings.optimizer, IisSettings) or "iis" not in TRAINED_BY[stage.criterion]:
             continue
-        own = stage.settings.infer
+        stage_inference = stage.settings.infer
         try:
-            method = own.method if own is not None else inference_settings(context.spec).method
+            method = stage_inference.method if stage_inference is not None else inference_settings(context.spec).method
         except DcrfError:
             continue
         if method not in EXACT:
             message = f"`iis` needs exact expectations, and `{method}` does not give them"
-            at = stage.place("infer") if own is not None else ("infer", "name")
+            at = stage.place("infer") if stage_inference is not None else ("infer", "name")
             yield context.complaint("cannot-scale", message, at, "not exact", help="write `infer = exact` in the stage")
         for n, latent in enumerate(context.spec.latents[:1]):
             message = f"`iis` needs labels that are all known, and `{latent.name}` is latent"

@@ -127,8 +127,8 @@ def _positions_of(part: Node) -> set[str]:
 
 
 def _number(context: Context, value: int | Reference | None) -> int | None:
-    found = plain(context.spec.settled(value)) if isinstance(value, Reference) else value
-    return found if isinstance(found, int) else None
+    settled = plain(context.spec.settled(value)) if isinstance(value, Reference) else value
+    return settled if isinstance(settled, int) else None
 
 
 RULES: tuple[Rule, ...] = (two_positions, place_of_each_term, no_equality, gaps_and_edges)

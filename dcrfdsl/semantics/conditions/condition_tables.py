@@ -102,8 +102,8 @@ def view_label(spec: ModelSpec, view: View) -> str | None:
     kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
     if is_declared and view.name in kept:
         return kept[view.name]
-    found = {name for name in reference_names(value_if_nodes(view.value)) if name in spec.labels_by_name}
-    label = found.pop() if len(found) == 1 else None
+    labels = {name for name in reference_names(value_if_nodes(view.value)) if name in spec.labels_by_name}
+    label = labels.pop() if len(labels) == 1 else None
     if is_declared:
         kept[view.name] = label
     return label
@@ -158,12 +158,12 @@ def combined(function: Callable[..., NDArray[Any]], *parts: Over) -> Over:
     return Over(axes, np.asarray(function(*(_spread(part, axes) for part in parts))))
 
 
-def laid_out(found: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
-    """`found` as [codes, sizes…], with the observations that its codes count."""
-    observed = tuple(axis for axis in found.axes if isinstance(axis, Observed))
+def laid_out(table: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
+    """`table` as [codes, sizes…], with the observations that its codes count."""
+    observed = tuple(axis for axis in table.axes if isinstance(axis, Observed))
     shape = [*(one.count for one in observed), *sizes]
     _refuse_if_large(shape)
-    full = np.broadcast_to(_spread(found, (*observed, *sites)), shape)
+    full = np.broadcast_to(_spread(table, (*observed, *sites)), shape)
     return observed, full.reshape([-1, *sizes]).copy()
 
 
@@ -177,13 +177,13 @@ def _spread(part: Over, axes: Sequence[Axis]) -> NDArray[Any]:
 def _refuse_if_large(sizes: Sequence[int]) -> None:
     entries = prod(sizes)
     if entries > MOST_ENTRIES:
-        found = f"it makes a table of {entries:,} entries, and at most {MOST_ENTRIES:,} are tried"
+        reason = f"it makes a table of {entries:,} entries, and at most {MOST_ENTRIES:,} are tried"
     elif len(sizes) > MOST_AXES:
-        found = f"it reads {len(sizes)} states and tests, and at most {MOST_AXES} are combined"
+        reason = f"it reads {len(sizes)} states and tests, and at most {MOST_AXES} are combined"
     else:
         return
     remedy = "write several conditions that read fewer variables and columns each"
-    raise DcrfError(Diagnostic("reads-too-much", f"the condition reads too much at once: {found}", help=remedy))
+    raise DcrfError(Diagnostic("reads-too-much", f"the condition reads too much at once: {reason}", help=remedy))
 
 
 # conditions -------------------------------------------------------------------------------------------------------
@@ -253,9 +253,9 @@ class ConditionReader:
 
     def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
         """The parts that read the data alone are one observation together."""
-        found = [(part, self.is_observed(part)) for part in parts]
-        observed = tuple(part for part, is_observed in found if is_observed)
-        mixed: Iterable[Condition] = (part for part, is_observed in found if not is_observed)
+        sorted_parts = [(part, self.is_observed(part)) for part in parts]
+        observed = tuple(part for part, is_observed in sorted_parts if is_observed)
+        mixed: Iterable[Condition] = (part for part, is_observed in sorted_parts if not is_observed)
         together = observed if len(observed) < 2 else (condition.model_copy(update={"parts": observed}),)
         joined, *rest = (self.truth(part) for part in (*together, *mixed))
         for part in rest:
@@ -263,18 +263,18 @@ class ConditionReader:
         return joined
 
     def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> Over:
-        found = self.texts(term)
-        if found is None:
+        texts = self.texts(term)
+        if texts is None:
             return _FALSE
-        return Over(found.axes, np.array([bool(test(text)) for text in found.values], np.bool_))
+        return Over(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
 
     def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> Over:
         """`_where` of one state, without a call for each of ten thousand others."""
-        found = self.texts(term)
-        if found is None:
+        texts = self.texts(term)
+        if texts is None:
             return _FALSE
-        equal = np.asarray(found.values == wanted, np.bool_)
-        return Over(found.axes, ~equal if negated else equal)
+        equal = np.asarray(texts.values == wanted, np.bool_)
+        return Over(texts.axes, ~equal if negated else equal)
 
     def _equal(self, condition: Equals) -> Over:
         sides, negated = (condition.left, condition.right), condition.negated
@@ -282,8 +282,8 @@ class ConditionReader:
         variables = [term for term in sides if term not in words and not self.is_observed(term)]
         if not variables:
             raise _unreadable(condition)
-        found = [self.texts(term) for term in variables]
-        first, last = found[0], found[-1]
+        texts = [self.texts(term) for term in variables]
+        first, last = texts[0], texts[-1]
         if first is None or last is None:
             return _FALSE
         if len(variables) == 2:

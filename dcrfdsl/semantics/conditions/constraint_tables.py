@@ -59,10 +59,10 @@ def constraint_table(
 
 def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
     """The variables that a constraint reads, each with its offset; a window or a named position has no site."""
-    found: dict[tuple[str, int], None] = {}
+    sites: dict[tuple[str, int], None] = {}
     for condition in (constraint.condition, constraint.when):
         for term in terms(condition) if condition is not None else ():
             site = site_of(spec, term)
             if site is not None:
-                found[site] = None
-    return tuple(found)
+                sites[site] = None
+    return tuple(sites)

@@ -123,18 +123,18 @@ def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | 
 def _distributions(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
     """Each label has cliques that lie within each other, and one of them at every position."""
     for n, label in enumerate(spec.labels):
-        own = [
+        cliques = [
             (number, clique)
             for number, clique in enumerate(spec.cliques)
             if clique.sites[last_site(spec, clique, order)].variable == label.name
         ]
-        if not own:
+        if not cliques:
             message = f"`hmm` has no distribution of `{label.name}`: other labels stand last in all of its cliques"
             remedy = f"add `clique {label.name}`"
             yield Obstacle(("labels", n, "name"), message, "given what?", remedy)
             continue
-        own.sort(key=lambda item: len(item[1].sites))
-        for (_, narrow), (number, wide) in pairwise(own):
+        cliques.sort(key=lambda item: len(item[1].sites))
+        for (_, narrow), (number, wide) in pairwise(cliques):
             if not scope(spec, narrow, order) <= scope(spec, wide, order):
                 message = (
                     f"in an `hmm` each label has one distribution, and `{label.name}` has those of "
@@ -143,7 +143,7 @@ def _distributions(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
                 remedy = f"join them to one clique, `clique {_joined(spec, narrow, wide, order)}`"
                 yield Obstacle(("cliques", number), message, "another one", remedy)
                 break
-        number, least = own[0]
+        number, least = cliques[0]
         if len(least.sites) > 1 and least.edges == "inside" and _spans(least):
             message = f"`{least.label}` does not lie at the ends of a sequence, so `hmm` has no distribution there"
             remedy = f"write `edges = pad`, or add `clique {label.name}`"

@@ -119,9 +119,9 @@ def memory_tables(
     states = memory_states(spec, memory, states_of)
     first = initial_state(memory, states)
     if first not in states:
-        found = "has no `initially`" if first is None else f"begins with `{first}`, which is none of its states"
+        problem = "has no `initially`" if first is None else f"begins with `{first}`, which is none of its states"
         remedy = f"write `initially {states[0]}`, or another state"
-        raise DcrfError(Diagnostic("no-initially", f"memory `{memory.name}` {found}", help=remedy))
+        raise DcrfError(Diagnostic("no-initially", f"memory `{memory.name}` {problem}", help=remedy))
     # a memory of the data alone still has a first position of its own, which `not the first` must leave out
     reads = memory_sites(spec, memory) or ((memory.name, -1),)
     if any(offset >= 0 for _, offset in reads):
@@ -133,8 +133,8 @@ def memory_tables(
     for anchor in (*range(1, max(-offset for _, offset in reads)), None):
         inside = tuple(site for site in reads if anchor is None or site[1] >= -anchor)
         reader = ConditionReader(spec, known, views, None if anchor is None else -anchor)
-        found_states = _values(memory, states, states.index(first), reader)
-        stray = found_states.stray()
+        next_states = _values(memory, states, states.index(first), reader)
+        stray = next_states.stray()
         if stray is not None:
             raise DcrfError(
                 Diagnostic(
@@ -143,10 +143,10 @@ def memory_tables(
                     help=f"add `{stray.state}` to its states, or exclude it by `if`",
                 )
             )
-        own = (memory.name, 0)
-        is_value = combined(np.equal, Over((own,), np.arange(len(states))), found_states.values)
-        observed, allowed = laid_out(is_value, (own, *inside), [len(known[name]) for name, _ in (own, *inside)])
-        tables.append(HardTable((own, *inside), observed, allowed, anchor, memory.name))
+        present = (memory.name, 0)
+        is_value = combined(np.equal, Over((present,), np.arange(len(states))), next_states.values)
+        observed, allowed = laid_out(is_value, (present, *inside), [len(known[name]) for name, _ in (present, *inside)])
+        tables.append(HardTable((present, *inside), observed, allowed, anchor, memory.name))
     return tuple(tables)
 
 

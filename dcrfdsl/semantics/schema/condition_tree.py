@@ -101,9 +101,9 @@ def term_places(node: Node) -> Iterator[Place]:
     return (inner.place for _, inner in nodes(node) if isinstance(inner, Reference | Apply))
 
 
-def reference_names(found: Iterable[tuple[Path, Node]]) -> Iterator[str]:
+def reference_names(visited: Iterable[tuple[Path, Node]]) -> Iterator[str]:
     """The names that nodes refer to."""
-    return (node.name for _, node in found if isinstance(node, Reference))
+    return (node.name for _, node in visited if isinstance(node, Reference))
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:

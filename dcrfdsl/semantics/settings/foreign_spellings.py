@@ -105,16 +105,16 @@ class Advice:
 
 def advice(strange: Mapping[str, ex.Value], holder: Holder) -> list[Advice]:
     """What to write for settings that `holder` does not have. Those that become one setting share a remedy."""
-    found: list[Advice] = []
+    remedies: list[Advice] = []
     rest = dict(strange)
     for take in (_spelt, _penalty, _optimizer, _inference):
         for names, remedy in take(rest, holder):
-            found.append(Advice(tuple(names), remedy))
+            remedies.append(Advice(tuple(names), remedy))
             for name in names:
                 rest.pop(name)
-    found += [Advice((name,), _other(name, value, holder)) for name, value in rest.items()]
+    remedies += [Advice((name,), _other(name, value, holder)) for name, value in rest.items()]
     order = {name: n for n, name in enumerate(strange)}
-    return sorted(found, key=lambda one: order[one.names[0]])
+    return sorted(remedies, key=lambda one: order[one.names[0]])
 
 
 _Taken = Iterable[tuple[Sequence[str], str]]
@@ -146,10 +146,10 @@ def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     yield names, f"a penalty is a prior: write `prior = {prior}`{instead}{beside}"
 
 
-def _prior(given: Iterable[tuple[str, ex.Value]]) -> str:
+def _prior(penalties: Iterable[tuple[str, ex.Value]]) -> str:
     """The prior whose penalty is the sum of those that were given."""
     l1 = l2 = 0.0
-    for name, value in given:
+    for name, value in penalties:
         if isinstance(value, ex.Reference | ex.Text):
             word = value.name if isinstance(value, ex.Reference) else value.value
             return _PENALTY_WORDS.get(_folded(word), _USUAL_PRIOR)
@@ -190,8 +190,8 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     """Settings of a stage that are its optimizer's, all in one call."""
     if holder.written is None:
         return
-    given = holder.written.get("optimizer")
-    call = as_call(holder.spec.settled(given)) if given is not None else None
+    written_optimizer = holder.written.get("optimizer")
+    call = as_call(holder.spec.settled(written_optimizer)) if written_optimizer is not None else None
     wanted = {name: _SAME[_folded(name)] for name in strange if _folded(name) in _SAME}
     trainer = next((name for name in strange if _folded(name) in _TRAINERS), None)
     if trainer is not None and call is None:
@@ -211,23 +211,27 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     arguments = [f"{argument.name} = {value_text(argument.value)}" for argument in kept]
     names = [] if trainer is None else [trainer]
     for name, same in wanted.items():
-        ours = next((own for own in same if own in settings.model_fields), None)
+        ours = next((setting for setting in same if setting in settings.model_fields), None)
         if ours is not None:
             names.append(name)
             arguments.append(f"{ours} = {value_text(strange[name])}")
     if names:
         written = f"{call.name}({', '.join(arguments)})" if arguments else call.name
-        instead = " in place of the one that is given" if given is not None else ""
+        instead = " in place of the one that is given" if written_optimizer is not None else ""
         yield names, f"that is for the optimizer: write `optimizer = {written}`{instead}"
 
 
 def _inference(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     if holder.written is None:
         return
-    given = holder.written.get("infer")
-    call = (as_call(holder.spec.settled(given)) if given is not None else None) or holder.spec.infer
+    written_inference = holder.written.get("infer")
+    call = (
+        as_call(holder.spec.settled(written_inference)) if written_inference is not None else None
+    ) or holder.spec.infer
     for name in list(strange):
-        able = [method for method, own in INFERENCE.items() if name in own.model_fields and own.gives_log_z]
+        able = [
+            method for method, settings in INFERENCE.items() if name in settings.model_fields and settings.gives_log_z
+        ]
         if able and "infer" not in holder.written:
             method = call.name if call.name in able else able[0]
             written = f"{method}({name} = {value_text(strange[name])})"
@@ -246,7 +250,7 @@ def _other(name: str, value: ex.Value, holder: Holder) -> str:
         return f"that is no part of a model; leave it out: {_COMMAND[folded]}"
     if folded in _NOTHING:
         return "nothing here corresponds to it; leave it out"
-    owners = [other for other, own in holder.table.items() if name in own.model_fields]
+    owners = [other for other, settings in holder.table.items() if name in settings.model_fields]
     guess = did_you_mean(name, holder.known)
     if guess:
         return f"did you mean `{guess}`?"
@@ -279,7 +283,7 @@ def unnamed_remedy(call: CallSpec, settings: type[MethodSettings], value_of: Cal
     likely = [name for name in _ITERATIONS if name in fitting[0]] if isinstance(values[0], int) else []
     if len(values) == 1 and fitting[0]:
         names = iter((likely or fitting[0])[:1])  # a whole number is mostly that of iterations
-    elif 1 < len(values) <= len(free) and all(name in own for name, own in zip(free, fitting, strict=False)):
+    elif 1 < len(values) <= len(free) and all(name in settable for name, settable in zip(free, fitting, strict=False)):
         names = iter(free)
     else:
         return f"its settings are {_listed(list(settings.model_fields), ', ')}"
