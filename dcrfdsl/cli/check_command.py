@@ -1,4 +1,4 @@
-"""`dcrfdsl check`: every problem of a template at once, then what it will cost."""
+"""`dcrfdsl check`: every problem of a template at once, then the cost of the model."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _expand(spec: ModelSpec, stage: str | None) -> None:
 
 
 def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
-    """Which pieces training normalises apart, and which cliques count in several of them."""
+    """Prints the pieces that training normalises separately, and the cliques that count in several of them."""
     from ..semantics import last_pieces, times_held
 
     pieces = last_pieces(spec, stage)

@@ -136,10 +136,7 @@ def _sentences(count: int) -> str:
 
 
 class _Work(NamedTuple):
-    """A chunk of the input.
-
-    given: its labels, with `--given`.   predictor: None where the chunk has no token.
-    """
+    """A chunk of the input. known_labels: its labels with `--given`, else None.   predictor: None without tokens."""
 
     chunk: Chunk
     known_labels: EncodedLabels | None
@@ -147,19 +144,19 @@ class _Work(NamedTuple):
 
 
 class _Tagger:
-    """Writes chunk after chunk to stdout, and counts what is to be said at the end."""
+    """Writes chunk after chunk to stdout, and collects the notes for the end."""
 
     def __init__(self, model: TrainedModel, options: TagOptions):
         self.model, self.options = model, options
         self.sentences = 0  # written as JSON
-        self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
+        self.exact = self.tried = self.approximate = 0  # sentences by how their n-best labellings were found
         self.searched, self.score = 0, 0.0  # sentences that were labelled approximately, their total score
-        self.without: list[str] = []  # where sentences without any labelling begin
-        self.surely = True  # whether it is sure that they have none
+        self.without: list[str] = []  # the places of sentences without any labelling
+        self.surely = True  # whether it is certain that they have none
         self.ranked = False
 
     def prepared(self, chunk: Chunk) -> _Work:
-        """The work that can be done on a chunk before its turn comes."""
+        """The part of the work on a chunk that can be done in advance."""
         from ..data import encode_known_labels
 
         corpus = chunk.corpus
@@ -218,7 +215,7 @@ class _Tagger:
             off = corpus.sentence_off
             rows = np.concatenate(
                 [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
-            )  # token of the chunk that each token of the copies is
+            )  # for each token of the copies, its token of the chunk
             again = {label: table[rows] for label, table in tables.items()}
             written = {**columns, **self._distributions(again)}
             said = {name: remarks[name] for name in ("rank", "probability")}
@@ -262,7 +259,7 @@ class _Tagger:
             self.surely = self.surely and surely
 
     def notes(self) -> Iterator[str]:
-        """What is to be said at the end."""
+        """The notes and warnings for the end."""
         from ..semantics import inference_settings
 
         method = inference_settings(self.model.spec).method
@@ -297,7 +294,7 @@ class _Tagger:
             )
 
     def _tables(self, corpus: Corpus, predictor: Predictor | None) -> Mapping[str, NDArray[Any]]:
-        """Marginals of each label, [N, states]; not-a-number in a sentence without any labelling."""
+        """Marginals of each label, [N, states]; NaN in a sentence without any labelling."""
         if not self.options.marginals or predictor is None:
             return {}
         marginals, status = self.model.marginals(predictor, threads=self.options.threads)
@@ -307,7 +304,7 @@ class _Tagger:
         return tables
 
     def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
-        """Each label's marginal distribution as text, a token each."""
+        """The marginal distributions of each label as text, one per token."""
         columns = {}
         for label, table in tables.items():
             states = self.model.states[label]
@@ -327,7 +324,7 @@ class _Tagger:
         tables: Mapping[str, NDArray[Any]],
         known_labels: EncodedLabels | None,
     ) -> None:
-        """Prints a line for each labelling. The marginals of a sentence stand on the line of each of its labellings."""
+        """Prints a line for each labelling; each line of a sentence repeats its marginals."""
         at = copy = 0
         off = corpus.sentence_off.tolist()
         asked = self.options.cliques and corpus.num_tokens

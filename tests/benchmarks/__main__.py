@@ -1,11 +1,11 @@
-"""Runs benchmarks and prints them as a table; the figures go to a JSON file too.
+"""Runs benchmarks and prints them as a table; the figures also go to a JSON file.
 
     python tests/benchmarks                 all but those that take many minutes
-    python tests/benchmarks chain tagging   by name (`--list` tells the names)
+    python tests/benchmarks chain tagging   by name (`--list` prints the names)
 
-Needs the package to be installed, and the extra `bench` for the peers. A peer that is not installed is skipped, and so
-is what needs data that is not there, each with its reason. With CI set everything is small and runs once, unjudged.
-Exit code 1 if a target is missed.
+Requires the package to be installed, and the extra `bench` for the peers. Peers that are not installed and benchmarks
+without their data are skipped, with the reason. With the variable CI set everything is small, runs once and is not
+judged. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> int:
 
 
 def _figures(name: str, run: Benchmark) -> list[Figure]:
-    """The figures of one benchmark, said as they come."""
+    """The figures of one benchmark, printed as they are measured."""
     figures = []
     print(f"{name}: {run.__doc__}", flush=True)
     try:

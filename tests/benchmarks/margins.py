@@ -1,4 +1,4 @@
-"""Training by margins against training by the likelihood, on the same chain; what a pass of other criteria costs."""
+"""Margin training against likelihood training on the same chain, and the cost of a pass of other criteria."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def _passes(model: TrainedModel) -> Iterator[Figure]:
 
     likelihood = seconds_of(pass_of(CRF), ROUNDS)
     for stage, (name, work) in PASSES.items():
-        criterion = seconds_of(pass_of(stage), ROUNDS)
+        seconds = seconds_of(pass_of(stage), ROUNDS)
         yield Figure(
-            f"{name}, {THREADS} threads", criterion, "s",
-            f"{work}, all sentences at the weights of the CRF: {criterion / likelihood:.2f} passes of the likelihood, which "
-            "is the peer",
+            f"{name}, {THREADS} threads", seconds, "s",
+            f"{work}, all sentences at the weights of the CRF: {seconds / likelihood:.2f} passes of the likelihood, "
+            "which is the peer",
             None, likelihood,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""One evaluation of the objective and its gradient, and messages a second: what inference itself costs."""
+"""The cost of inference: one evaluation of the objective and its gradient, and messages per second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["chain_pass", "error_pass", "factorial_pass", "messages", "pos_pass"]
 
 
 def _pass(source: str, threads: int, method: str | None = None) -> float:
-    """Seconds of one objective and gradient, at weights of the tenth iteration."""
+    """Seconds of one evaluation of objective and gradient, at the weights of the tenth iteration."""
     weights = trained_weights(source)
     criterion = objective(source, corpus_of(source), threads=threads, method=method)
     return seconds_of(lambda: criterion.value_and_gradient(weights), ROUNDS)

@@ -1,4 +1,4 @@
-"""Training in pieces against training by the likelihood, on a model of three chains."""
+"""Piecewise training against likelihood training, on a model of three chains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How cost grows: with tokens, threads, labels, chains, and the length of one sequence. Not here: peers."""
+"""Growth of cost with tokens, threads, labels, chains, and the length of one sequence. Not here: peers."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ infer exact
 train likelihood: optimizer = lbfgs(max_iterations = 2)
 """
 LENGTH = 20_000 if SMOKE else 1_000_000  # positions; short sentences have hundreds at most
-BYTES = 1000  # a position, the marginals of 20 states included
+BYTES = 1000  # per position, including the marginals of 20 states
 RUN = """
 import resource, sys, time
 import numpy as np

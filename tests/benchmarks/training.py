@@ -43,7 +43,7 @@ def time_to_objective() -> Iterator[Figure]:
     except Skip as reason:
         theirs = str(reason)
     bounds = BOUNDS
-    if SMOKE:  # on a slice another optimum holds
+    if SMOKE:  # a slice has another optimum
         bounds = (1e4, 1e3)
     ours = _descent(min(bounds))
     for bound, words in zip(bounds, ("objective ≤ 3565", "objective within 0.1 %"), strict=True):

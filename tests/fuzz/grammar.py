@@ -1,7 +1,7 @@
 """Templates drawn from the grammar: mostly sound, so that many of them are clean and go on to training.
 
-Methods and their settings are read from the project's own tables, so that a new one is drawn without a line here. Not
-here: changes that make a template unsound (`mutations`), the values at and beyond the limits of settings (`limits`).
+Methods and their settings come from the project's own tables, so that new ones are drawn without a change here. Not
+here: changes that make a template unsound (`mutations`), values at and beyond the limits of settings (`limits`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Draw:
         return odd_value(self)
 
     def condition(self, name: str, states: Sequence[str]) -> str:
-        """A test of a label here or one before."""
+        """A test of a label at the current or the previous position."""
         place = self.pick(["", "[-1]", ""])
         test = self.pick([f"is {self.pick(states)}", f"is not {self.pick(states)}", f"in {{{self.pick(states)}}}"])
         return f"{name}{place} {test}"
@@ -185,7 +185,7 @@ class Draw:
         return text + (f": {', '.join(settings)}" if settings else "")
 
     def call(self, kind: str, *, sound: bool, bare: bool = False) -> Any:
-        """A method of a table with some of its settings: as text, or `bare` as its name and its settings."""
+        """A method of a table with some of its settings, as text; with `bare`, its name and its settings apart."""
         table = METHODS[kind]
         name = self.pick(sorted(table))
         arguments = arguments_of(self, table[name], sound=sound)

@@ -31,7 +31,7 @@ METHODS: Mapping[str, Mapping[str, type[MethodSettings]]] = {
     for table in vars(room).values()
     if isinstance(table, Table)
 }
-# Whoever asks for more work gets it: what is to run has a few of these, and no more.
+# Settings that ask for more work. Cases that run take small values of these.
 WORK = frozenset(
     ("max_iterations", "epochs", "rounds", "samples", "burn_in", "thin", "sweeps", "iterations", "online", "restarts",
      "candidates", "per_round", "most", "voters", "after", "degree")
@@ -40,7 +40,7 @@ FEW = ("1", "2", "3")
 
 
 def odd_value(draw: Draw) -> str:
-    """Anything that could stand behind a `=`."""
+    """Anything that could follow a `=`."""
     match draw.below(7):
         case 0 | 1:
             return draw.pick(NUMBERS)
@@ -58,7 +58,7 @@ def odd_value(draw: Draw) -> str:
 
 
 def arguments_of(draw: Draw, method: type[MethodSettings], *, sound: bool, all_of_them: bool = False) -> list[str]:
-    """Some settings of a method as `key = value`; not `sound`: at and beyond the limits too."""
+    """Some settings of a method as `key = value`; unless `sound`, also with values at and beyond the limits."""
     written = []
     for name, field in method.model_fields.items():
         if not all_of_them and not draw.chance(0.3):
@@ -76,7 +76,7 @@ def arguments_of(draw: Draw, method: type[MethodSettings], *, sound: bool, all_o
 
 
 def value_of(draw: Draw, name: str, field: Any, *, sound: bool) -> str:
-    """A value of a field: one that it takes, or not `sound`, one at its limits, beyond them or of another kind."""
+    """A valid value of a field; unless `sound`, perhaps one at its limits, beyond them or of another type."""
     if not sound and draw.chance(0.5):
         return odd_value(draw)
     kinds = _kinds(field.annotation)
@@ -94,7 +94,7 @@ def value_of(draw: Draw, name: str, field: Any, *, sound: bool) -> str:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """What a field takes: `int`, `float`, `bool`, `str`, or a tuple of words."""
+    """The types of a field: `int`, `float`, `bool`, `str`, or a tuple of words."""
     if get_origin(annotation) is Annotated:
         return _kinds(get_args(annotation)[0])
     if get_origin(annotation) is Literal:

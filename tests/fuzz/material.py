@@ -1,4 +1,4 @@
-"""What templates are mutated out of: the project's own templates as statements and tokens, odd numbers and characters.
+"""The material of mutations: the project's own templates as statements and tokens, odd numbers and characters.
 
 Not here: the mutations (`mutations`), templates drawn from the grammar (`grammar`).
 """
@@ -14,7 +14,7 @@ __all__ = ["CHARACTERS", "NUMBERS", "PATHS", "TOKEN", "WORDS", "Material", "stat
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("templates", "examples", "tests/language/good", "tests/language/bad")
-LONGEST = 4000  # characters of a template that is taken as it is
+LONGEST = 4000  # characters of a template that is used whole
 
 TOKEN = re.compile(
     r"\s+|\#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|/(?:\\.|[^/\\\n ])+/i?|[^\W\d]\w*|[+-]?\d[\d.]*(?:[eE][+-]?\d+)?|\.\.|!=|."
@@ -56,7 +56,7 @@ WORDS = (
 
 
 def statements_of(text: str) -> list[str]:
-    """The statements of a template with what is indented below them, comments left out."""
+    """The statements of a template, each with the lines indented below it, without comments."""
     statements: list[str] = []
     for line in text.split("\n"):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -79,7 +79,7 @@ class Material:
 
     @classmethod
     def gathered(cls, room: Path) -> Material:
-        """Of the project's templates; the files that they name are copied into the room, so that they are found."""
+        """The material of the project's templates; the files that they name are copied into `room`."""
         material = cls()
         for folder in FOLDERS:
             for path in sorted((ROOT / folder).rglob("*")):

@@ -1,7 +1,7 @@
-"""Changes of a template at every level: statements, expressions, names, numbers, settings, tokens, characters.
+"""Mutations of a template at every level: statements, expressions, names, numbers, settings, tokens, characters.
 
-Each is a function from a list of statements to another one. Not here: what they are taken from (`material`), templates
-drawn from the grammar (`grammar`).
+Each is a function from a list of statements to another list. Not here: the material (`material`), templates drawn from
+the grammar (`grammar`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .material import CHARACTERS, NUMBERS, PATHS, TOKEN, WORDS, Material
 __all__ = ["MUTATIONS", "Mutator"]
 
 Statements = list[str]
-MOST = 20_000  # characters that a mutation may grow a template to, but for the growths
+MOST = 20_000  # characters of a mutated template; only `Mutator.grown` may exceed it
 NAME = re.compile(r"[^\W\d]\w*")
 NUMBER = re.compile(r"[+-]?\d[\d.]*(?:[eE][+-]?\d+)?")
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
@@ -44,7 +44,7 @@ class Mutator:
     # statements ---------------------------------------------------------------------------------------------------
 
     def statement(self) -> str:
-        """One of any template, each kind as likely as any other."""
+        """A statement of any template; each kind of statement is equally likely."""
         if self.draw.chance(0.2):
             return self.draw.statement()
         return self.draw.pick(self.draw.pick(list(self.material.statements.values())))
@@ -87,7 +87,7 @@ class Mutator:
         return self.draw.pick(self.material.expressions)
 
     def replaced_part(self, statements: Statements) -> Statements:
-        """What stands between two commas or brackets becomes something else."""
+        """The text between two commas or brackets becomes another expression."""
         i = self.at(statements)
         cuts = [m.start() for m in re.finditer(r"[,:=()\[\]&{}]", statements[i])]
         if len(cuts) > 1:
@@ -135,7 +135,7 @@ class Mutator:
         return statements
 
     def reset(self, statements: Statements) -> Statements:
-        """A setting more on a `train`, `infer` or `decode`; an option more where there are some."""
+        """A `train` or `infer` gets one more setting; if there is none, any statement does."""
         i = self.draw.pick(
             [n for n, s in enumerate(statements) if s.startswith(("train", "infer"))] or [self.at(statements)]
         )
@@ -155,7 +155,7 @@ class Mutator:
     # tokens, characters -------------------------------------------------------------------------------------------
 
     def retokened(self, statements: Statements) -> Statements:
-        """A token is left out, said twice, changes places, or becomes another one."""
+        """A token is removed, doubled, swapped with another, or replaced."""
         i = self.at(statements)
         tokens = TOKEN.findall(statements[i])
         if not tokens:
@@ -177,7 +177,7 @@ class Mutator:
         return statements
 
     def recharactered(self, statements: Statements) -> Statements:
-        """Characters are put in or left out, or the end is."""
+        """Characters are inserted or removed, or the rest of the template is cut off."""
         i = self.at(statements)
         n = self.draw.below(len(statements[i]) + 1)
         match self.draw.below(4):
@@ -192,7 +192,7 @@ class Mutator:
     # growth -------------------------------------------------------------------------------------------------------
 
     def grown(self, statements: Statements) -> Statements:
-        """Something many times over: brackets, entries of a list, letters of a name, statements."""
+        """Something is repeated many times: brackets, entries of a list, letters of a name, statements."""
         i, many = self.at(statements), int(self.draw.pick([3, 10, 31, 33, 40, 100, 200]))
         match self.draw.below(6):
             case 0:

@@ -1,7 +1,7 @@
-"""Settings at and beyond their limits: sound templates with `--set` and stages of every table, trained if clean.
+"""Settings at and beyond their limits: sound templates with `--set` and methods from every table, trained if clean.
 
-A clean one is trained for a few iterations, saved, loaded and asked for answers, so that criteria, inference,
-optimizers and priors meet in every pairing that the checker lets through. Not here: which values there are (`limits`).
+A clean case is trained for a few iterations, saved, loaded and used, so that criteria, inference, optimizers and priors
+meet in every combination that the checker accepts. Not here: the values (`limits`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PATHS = (
 
 @dataclass(frozen=True)
 class SettingsCase:
-    """A template, and what `--set` and `--stage` say."""
+    """A template, and the values of `--set` and `--stage`."""
 
     text: str
     overrides: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Tiny data for a template that is clean, and two iterations of training on it.
+"""Tiny data for a clean template, and two iterations of training on it.
 
-Gold is random, but keeps to the scheme of segments, so that many cases are trained and not refused. Not here: which
-templates are clean.
+Gold is random but follows the segment scheme, so that many cases are trained and not refused. Not here: which templates
+are clean.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ITERATIONS = 2
 UNSTOPPABLE = ("samples", "burn_in", "thin", "sweeps", "max_iterations", "candidates", "iterations")
 MOST_WORK = 100_000
 MOST_STATES = 40
-MOST_ENTRIES = 20_000  # of a clique's table
+MOST_ENTRIES = 20_000  # entries of the table of a clique
 LENGTHS = (1, 2, 3, 4)
 VALUES = ("a", "b", "c", "1", "Ab", "_")
 
 
 def warm_up() -> None:
-    """Compiles, or reads compiled, what nearly every training needs."""
+    """Compiles, or loads from the cache, the kernels that nearly every training needs."""
     text = "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\n"
     for more in ("infer exact\n", "infer trp\n", "train perceptron\n"):
         resolved = load_text(text + more)
@@ -43,7 +43,7 @@ def warm_up() -> None:
 
 
 def is_small(resolved: Resolved) -> bool:
-    """Whether states and tables are so few that training must be quick."""
+    """Whether there are so few states and table entries that training must be quick."""
     spec = resolved.spec
     try:
         states = declared_states(spec, resolved.directories)
@@ -57,9 +57,9 @@ def is_small(resolved: Resolved) -> bool:
 
 
 def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
-    """Whether nothing was asked for that takes its time by itself, whatever the data, and cannot be stopped on the way.
+    """Whether no setting asks for work that takes long whatever the data and cannot be interrupted.
 
-    Where the settings cannot be told, training is to say so.
+    True if the settings cannot be read; training then reports that.
     """
     try:
         stages = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
@@ -73,7 +73,7 @@ def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
 
 
 def try_training(resolved: Resolved, rng: np.random.Generator) -> str:
-    """A few iterations, then an answer; `DcrfError` where it refuses."""
+    """Trains for a few iterations and predicts; returns a word for the outcome. Raises `DcrfError` if refused."""
     if not is_quick(resolved):
         return "clean"
     model, corpus = trained_model(resolved, rng)
@@ -84,7 +84,7 @@ def try_training(resolved: Resolved, rng: np.random.Generator) -> str:
 def trained_model(
     resolved: Resolved, rng: np.random.Generator, stage: str | None = None
 ) -> tuple[TrainedModel, Corpus]:
-    """A model after a few iterations, and the data that it was trained on."""
+    """A model after a few iterations, and its training data."""
     data = resolved.require().data
     assert data is not None
     corpus = corpus_from_rows(rows_of(resolved, rng), data)

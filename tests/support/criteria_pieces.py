@@ -1,6 +1,6 @@
-"""The losses of pieces by going through all states of each, for the structures of `criteria_cases`.
+"""The losses of pieces by enumeration of their states, for the structures of `criteria_cases`.
 
-Which pieces a shorthand stands for is spelled out here on instances of cliques, not on a template. Source: McCallum &
+The pieces that a shorthand stands for are spelled out here on clique instances, not on a template. Source: McCallum &
 Sutton 2004 §2 and 3. Not here: all other criteria (`criteria_twin`).
 """
 
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Place = tuple[str, int]
-PieceAt = tuple[tuple[Place, ...], list[int]]  # what it is over, and the numbers of its clique instances
+PieceAt = tuple[tuple[Place, ...], list[int]]  # the places that a piece is over, the numbers of its clique instances
 Rule = Callable[[Sequence[Instance], Sequence[str]], Iterator[PieceAt]]
 
 
 def by_clique(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
-    """A piece an instance."""
+    """One piece per clique instance."""
     yield from ((instance.sites, [n]) for n, instance in enumerate(instances))
 
 
 def joined_apart(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
-    """The same, but one piece over every position has all that the data joins, even if that is nothing."""
+    """The same, except that one piece over every position has all instances that the data joins, if any."""
     yield from ((instance.sites, [n]) for n, instance in enumerate(instances) if instance.clique != "again")
     everywhere = sorted({site for instance in instances for site in instance.sites})
     yield tuple(everywhere), [n for n, instance in enumerate(instances) if instance.clique == "again"]
@@ -47,7 +47,7 @@ def by_variable(instances: Sequence[Instance], names: Sequence[str]) -> Iterator
 
 
 def directed(first: bool = False, by_slice: bool = False) -> Rule:
-    """Each instance in the piece of its last variable (or its first one), a piece a variable or a position."""
+    """Each instance belongs to the piece of its last variable (or its first); one piece per variable, or position."""
 
     def rule(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
         choose = min if first else max
@@ -69,21 +69,21 @@ def both_ways(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[P
 
 @dataclass
 class Cases:
-    """What NOTA is right of. reach: `all` joint values of what a piece conditions on, or `one` that differs; chosen:
-    whether a case is among them, None: every one.
+    """The cases in which NOTA is right. reach: `all` wrong joint values of the variables that a piece conditions on, or
+    those with `one` wrong variable.   chosen: whether a case is included; None: all are.
     """
 
     reach: str = "all"
     chosen: Callable[[Enumerated, Mapping[Place, str]], bool] | None = None
 
     def holds(self, sentence: Enumerated, case: Mapping[Place, str], differ: int) -> bool:
-        """Of a case in which so many variables are not as in the gold."""
+        """Whether a case is included in which `differ` variables differ from the gold."""
         reached = differ > 0 if self.reach == "all" else differ == 1
         return reached and (self.chosen is None or self.chosen(sentence, case))
 
 
 def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value:
-    """Σ −log p̃ of each piece given what else its cliques touch (McCallum & Sutton 2004 §2, 3)."""
+    """Σ −log p̃ of each piece given the other variables of its cliques (McCallum & Sutton 2004 §2, 3)."""
 
     def value(problem: Problem, weights: Floats) -> float:
         states = problem.structure.states
@@ -95,7 +95,7 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
             times = [sum(n in held for _, held in instances_of_pieces) for n in range(len(sentence.instances))]
 
             def score(held: Sequence[int], at: Mapping[Place, str]) -> float:
-                """Of some instances; `at` says the states of all that they touch."""
+                """The score of some instances; `at` has the states of all their variables."""
                 summed = 0.0
                 for n in held:
                     instance = sentence.instances[n]  # noqa: B023

@@ -1,8 +1,8 @@
-"""What every criterion is worth, by going through all labellings: METHODS' formulas, and nothing of the engine.
+"""The value of every criterion by enumeration of all labellings, from the formulas alone and without the engine.
 
-Each is a function of the enumerated sentences and the weights. Where labels are latent or missing: `right` labellings
-agree with all that is known, the others are wrong. Not here: which criterion goes with which function
-(`test_all_criteria`).
+Each is a function of the enumerated sentences and the weights. If labels are latent or missing, the labellings that
+agree with all known labels are right, and the others are wrong. Not here: which criterion belongs to which function
+(`criteria_rows`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = Callable[["Problem", Floats], float]
 
 @dataclass
 class Problem:
-    """The sentences of a structure, enumerated. keys: the weights by number."""
+    """The sentences of a structure, enumerated. keys: the key of each weight, by number."""
 
     structure: Structure
     keys: Mapping[Key, int]
@@ -63,13 +63,13 @@ def marginal(problem: Problem, weights: Floats) -> float:
 
 
 def wrong_ratio(sentence: Enumerated, weights: Floats) -> float:
-    """log of Σ over wrong labellings of exp g, over the same of right ones."""
+    """log of Σ exp g over the wrong labellings, minus the same over the right ones."""
     scores = sentence.counts @ weights
     return log_sum(scores[~sentence.agrees]) - log_sum(scores[sentence.agrees])
 
 
 def exponential(weight: float | None) -> Value:
-    """weight: None for `uniform`, under which each sequence counts 1 at 0."""
+    """The exponential risk. weight: None for `uniform`, under which each sequence counts 1 at λ = 0."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total = 0.0
@@ -84,7 +84,7 @@ def exponential(weight: float | None) -> Value:
 
 
 def shares(problem: Problem, weight: float | None) -> list[float]:
-    """D_0 of each wrong labelling of each sentence: they sum to 1 over all sentences."""
+    """D_0 of each wrong labelling, one value per sentence; they sum to 1 over all labellings of all sentences."""
     wrong = [int((~sentence.agrees).sum()) for sentence in problem.sentences]
     each = [
         1.0 / n if weight is None else weight**sentence.num_labels
@@ -105,11 +105,11 @@ def boosted(weight: float | None) -> Value:
 def least_bound(
     problem: Problem, weights: Floats, weight: float | None, max_step: float
 ) -> tuple[Floats, Callable[[int, float], float]]:
-    """Of each weight the least risk that a step of it can promise, and what any step promises.
+    """For each weight the least bound on the risk after a step, and the bound as a function of weight and step.
 
-    In each sequence F_k(y) − F_k(y*) lies between −F_k(y*) and the number of places where k's feature fires less
-    F_k(y*) (Altun 2003 eq. 16, bounds per sequence); where it cannot fire the risk stays. The sum of the two-point
-    bounds is convex in the step; where all speak for one side, the step is `max_step`.
+    In each sequence F_k(y) − F_k(y*) lies between L = −F_k(y*) and U = L + the number of places where the feature of k
+    fires (Altun 2003 eq. 16, bounds per sequence); where it cannot fire, the risk is unchanged. The sum of the
+    two-point bounds is convex in the step; if all evidence is on one side, the step is `max_step`.
     """
     parts: list[list[tuple[float, float, float, float]]] = [[] for _ in problem.keys]  # L, U, risk at L, risk at U
     still = np.zeros(len(problem.keys))
@@ -158,7 +158,7 @@ def perceptron(problem: Problem, weights: Floats) -> float:
 
 
 def perceptron_steps(problem: Problem, start: Floats, epochs: int, average: bool, seed: int = 0) -> Floats:
-    """The weights after some passes (Collins 2002, figure 2), in the order that the seed draws."""
+    """The weights after `epochs` passes (Collins 2002, figure 2), in the order drawn by the seed."""
     generator = np.random.default_rng(seed)
     weights, summed, seen = start.copy(), np.zeros_like(start), 0
     for _ in range(epochs):
@@ -179,7 +179,7 @@ def perceptron_steps(problem: Problem, start: Floats, epochs: int, average: bool
 
 
 def wrong_states(sentence: Enumerated) -> Floats:
-    """Of each labelling how many of its states contradict what is known."""
+    """For each labelling the number of its states that contradict known labels."""
     errors = [
         sum(
             gold is not None and labelling[name][t] != gold
@@ -192,7 +192,7 @@ def wrong_states(sentence: Enumerated) -> Floats:
 
 
 def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0) -> Value:
-    """½ ‖λ‖² + C Σ ξ; for y_i stands the best labelling that agrees with what is known."""
+    """½ ‖λ‖² + C Σ ξ; y_i is the best labelling that agrees with the known labels."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total = 0.5 * float(weights @ weights)
@@ -249,7 +249,7 @@ def mce_sequence(
 
 
 def judged(sentence: Enumerated, scores: Floats, agrees: Callable[[Mapping[str, Sequence[str]]], bool]) -> float:
-    """d of a span: the best labelling that disagrees on it, less the best that agrees."""
+    """d of a span: the score of the best labelling that disagrees on it, minus that of the best that agrees."""
     right = sentence.where(agrees)
     return (float(scores[~right].max()) if (~right).any() else -math.inf) - float(scores[right].max())
 
@@ -270,7 +270,7 @@ def mce_label(smooth: Callable[[float], float], name: str = "y", balanced: bool 
 
 
 def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, name: str = "y") -> Value:
-    """Eq. 13–16: gold segments that are missed, and those of the best wrong labelling that are falsely found."""
+    """Eq. 13–16: missed gold segments, and false segments of the best wrong labelling, both smoothed."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total, missed, false = 0, 0.0, 0.0
@@ -300,7 +300,7 @@ def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, n
 
 
 def goes_on(states: Sequence[str], last: int) -> bool:
-    """Whether the segment at `last` goes on behind it."""
+    """Whether the segment at `last` continues after it."""
     return states[last] != "O" and last + 1 < len(states) and states[last + 1] == "I-X"
 
 
@@ -308,7 +308,7 @@ def goes_on(states: Sequence[str], last: int) -> bool:
 
 
 def scaled(problem: Problem, weights: Floats, per: str) -> tuple[list[object], Callable[[Floats], float]]:
-    """The subset of each weight, and the likelihood as a function of their factors."""
+    """The key of each subset of weights, and the likelihood as a function of the factors of the subsets."""
     sites = {
         instance.clique: tuple(name for name, _ in instance.sites)
         for sentence in problem.sentences

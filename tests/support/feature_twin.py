@@ -1,8 +1,8 @@
-"""Feature extraction, slow and obvious: token by token, in texts. The twin of `dcrfdsl.features`.
+"""A slow and obvious reimplementation of `dcrfdsl.features`: token by token, on texts.
 
-At an anchor t every listed feature is written out as a text (`lower(word)[-1]=the & pos=NN`) with its value; a
-feature is its text. Nothing is interned and nothing is shared with the code under test but the specification's
-classes and the notation of one term.
+At an anchor t every listed feature is written out as a text (`lower(word)[-1]=the & pos=NN`) with its value; the text
+identifies the feature. Nothing is interned. Shared with the code under test are only the classes of the specification
+and the notation of one term.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def shape(value: str, short: bool) -> str:
 
 
 class Twin:
-    """`sizes`: numeric columns and the length of vectors; `bags`: bag columns; lexicons as dicts (sets: to "")."""
+    """`sizes`: the numeric columns, with the length of vectors; `bags`: the bag columns; lexicons are dicts (sets map
+    to "").
+    """
 
     def __init__(self, spec: ModelSpec, lexicons: Mapping[str, Mapping[str, str]], functions: Mapping[str, Any]):
         self.spec, self.lexicons, self.functions = spec, lexicons, functions
@@ -70,7 +72,7 @@ class Twin:
             yield from self.cross(*combination, sentence, t)
 
     def crossed(self, feature: ex.Feature, shift: int) -> Iterator[tuple[list[ex.Condition], int, bool]]:
-        """The factors of every feature that an entry of a list stands for, windows and groups written out."""
+        """The factors of every feature that an entry of a list stands for, with windows and groups expanded."""
         parts = feature.factors if isinstance(feature, ex.Cross) else (feature,)
         for chosen in itertools.product(*(list(self.alternatives(part, shift)) for part in parts)):
             factors = [factor for one in chosen for factor in one[0]]
@@ -270,7 +272,7 @@ class Twin:
 def known_rows(
     rows: list[dict[str, tuple[float, int]]], training: list[dict[str, tuple[float, int]]]
 ) -> list[dict[str, float]]:
-    """Rows without what fired too seldom in `training`."""
+    """Rows without the features that fired too seldom in `training`."""
     counts = Counter(text for row in training for text in row)
     needed = {text: min_count for row in training for text, (_, min_count) in row.items()}
     return [

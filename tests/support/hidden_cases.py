@@ -1,4 +1,4 @@
-"""Templates whose labels are latent, missing or ambiguous, and every labelling of all their variables."""
+"""Templates with latent variables, missing or ambiguous labels, and every labelling of all their variables."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ HIDDEN = {
 
 
 class Enumerated(NamedTuple):
-    """Every labelling of a sentence. features: their counts; wrong: how many known labels each contradicts, in all and
-    of `y` alone; states: of all variables, flat as the engine has them.
+    """Every labelling of a sentence. features: feature counts; wrong: the number of known labels that each contradicts,
+    in all and of `y` alone; states: of all variables, flat as in the engine.
     """
 
     features: Floats

@@ -1,4 +1,4 @@
-"""What the tests of error rates share: templates with segments, and every labelling of a sentence with its score."""
+"""Shared by the tests of error rates: templates with segments, and every labelling of a sentence with its score."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def settings_of(**criterion: Any) -> TrainSettings:
 
 
 def scores_of(case: Case, weights: Any) -> list[tuple[Any, tuple[int, ...]]]:
-    """Of every sentence the log potential of each labelling, and the index of the right one."""
+    """For every sentence the log potential of each labelling, and the index of the right one."""
     model, _ = trained(case)
     model = model.with_weights(weights, model.record)
     twin, scores = twin_of(model, case), []
@@ -67,7 +67,7 @@ SEGMENTED = {
 
 
 def segments(labels: list[str]) -> set[tuple[int, int, str]]:
-    """The segments of a legal labelling: from each B or S to the last label of its type that goes on."""
+    """The segments of a legal labelling: from each B or S to the last label that continues it."""
     segments_seen = set()
     for t, label in enumerate(labels):
         if label[0] in "BS":
@@ -79,14 +79,14 @@ def segments(labels: list[str]) -> set[tuple[int, int, str]]:
 
 
 def goes_on(labels: list[str], last: int) -> bool:
-    """Whether the segment at `last` goes on behind it."""
+    """Whether the segment at `last` continues after it."""
     return labels[last][0] in "BI" and last + 1 < len(labels) and labels[last + 1][0] in "IE"
 
 
 def labellings_of(
     case: Case, weights: Any
 ) -> list[tuple[dict[str, list[str]], list[tuple[dict[str, list[str]], float]]]]:
-    """Of every sentence the gold labels, and every labelling with its score."""
+    """For every sentence the gold labels, and every labelling with its score."""
     model, _ = trained(case)
     model = model.with_weights(weights, model.record)
     twin, sentences = twin_of(model, case), []
@@ -108,7 +108,7 @@ def labellings_of(
 
 
 def labellings_with_hidden(case: Case, weights: Any) -> list[tuple[list[str], Any]]:
-    """As `labellings_of`, where not every label is known."""
+    """Like `labellings_of`, for templates in which not every label is known."""
     model, _ = trained(case)
     twin = twin_of(model.with_weights(weights, model.record), case)
     names, sentences = list(model.states), []

@@ -1,4 +1,4 @@
-"""The losses of pieces by going through all their states in texts, and problems to compare them on."""
+"""The losses of pieces by enumeration of their states as texts, and problems to compare them on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Labelling = Mapping[str, Sequence[str]]
 
 
 class PieceTwin:
-    """The losses of pieces by going through all their states, clique by clique, in texts."""
+    """The losses of pieces by enumeration of their states as texts, clique by clique."""
 
     def __init__(self, twin: TemplateTwin, sentence: Mapping[str, Sequence[Any]], gold: Labelling):
         self.twin, self.gold = twin, gold
@@ -43,7 +43,7 @@ class PieceTwin:
         self.firing = [twin.firing(number, sentence, self.length) for number in range(len(twin.spec.cliques))]
 
     def clique_score(self, label: str, anchor: int, labelling: Labelling) -> float | None:
-        """log potential of one instance of a clique; None where it does not exist."""
+        """The log potential of one instance of a clique; None if there is no such instance."""
         number = [clique.label for clique in self.twin.spec.cliques].index(label)
         clique = self.twin.spec.cliques[number]
         places = [(site.variable, position(site, anchor, clique.positions)) for site in clique.sites]
@@ -59,7 +59,7 @@ class PieceTwin:
         return sum(value * weight.get((label, text, states), 0.0) for text, value in fires.items())
 
     def instances(self, piece: Piece) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int, bool]]]]:
-        """What each instance is over, and its clique instances."""
+        """The places that each instance is over, and its clique instances (label, anchor, locked)."""
         for t in range(self.length):
             over = [(site.variable, t + getattr(site.place, "offset", 0)) for site in piece.over]
             if all(0 <= at < self.length for _, at in over):
@@ -82,7 +82,7 @@ class PieceTwin:
     def neighbours(
         self, over: Sequence[tuple[str, int]], held: Sequence[tuple[str, int, bool]]
     ) -> list[tuple[str, int]]:
-        """What the cliques of an instance touch beside its own variables."""
+        """The places that the cliques of an instance touch outside `over`."""
         views = self.twin.views
         touched = set()
         for label, anchor, _ in held:
@@ -128,7 +128,7 @@ class PieceTwin:
         shares: Mapping[Any, float],
         nota: int | None,
     ) -> float:
-        """log Σ exp score over the states of `over`, NOTA included if there is one."""
+        """log Σ exp score over the states of `over`, including NOTA if there is one."""
         scores = [0.0] if nota is not None else []
         for states in self.joint(over):
             both = {name: list(cells) for name, cells in labelling.items()}

@@ -1,4 +1,4 @@
-"""What the tests of risks share: settings, and risks by going through every labelling."""
+"""Shared by the tests of risks: settings, and risks by enumeration of all labellings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def settings_of(criterion: Any, **more: Any) -> TrainSettings:
 
 
 def shares_at_start(case: Case, weight: str | float) -> list[float]:
-    """D_i: of each wrong labelling of each sentence."""
+    """D_i: the initial weight of each wrong labelling, one value per sentence."""
     every = scores_of(case, np.zeros(supervised(case)[0].parameters.num_weights))
     wrong = [int(np.isfinite(scores).sum()) - 1 for scores, _ in every]
     shares = [1.0 / max(n, 1) if weight == "uniform" else float(weight) ** scores.ndim

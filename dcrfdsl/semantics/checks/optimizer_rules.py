@@ -1,6 +1,7 @@
-"""Rules on how a stage is trained: its criterion by its optimizer, under its priors. `trainable` has the tables.
+"""Rules on the training of a stage: whether its optimizer can train its criterion and treat its priors.
 
-Not here: whether a method is known (`setting_rules`), what only the data tells (`criteria.scaling`).
+The tables are in `trainable`. Not here: whether a method is known (`setting_rules`), facts that need data
+(`criteria.scaling`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` dep
 
 
 class StageView:
-    """A stage that runs: what it says, and where."""
+    """A stage that runs: its settings, and their places in the text."""
 
     def __init__(self, context: Context, number: int):
         loose = unchained(context)
@@ -59,12 +60,12 @@ class StageView:
         return self.settings.optimizer.method
 
     def written(self, *key: str) -> Path | None:
-        """Where a setting is written; None where it is not."""
+        """The place of a setting; None if it is not written."""
         return self._places.get(key)
 
     @cached_property
     def _places(self) -> Mapping[tuple[str, ...], Path]:
-        """The first place of each setting: in the block, else among the arguments."""
+        """The place of each written setting: in the block, else among the arguments."""
         places: dict[tuple[str, ...], Path] = {}
         for s, setting in enumerate(self.stage.criterion.settings):
             places.setdefault(setting.key, (*self.path, "settings", s, "value"))
@@ -74,11 +75,11 @@ class StageView:
         return places
 
     def value(self, *key: str) -> Value | None:
-        """A setting as written; None where it is not."""
+        """The value of a setting as written; None if it is not."""
         return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
 
     def place(self, *key: str) -> Path:
-        """Where a setting is written, else the criterion."""
+        """The place of a setting, or that of the criterion if it is not written."""
         return self.written(*key) or (*self.path, "name")
 
 
@@ -87,14 +88,14 @@ def stage_views(context: Context) -> Iterator[StageView]:
     if stage_views not in context.kept:
         views: list[StageView] = []
         for n in running_stages(context):
-            with suppress(DcrfError):  # which `settings` reports
+            with suppress(DcrfError):  # `setting_rules` reports it
                 views.append(StageView(context, n))
         context.kept[stage_views] = views
     yield from context.kept[stage_views]
 
 
 def trained_by(context: Context) -> Iterator[Diagnostic]:
-    """Every criterion by an optimizer that can train it."""
+    """The optimizer of each stage must be able to train its criterion."""
     for stage in stage_views(context):
         able = TRAINED_BY[stage.criterion]
         criterion = stage.settings.criterion
@@ -120,7 +121,7 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
 
 
 def priors(context: Context) -> Iterator[Diagnostic]:
-    """Every prior by an optimizer that can treat its penalty."""
+    """The optimizer of each stage must be able to treat the penalties of its priors."""
     for stage in stage_views(context):
         if stage.criterion in WITHOUT_PENALTY:
             written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]

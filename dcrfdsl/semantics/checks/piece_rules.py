@@ -121,7 +121,7 @@ def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
     return labels
 
 
-_Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, "all" for wherever it is, "any" for somewhere
+_Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, at every position ("all") or at some ("any")
 
 
 def _spots(site: Site) -> tuple[_Spot, _Spot]:

@@ -1,8 +1,8 @@
 """Conditions over variables and data as tables: one axis for each site and for each observation.
 
-All combinations of states and observations are tried at once, by arrays with named axes that broadcast against each
-other. Any part that reads only the data is a single test of it, however long (`Observed`), so that a table stays small;
-only its value at the anchor counts. Outside the sequence a test is false, and `not` of it true. Not here: the use of a
+All combinations of states and observations are evaluated at once, by arrays with named axes that broadcast against each
+other. Any part that reads only the data, however long, is a single observation (`Observed`): its value at the anchor is
+one axis, so tables stay small. Outside the sequence a test is false, and `not` of it true. Not here: the use of a
 table by `forbid` or a memory, evaluating tests on data (`features`).
 """
 
@@ -53,18 +53,18 @@ __all__ = [
 Sites: TypeAlias = tuple[tuple[str, int], ...]  # (variable, offset)
 Views: TypeAlias = Mapping[
     str, tuple[str, tuple[str, ...]]
-]  # its label, and what each of the label's states is seen as
+]  # the label of a view, and the text that it maps each state of the label to
 
-BOOLEAN = FALSE_STATE, TRUE_STATE = "no", "yes"  # a variable that stands alone as a condition is true in this state
-MOST_ENTRIES = 2**22  # of one table, all readings of the data together
-MOST_AXES = 30  # numpy has 32 at least, and the memory's own state is one more
+BOOLEAN = FALSE_STATE, TRUE_STATE = "no", "yes"  # a variable used as a condition is true in TRUE_STATE
+MOST_ENTRIES = 2**22  # entries of one table, for all values of its observations
+MOST_AXES = 30  # NumPy has at least 32, and the state of a memory takes one more
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a table reads of the data at its anchor: a test, or a term whose text is held against `states`.
+    """An observation at the anchor of a table: a test, or a term whose text is compared with `states`.
 
-    Codes of a test: 0 false, 1 true. Codes of a text: s where it equals `states[s]`, `len(states)` where it is none.
+    Codes of a test (`states` empty): 0 false, 1 true. Codes of a text: s if it equals `states[s]`, else `len(states)`.
     """
 
     term: Condition
@@ -79,7 +79,7 @@ class Observed:
 class HardTable:
     """Which states `sites` may take together, for each joint code of `observed` (the first Observed slowest).
 
-    `position` None: wherever all the sites lie in the sequence; k: at anchor k alone, counted from the start.
+    `position` None: the table applies wherever all sites lie in the sequence; k: only at anchor k, counted from 0.
     """
 
     sites: Sites
@@ -98,7 +98,7 @@ def variable_names(spec: ModelSpec) -> frozenset[str]:
 
 
 def view_label(spec: ModelSpec, view: View) -> str | None:
-    """The label that a view is of; None if it names none, or several."""
+    """The label that a view maps; None if it names no label, or several."""
     kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
     if is_declared and view.name in kept:
         return kept[view.name]
@@ -120,7 +120,9 @@ def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
 
 
 def is_word(spec: ModelSpec, term: Condition) -> bool:
-    """Whether a term names a state, or a constant that does: a bare word that nothing with values has as its name."""
+    """Whether a term is the name of a state, or of a constant that is one: no column, variable, view or function has
+    this name.
+    """
     if not isinstance(term, Reference) or term.place != Here() or spec.column(term.name) is not None:
         return False
     signature = FUNCTIONS.get(term.name)
@@ -129,8 +131,8 @@ def is_word(spec: ModelSpec, term: Condition) -> bool:
 
 
 def compile_regex(regex: Regex) -> Any:
-    """The compiled RE2 pattern; `re2.error` (a `Exception`) if it is none."""
-    import re2  # only here: a template without regexes needs no engine
+    """The compiled RE2 pattern. Raises `re2.error` if the pattern is invalid."""
+    import re2  # on use: a template without regexes does not need it
 
     options = re2.Options()
     options.log_errors = False
@@ -144,14 +146,14 @@ Axis: TypeAlias = "Observed | tuple[str, int]"
 
 
 class Over(NamedTuple):
-    """An array whose axes are sites and observations, in the order in which they were first read."""
+    """An array with named axes: sites and observations, in the order in which they were first read."""
 
     axes: tuple[Axis, ...]
     values: NDArray[Any]
 
 
 def combined(function: Callable[..., NDArray[Any]], *parts: Over) -> Over:
-    """`function` of arrays that are spread over the axes of all of them."""
+    """`function` of the arrays, broadcast over the union of their axes. Raises DcrfError if the result is too large."""
     axes = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
     sizes = {axis: size for part in parts for axis, size in zip(part.axes, part.values.shape, strict=True)}
     _refuse_if_large([sizes[axis] for axis in axes])
@@ -159,7 +161,10 @@ def combined(function: Callable[..., NDArray[Any]], *parts: Over) -> Over:
 
 
 def laid_out(table: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
-    """`table` as [codes, sizes…], with the observations that its codes count."""
+    """`table` as an array [codes, sizes…], and the observations whose joint value is the code.
+
+    `sizes`: the number of states of each of `sites`. Raises DcrfError if the array is too large.
+    """
     observed = tuple(axis for axis in table.axes if isinstance(axis, Observed))
     shape = [*(one.count for one in observed), *sizes]
     _refuse_if_large(shape)
@@ -168,7 +173,7 @@ def laid_out(table: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Obs
 
 
 def _spread(part: Over, axes: Sequence[Axis]) -> NDArray[Any]:
-    """An array over `axes`, with size 1 along those that `part` does not have."""
+    """The array over `axes`, with size 1 along those that `part` does not have."""
     order = sorted(range(len(part.axes)), key=lambda n: axes.index(part.axes[n]))
     sizes = {part.axes[n]: part.values.shape[n] for n in order}
     return np.transpose(part.values, order).reshape([sizes.get(axis, 1) for axis in axes])
@@ -191,10 +196,10 @@ def _refuse_if_large(sizes: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class ConditionReader:
-    """Reads conditions into tables. `states_of`: the states of each variable that they name.
+    """Turns conditions into tables. `states_of`: the states of each variable that they name.
 
-    `first`: the first offset that lies in the sequence, None if all do. `DcrfError` where a condition cannot be a
-    table: functions of variables, windows, comparisons of nothing.
+    `first`: the first offset that lies in the sequence, None if all do. Raises `DcrfError` if a condition cannot be a
+    table: functions of variables, windows, comparisons without a variable.
     """
 
     spec: ModelSpec
@@ -233,7 +238,9 @@ class ConditionReader:
         return bool(read) and not any(self._names_variable(term) for term in read)
 
     def texts(self, term: Reference | Apply) -> Over | None:
-        """The states of a variable, or what a view sees in them, along its axis; None if it lies outside."""
+        """The states of a variable, or the texts that a view maps them to, along its axis; None if its offset lies
+        outside the sequence.
+        """
         site = site_of(self.spec, term)
         if site is None or not isinstance(term, Reference):
             raise _unreadable(term)
@@ -243,7 +250,7 @@ class ConditionReader:
         return Over((site,), np.array(seen, object))
 
     def word(self, term: Reference) -> str:
-        """The state that a bare word names, or the constant that it is."""
+        """The state that a bare word names, directly or as the name of a constant."""
         settled = plain(self.spec.settled(term))
         return term.name if settled is None else str(settled)
 
@@ -252,7 +259,7 @@ class ConditionReader:
         return any(name in spec.hidden_names or name in spec.views_by_name for name in reference_names(nodes(term)))
 
     def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
-        """The parts that read the data alone are one observation together."""
+        """The parts joined by `operator`; those that read only the data become one observation."""
         sorted_parts = [(part, self.is_observed(part)) for part in parts]
         observed = tuple(part for part, is_observed in sorted_parts if is_observed)
         mixed: Iterable[Condition] = (part for part, is_observed in sorted_parts if not is_observed)
@@ -269,7 +276,7 @@ class ConditionReader:
         return Over(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
 
     def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> Over:
-        """`_where` of one state, without a call for each of ten thousand others."""
+        """`_where` for a single state, vectorised: a variable may have ten thousand."""
         texts = self.texts(term)
         if texts is None:
             return _FALSE
@@ -305,7 +312,7 @@ class ConditionReader:
         unequal = combined(np.not_equal, codes, read)
         if all(place_offset(place) == 0 for place in term_places(term)):
             return unequal
-        # outside the sequence nothing is unequal either; a term is inside where it equals itself or does not
+        # outside the sequence `!=` is false too; a term is inside where it either equals itself or does not
         inside = Or(parts=(Equals(left=term, right=term), Equals(left=term, right=term, negated=True)))
         return combined(np.logical_and, unequal, self.truth(inside))
 

@@ -1,4 +1,5 @@
-"""The table of a `forbid` or `require`: every assignment of the sites that it names, for every reading of the data.
+"""The table of a `forbid` or `require`: every assignment of the sites that it names, for every value of its
+observations.
 
 Not here: how a condition becomes a table (`condition_tables`), the places of instances (`graph`), whether a constraint
 is meaningful (`checks`).
@@ -37,11 +38,11 @@ NO_VIEWS: Views = MappingProxyType({})
 def constraint_table(
     spec: ModelSpec, constraint: Constraint, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> HardTable:
-    """The sites of a constraint in order of first mention, what it reads of the data, and what it allows.
+    """The sites of a constraint in order of first mention, its observations, and the assignments that it allows.
 
-    `states_of`: the states of every label, latent variable and memory that it names. `views`: of each view its label
-    and the text that each state of the label is seen as; the site of a condition that reads a view is its label's.
-    `DcrfError` if the condition is none over such variables, or its table would be too large.
+    `states_of`: the states of every label, latent variable and memory that it names. `views`: for each view its label
+    and the text that it maps each state to; a condition that reads a view has a site of the label. Raises `DcrfError`
+    if the condition names no such variable or cannot be a table, or if the table would be too large.
     """
     sites = constraint_sites(spec, constraint)
     if not sites:

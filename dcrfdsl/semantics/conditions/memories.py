@@ -1,9 +1,9 @@
 """Memory variables as tables: the state of a memory as a function of the past and of the data.
 
 A memory is a variable of the graph whose state is determined by earlier states and the data, so a table that allows one
-state for each reading defines it. The first position has the value `initially`. Near the start, where part of the input
-lies before the sequence, a test of that part is false and a copy of it is `initially`. A copied text that is not a
-state of the memory counts as `initially` too. Not here: meaningless memories (`checks`).
+state for each joint value of these defines it. At the first position its state is `initially`. Near the start, where
+part of the input lies before the sequence, a test of that part is false and a copy of it is `initially`. A text copied
+from the data that is not a state of the memory counts as `initially` too. Not here: meaningless memories (`checks`).
 """
 
 from __future__ import annotations
@@ -52,16 +52,19 @@ __all__ = ["BOOLEAN", "Stray", "initial_state", "listed_states", "memory_sites",
 
 
 class Stray(NamedTuple):
-    """A value that a memory could take and that is none of its states; `part` of its expression gives it."""
+    """A value that a memory could take but that is not one of its states. `part`: the field of its expression
+    (`value` or `otherwise`) that gives it.
+    """
 
     state: str
     part: str
 
 
 def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The states of a memory: its domain's, those of another variable, or `no` and `yes`.
+    """The states of a memory: those of its domain, those of another variable, or `no` and `yes`.
 
-    `states_of`: of the other variables, and of a memory whose states lie in a file. `DcrfError` if nothing says them.
+    `states_of`: the states of the other variables, and of a memory whose states are in a file. Raises `DcrfError` if
+    the states are unknown.
     """
     passed = {memory.name: None}
     while memory.name not in states_of and isinstance(memory.domain, StatesOf):
@@ -81,7 +84,7 @@ def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Seque
 
 
 def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
-    """The states that a domain names by itself, those of a test if there is none; None if they lie elsewhere."""
+    """The states that a domain lists itself; `no` and `yes` without a domain; None if they are defined elsewhere."""
     match domain:
         case None:
             return BOOLEAN
@@ -95,7 +98,7 @@ def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
 
 
 def initial_state(memory: Memory, states: Sequence[str]) -> str | None:
-    """The state at the first position; None if it is not said and the states are not `no` and `yes`."""
+    """The state at the first position; None if it is not declared and the states are not `no` and `yes`."""
     if memory.initially is not None:
         return memory.initially
     return FALSE_STATE if set(states) == set(BOOLEAN) else None
@@ -110,11 +113,12 @@ def memory_sites(spec: ModelSpec, memory: Memory) -> Sites:
 def memory_tables(
     spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> tuple[HardTable, ...]:
-    """A table for each of the first anchors, where some of what is read lies before the sequence, and one for the rest.
+    """One table for each of the first anchors, where part of the input lies before the sequence, and one for the rest.
 
-    Sites are the memory, then what it reads: `allowed[code, m, reads…]` is `m == f(reads, code)`. `states_of` and
-    `views` as in `constraint_table`; `states_of` holds the other memories that are read. `DcrfError` if the memory
-    reads the present, or could take a value that is none of its states.
+    The sites are the memory, then those that it reads: `allowed[code, m, reads…]` is `m == f(reads, code)`. `states_of`
+    and `views` are as in `constraint_table`; `states_of` includes the other memories that it reads. Raises `DcrfError`
+    if the memory has no initial state, reads a variable at its position or later, could take a value that is not one of
+    its states, or needs too large a table.
     """
     states = memory_states(spec, memory, states_of)
     first = initial_state(memory, states)
@@ -122,7 +126,7 @@ def memory_tables(
         problem = "has no `initially`" if first is None else f"begins with `{first}`, which is none of its states"
         remedy = f"write `initially {states[0]}`, or another state"
         raise DcrfError(Diagnostic("no-initially", f"memory `{memory.name}` {problem}", help=remedy))
-    # a memory of the data alone still has a first position of its own, which `not the first` must leave out
+    # a memory that reads only the data still needs a site before its own: the table of the rest must not apply at 0
     reads = memory_sites(spec, memory) or ((memory.name, -1),)
     if any(offset >= 0 for _, offset in reads):
         message = f"memory `{memory.name}` reads a label at its own position or later"
@@ -153,7 +157,7 @@ def memory_tables(
 def stray_state(
     spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> Stray | None:
-    """The first value that a memory could take far from the start and that is none of its states."""
+    """The first value outside its states that a memory could take, far from the start; None if there is none."""
     states = tuple(states_of[memory.name])
     return _values(memory, states, 0, ConditionReader(spec, states_of, views)).stray()
 
@@ -168,19 +172,19 @@ def _parts(memory: Memory) -> list[tuple[str, Condition]]:
 
 
 class _Values(NamedTuple):
-    """Numbers of states; `strays` are the values that have a number and are no state of the memory."""
+    """The value of a memory as numbers of states; `strays`: the number of each value that is not one of its states."""
 
     values: Over
     strays: Mapping[Stray, int]
 
     def stray(self) -> Stray | None:
-        """One that the memory really takes: what a condition excludes is none."""
+        """A stray value that the memory can really take, not one that its condition excludes; None if there is none."""
         largest = int(self.values.values.max(initial=0))
         return next((stray for stray, number in self.strays.items() if number == largest), None)
 
 
 def _values(memory: Memory, states: Sequence[str], first: int, reader: ConditionReader) -> _Values:
-    """The state that a memory takes, for every reading."""
+    """The state that a memory takes, for every joint value of what it reads. `first`: the number of `initially`."""
     strays: dict[Stray, int] = {}
 
     def numbers(texts: Sequence[str], part: str) -> Ints:
@@ -214,6 +218,6 @@ def _values(memory: Memory, states: Sequence[str], first: int, reader: Condition
 
 
 def _is_test(term: Reference | Apply) -> bool:
-    """`first` and `last`, which have no text to copy."""
+    """Whether a term is a test, such as `first` or `last`, which has no text to copy."""
     signature = FUNCTIONS.get(term.name if isinstance(term, Reference) else term.function)
     return signature is not None and signature.returns == "test"

@@ -18,7 +18,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class Noted(dict[Path, Span]):
-    """Spans during recording. Those under a path of one or two parts are found without visiting all."""
+    """Spans under construction, with an index: those under a path of one or two parts are found without a full scan."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Settings in the spelling and place of other tools, and their equivalents here as text that can be copied.
+"""Settings as other tools spell and place them, and their equivalents here as text that can be copied.
 
 CRF++ (`c`, `f`), CRFsuite (`c1`, `c2`, `feature.minfreq`), Wapiti (`rho1`, `stopeps`), scikit-learn (`max_iter`, `tol`,
 `alpha`) and the usual words of other libraries put everything on the trainer. Here a penalty is a `prior`, stopping
@@ -82,10 +82,10 @@ _NOTHING = (
 
 @dataclass(frozen=True)
 class Holder:
-    """What a setting was written on.
+    """The stage or method on which a setting was written.
 
-    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: of a stage, what it says, by
-    name; None for a method that is a value.
+    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: the settings of a stage as
+    written, by name; None for a method that is itself the value of a setting.
     """
 
     method: str
@@ -97,14 +97,14 @@ class Holder:
 
 @dataclass(frozen=True)
 class Advice:
-    """A remedy, and the names as written that it is about."""
+    """A remedy, and the names that it is about, as written."""
 
     names: tuple[str, ...]
     remedy: str
 
 
 def advice(strange: Mapping[str, ex.Value], holder: Holder) -> list[Advice]:
-    """What to write for settings that `holder` does not have. Those that become one setting share a remedy."""
+    """What to write instead of settings that `holder` does not have. Names that become one setting share a remedy."""
     remedies: list[Advice] = []
     rest = dict(strange)
     for take in (_spelt, _penalty, _optimizer, _inference):
@@ -147,7 +147,7 @@ def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
 
 
 def _prior(penalties: Iterable[tuple[str, ex.Value]]) -> str:
-    """The prior whose penalty is the sum of those that were given."""
+    """The prior whose penalty is the sum of `penalties`, as text."""
     l1 = l2 = 0.0
     for name, value in penalties:
         if isinstance(value, ex.Reference | ex.Text):
@@ -169,12 +169,12 @@ def _prior(penalties: Iterable[tuple[str, ex.Value]]) -> str:
 
 
 def prior_remedy(value: ex.Value, spec: ModelSpec) -> str:
-    """For a bare number, or anything else, where a prior is needed."""
+    """What to write where a prior is needed and `value` (a bare number, for example) is none."""
     return f"write `{_prior([('variance', spec.settled(value))])}`"
 
 
 def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str | None, spec: ModelSpec) -> str | None:
-    """For a name that is no method of `table`; None where nothing more is known than the name it resembles."""
+    """What to write for a name that is no method of `table`; None if all that is known is the name it resembles."""
     arguments = [(argument.name, spec.settled(argument.value)) for argument in call.arguments]
     if table is PRIORS and len(arguments) == 1 and _folded(call.name) in _PENALTIES:
         return f"write `{_prior([(_folded(call.name), arguments[0][1])])}`"
@@ -187,7 +187,7 @@ def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str 
 
 
 def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
-    """Settings of a stage that are its optimizer's, all in one call."""
+    """Settings of a stage that belong to its optimizer, all in one call."""
     if holder.written is None:
         return
     written_optimizer = holder.written.get("optimizer")
@@ -205,7 +205,7 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
         call = CallSpec(name="sgd" if stepwise else AutoOptimizer.method)
     settings = OPTIMIZERS.get(call.name)
     able = TRAINED_BY.get(holder.method, ())
-    if settings is None or call.name not in able or len(able) == 1:  # some criteria bring steps of their own
+    if settings is None or call.name not in able or len(able) == 1:  # some criteria have a solver of their own
         return
     kept = [argument for argument in call.arguments if argument.name in settings.model_fields]
     arguments = [f"{argument.name} = {value_text(argument.value)}" for argument in kept]
@@ -239,7 +239,7 @@ def _inference(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
 
 
 def _other(name: str, value: ex.Value, holder: Holder) -> str:
-    """What has a place elsewhere, or none; else the nearest name, whose setting it is, or the list of all."""
+    """The remedy for a setting that belongs elsewhere or nowhere; else a similar name, its owner, or all settings."""
     folded = _folded(name)
     in_stage = holder.written is not None
     if in_stage and folded in _CUTS:
@@ -282,7 +282,7 @@ def unnamed_remedy(call: CallSpec, settings: type[MethodSettings], value_of: Cal
     fitting = [[name for name in free if _fits(settings, name, value)] for value in values]
     likely = [name for name in _ITERATIONS if name in fitting[0]] if isinstance(values[0], int) else []
     if len(values) == 1 and fitting[0]:
-        names = iter((likely or fitting[0])[:1])  # a whole number is mostly that of iterations
+        names = iter((likely or fitting[0])[:1])  # a whole number is most often the number of iterations
     elif 1 < len(values) <= len(free) and all(name in settable for name, settable in zip(free, fitting, strict=False)):
         names = iter(free)
     else:

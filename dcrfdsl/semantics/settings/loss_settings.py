@@ -1,6 +1,6 @@
-"""Settings of minimum classification error: losses that count what is measured, and functions that smooth the count.
+"""Settings of minimum classification error: the errors that a loss counts, and the functions that smooth the count.
 
-Source: Suzuki, McDermott & Isozaki 2006. Not here: what they compute (`criteria.mce`, `criteria.mce.measures`).
+Source: Suzuki, McDermott & Isozaki 2006. Not here: the computations (`criteria.mce`, `criteria.mce.measures`).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ __all__ = [
 
 
 class SmoothingSettings(MethodSettings):
-    """A smooth count ℓ(d) of errors. alpha: how steep.   beta: added to α d; None: −α where d is a `ratio`, else 0."""
+    """A smooth count ℓ(d) of errors. alpha: the slope α.   beta: β; None: −α where d is a `ratio`, else 0."""
 
     alpha: float = Field(default=1.0, gt=0)
     beta: float | None = None
 
 
 class SigmoidSmoothing(SmoothingSettings):
-    """ℓ(d) = 1 / (1 + exp(−α d − β)): from 0 to 1, not convex (eq. 8)."""
+    """ℓ(d) = 1 / (1 + exp(−α d − β)): between 0 and 1, not convex (eq. 8)."""
 
     method = "sigmoid"
 
 
 class LogisticSmoothing(SmoothingSettings):
-    """ℓ(d) = log(1 + exp(α d + β)) / α: above the count of errors (eq. 8)."""
+    """ℓ(d) = log(1 + exp(α d + β)) / α: convex and unbounded (eq. 8)."""
 
     method = "logistic"
 
 
 class SequenceLoss(MethodSettings):
-    """A whole sequence is right or wrong (eq. 10)."""
+    """Counts sequences: each is right or wrong as a whole (eq. 10)."""
 
     method = "sequence"
 
 
 class LabelLoss(MethodSettings):
-    """Each position of these labels is right or wrong (eq. 14)."""
+    """Counts positions: each position of `labels` is right or wrong (eq. 14)."""
 
     method = "label"
     names = "labels"
@@ -53,32 +53,32 @@ class LabelLoss(MethodSettings):
 
 
 class BalancedLoss(LabelLoss):
-    """As `label`, every state with the same share of the sum, however often it occurs."""
+    """Like `label`, but every state has the same share of the sum, however often it occurs."""
 
     method = "balanced_accuracy"
 
 
 class MeasureLoss(MethodSettings):
-    """A measure of the counts of right and wrong segments of these labels (eq. 13–16)."""
+    """Base of measures computed from the counts of right and wrong segments of `labels` (eq. 13–16)."""
 
     names = "labels"
     labels: tuple[str, ...] = ()
 
 
 class FscoreLoss(MeasureLoss):
-    """(γ² FN + FP) / ((γ² + 1) TP), least where the F-score is greatest (eq. 16)."""
+    """(γ² FN + FP) / ((γ² + 1) TP), smallest where the F-score is largest (eq. 16)."""
 
     method = "fscore"
 
 
 class PrecisionLoss(MeasureLoss):
-    """FP / TP, least where precision is greatest."""
+    """FP / TP, smallest where precision is largest."""
 
     method = "precision"
 
 
 class RecallLoss(MeasureLoss):
-    """FN / TP, least where recall is greatest."""
+    """FN / TP, smallest where recall is largest."""
 
     method = "recall"
 
@@ -94,11 +94,11 @@ LOSSES: Table[type[MethodSettings]] = Table(
 
 
 class MceSettings(CriterionSettings):
-    """ℓ(d), d = how much better the best wrong labelling is than the right one (Suzuki 2006 eq. 5–16).
+    """ℓ(d), where d is how much better the best wrong labelling scores than the right one (Suzuki 2006 eq. 5–16).
 
-    psi: of the soft maximum over wrong labellings (eq. 7), inf for the maximum.   gamma: of `fscore`.
-    normalise: whether the soft maximum is a mean (A = 1 / (|Y| − 1)).   measure: d on scores (eq. 7), or the
-    difference of probabilities or the ratio of potentials of the appendix.
+    psi: ψ of the soft maximum over wrong labellings (eq. 7); inf is the maximum.   gamma: γ of `fscore`.
+    normalise: whether the soft maximum averages (A = 1 / (|Y| − 1)).   measure: d is a difference of scores (eq. 7), or
+    the difference of probabilities or the ratio of potentials of the appendix.
     """
 
     method = "mce"

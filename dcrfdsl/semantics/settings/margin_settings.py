@@ -1,6 +1,6 @@
 """Settings of margin methods: the hidden Markov SVM, its losses and its observation kernels.
 
-Source: Altun & Hofmann 2003 §5. Not here: what they compute (`criteria.margin`).
+Source: Altun & Hofmann 2003 §5. Not here: the computations (`criteria.margin`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = [
 
 
 class KernelSettings(MethodSettings):
-    """How alike two positions are, by the features of a clique there: Φ(x)·Φ(x') in a space of its own."""
+    """Base of observation kernels: the similarity k(x, x') of two positions by the features φ of a clique there."""
 
 
 class LinearKernel(KernelSettings):
-    """φ(x)·φ(x'): the same model as without a kernel, by its dual."""
+    """φ(x)·φ(x'): the same model as without a kernel, in dual form."""
 
     method = "linear"
 
@@ -45,13 +45,13 @@ class RbfKernel(KernelSettings):
 
 
 class ZeroOneLoss(MethodSettings):
-    """Every wrong labelling costs 1."""
+    """The loss of every wrong labelling is 1."""
 
     method = "zero_one"
 
 
 class HammingLoss(MethodSettings):
-    """A wrong labelling costs as much as it has wrong states of these labels, by default of all."""
+    """The loss of a labelling is its number of wrong states of `labels` (default: all labels)."""
 
     method = "hamming"
     names = "labels"
@@ -71,12 +71,12 @@ MARGIN_LOSSES: Table[type[MethodSettings]] = Table(
 
 
 class HmsvmSettings(CriterionSettings):
-    """½ ‖λ‖² + C Σ ξ, (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong labellings y (Altun & Hofmann 2003 §5).
+    """½ ‖λ‖² + C Σ ξ subject to (g(y*) − g(y)) / 2 ≥ loss(y) − ξ for all wrong labellings y (Altun & Hofmann 2003 §5).
 
-    slack: a ξ a sequence (SVM1), or one a labelling (SVM2), of which at most `most` a sequence are looked at and each
-    counts for `weight` to the power of the number of labels.
-    tolerance: of the duality gap, relative to the objective.   `kernel.CLIQUE` replaces the features of a clique by an
-    observation kernel: see `TrainSettings.clique_kernels`.
+    slack: one ξ per sequence (SVM1), or one per labelling (SVM2).   most, weight: with one ξ per labelling, the number
+    of labellings that are kept for each sequence, and the base π of their weight π^(number of labels).   tolerance: of
+    the duality gap, relative to the objective.   `kernel.CLIQUE` replaces the features of a clique by an observation
+    kernel: see `TrainSettings.clique_kernels`.
     """
 
     method = "hmsvm"

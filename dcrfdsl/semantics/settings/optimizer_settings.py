@@ -1,7 +1,7 @@
-"""Settings of optimizers: what each needs of a criterion, which penalties it treats, and its numbers.
+"""Settings of optimizers: what each needs of a criterion, which penalties it treats, and its parameters.
 
-To add one: a class here and a line in `OPTIMIZERS`, and the method itself in the room of optimizers. `tolerance` is
-relative: of the gradient's norm to what it was at the start, or of the change of the objective.
+To add one: a class here, a line in `OPTIMIZERS`, and the method itself in the room `optimizers`. `tolerance` is
+relative: the norm of the gradient over that at the start, or the relative change of the objective.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NO_PENALTY: tuple[Shape, ...] = ("none",)
 
 
 class StoppingSettings(OptimizerSettings):
-    """Base of those that take the gradient of all data in each iteration. They stop at ‖g‖/‖g₀‖ < `tolerance`, where
-    the objective has come to rest as well, and after `max_iterations`.
+    """Base of optimizers that use the gradient of all data in each iteration. They stop once ‖g‖/‖g₀‖ ≤ `tolerance` and
+    the objective has stopped falling, or after `max_iterations`.
     """
 
     tolerance: float = Field(default=1e-5, gt=0, lt=1)
@@ -54,10 +54,10 @@ class CgSettings(StoppingSettings):
 
 
 class OnlineSettings(OptimizerSettings):
-    """Base of those that take a step after each sequence.
+    """Base of optimizers that take a step after each sequence.
 
-    `epochs`: passes over the data; `rate`: the first step size, by default the best one on a sample; `seed`: of the
-    order of sequences, and of the sample.
+    `epochs`: passes over the data; `rate`: the first step size, by default the best one on a sample; `seed`: draws the
+    order of the sequences, and the sample.
     """
 
     needs = "sequences"
@@ -72,22 +72,22 @@ class OnlineSettings(OptimizerSettings):
 
 
 class SgdSettings(OnlineSettings):
-    """Stochastic gradient descent; ends where a pass changes the objective by less than `tolerance`, relatively."""
+    """Stochastic gradient descent; stops when a pass changes the objective by at most `tolerance`, relatively."""
 
     method = "sgd"
     tolerance: float = Field(default=1e-4, gt=0, lt=1)
 
 
 class GpdSettings(OnlineSettings):
-    """Generalised probabilistic descent: a step a sequence, whose size falls linearly to 0 over all `epochs`."""
+    """Generalised probabilistic descent: one step per sequence; the step size falls linearly to 0 over all `epochs`."""
 
     method = "gpd"
 
 
 class QuickpropSettings(StoppingSettings):
-    """Quickprop: a secant of its own for each weight, growing by `mu` at most (Fahlman 1988).
+    """Quickprop: a secant step for each weight, at most `mu` times the previous one (Fahlman 1988).
 
-    `online`: passes by `gpd` before; `rate` and `seed` are of these.
+    `online`: the number of passes by `gpd` before it; `rate` and `seed` belong to these passes.
     """
 
     method = "quickprop"
@@ -109,9 +109,9 @@ class IisSettings(StoppingSettings):
 
 
 class DualSettings(OptimizerSettings):
-    """Base of those that climb the dual of a margin problem until the gap to the primal is closed.
+    """Base of optimizers that maximise the dual of a margin problem until the gap to the primal is closed.
 
-    `max_iterations`: passes in which labellings are looked for.
+    `max_iterations`: passes that search for violated labellings.
     """
 
     needs = "margins"
@@ -120,9 +120,9 @@ class DualSettings(OptimizerSettings):
 
 
 class WorkingSetSettings(DualSettings):
-    """Keeps the labellings that were violated, and solves for them (Altun & Hofmann 2003, Algorithm 1).
+    """Keeps the labellings that violated the margin, and solves for them (Altun & Hofmann 2003, Algorithm 1).
 
-    `sweeps`: at most so many over what is kept, after each pass.
+    `sweeps`: the largest number of sweeps over the kept labellings after each pass.
     """
 
     method = "working_set"
@@ -130,9 +130,10 @@ class WorkingSetSettings(DualSettings):
 
 
 class BcfwSettings(DualSettings):
-    """Block-coordinate Frank–Wolfe: a step a sequence towards the labelling violated most (Lacoste-Julien et al. 2013).
+    """Block-coordinate Frank–Wolfe: one step per sequence towards the labelling that violates the margin most
+    (Lacoste-Julien et al. 2013).
 
-    `average`: whether the mean of the weights on the way is kept where its objective is lower; `seed`: of the order.
+    `average`: whether to keep the mean of the iterates if its objective is lower; `seed`: draws the order of sequences.
     """
 
     method = "bcfw"
@@ -141,11 +142,11 @@ class BcfwSettings(DualSettings):
 
 
 class AutoOptimizer(LbfgsSettings):
-    """The optimizer that fits: OWL-QN for a penalty with a corner, else L-BFGS, where it helps after a start by AdaGrad
-    on batches of sentences.
+    """Chooses the optimizer: OWL-QN for a penalty with a corner, else L-BFGS; AdaGrad on batches of sentences goes
+    before L-BFGS if that helps.
 
-    `memory` is that of L-BFGS. `epochs`: passes of the start over the data, `rate`: about how far a weight moves in its
-    first step, `seed`: of the order of batches.
+    `memory` is that of L-BFGS. `epochs`: passes of AdaGrad over the data; `rate`: about how far a weight moves in its
+    first step; `seed`: draws the order of the batches.
     """
 
     method = "auto"

@@ -1,7 +1,7 @@
-"""Settings of priors. A prior on the weights λ is a penalty that is added to what a criterion minimises.
+"""Settings of priors. A prior on the weights λ is a penalty that is added to the objective of a criterion.
 
-Of each the `shape` says what an optimizer must cope with. To add one: a class here, a line in `PRIORS`, its terms in
-the room that computes penalties. Not here: which optimizers treat which shape (`trainable`).
+Its `shape` tells which optimizers can handle it. To add one: a class here, a line in `PRIORS`, and its terms in the
+room that computes penalties. Not here: which optimizers treat which shape (`trainable`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Prior(MethodSettings):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """No penalty; a quadratic one; another one with a gradient; or one with a corner where a weight is zero."""
+        """`none`; `quadratic`; `smooth` for any other differentiable penalty; `corner` if it has one at zero."""
 
 
 class NoPrior(Prior):
@@ -58,7 +58,7 @@ class LaplacePrior(Prior):
 
 
 class LphiPrior(Prior):
-    """Penalty Σ |λ|^φ / φC (Suzuki 2006 eq. 2): a gaussian of variance C at φ = 2, a laplace of scale C at φ = 1."""
+    """Penalty Σ |λ|^φ / φC (Suzuki 2006 eq. 2): Gaussian with variance C at φ = 2, Laplace with scale C at φ = 1."""
 
     method = "lphi"
     phi: float = Field(default=2.0, ge=1, le=100)

@@ -1,4 +1,4 @@
-"""Settings that templates once had and have no more. Not here: current settings (`training_settings`)."""
+"""Settings that the language no longer has. Not here: current settings (`training_settings`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RETIRED: Mapping[str, str] = {
 
 
 def without_retired(spec: ModelSpec) -> ModelSpec:
-    """A specification of a model file, which nobody can edit, without retired settings."""
+    """The specification without retired settings: a model file, which nobody can edit, may still have them."""
     stages = []
     for stage in spec.stages:
         call = stage.criterion

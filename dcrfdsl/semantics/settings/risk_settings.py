@@ -1,6 +1,6 @@
 """Settings of risks that bound the errors of whole sequences and of single labels (Altun & Hofmann 2003 §3, 4, 6).
 
-Not here: what they compute (`criteria.risks.marginal_risk`, `criteria.risks.exponential`,
+Not here: the computations (`criteria.risks.marginal_risk`, `criteria.risks.exponential`,
 `criteria.risks.boosting_risk`).
 """
 
@@ -18,7 +18,7 @@ Weight = Literal["uniform"] | Annotated[float, Field(gt=0, le=1)]
 
 
 class MarginalSettings(CriterionSettings):
-    """−Σ log p(y_v | x) of every label by itself (eq. 10); labels are then best decoded one by one."""
+    """−Σ_v log p(y_v | x), the sum over single labels (eq. 10); such a model is decoded label by label."""
 
     method = "marginal"
     decode = "marginal"
@@ -27,8 +27,8 @@ class MarginalSettings(CriterionSettings):
 class ExponentialSettings(CriterionSettings):
     """Σ_i w_i Σ_{y ≠ y_i} exp(g(y) − g(y_i)) (eq. 13).
 
-    weight: w_i of a sequence: `uniform`, 1 over the number of its wrong labellings, so that each counts 1 where all
-    weights are 0; or π, which gives π to the power of the number of its labels.
+    weight: the weight w_i of a sequence. `uniform` is 1 over the number of its wrong labellings, so that each sequence
+    counts 1 at λ = 0; a number π gives π to the power of the number of its labels.
     """
 
     method = "exponential"
@@ -36,18 +36,19 @@ class ExponentialSettings(CriterionSettings):
 
 
 class AdaboostSettings(CriterionSettings):
-    """The exponential risk, a feature a round (algorithm 2).
+    """Boosting of the exponential risk, one feature per round (algorithm 2).
 
-    rounds: at most.   tolerance: it ends when a round cannot promise to lower the risk by this share.   max_step: of a
-    feature that speaks for one side alone, for which no step would be long enough; of `steepest`, any.   update: by
-    bounds of each sequence the best feature (`sequential`), or all of them, each by a small step (`parallel`);
-    `steepest`, the one with the largest derivative, by a search for the least risk.   weight: as in `exponential`, of a
-    risk that is 1 at the start: `uniform` gives each sequence the same share, 1 each wrong labelling, and so most of it
-    to the longest sequences.
+    rounds: the largest number of rounds.   tolerance: boosting stops when no round can promise to lower the risk by
+    this share.   max_step: the longest step of a feature whose evidence is all on one side, for which the best step is
+    infinite; with `steepest`, of any feature.   update: `sequential` moves the feature with the best bound on the risk,
+    from bounds for each sequence; `parallel` moves all features, each by a small step; `steepest` moves the feature
+    with the largest derivative, by a line search.   weight: as in `exponential`, with the risk scaled to 1 at the
+    start. `uniform` gives each sequence the same share; 1 gives each wrong labelling the same share, and so most of the
+    risk to the longest sequences.
     """
 
     method = "adaboost"
-    offers = ()  # it brings steps of its own
+    offers = ()  # it has a solver of its own
     takes_prior = False
     rounds: int = Field(default=500, ge=1)
     tolerance: float = Field(default=1e-5, ge=0, lt=1)

@@ -1,7 +1,7 @@
-"""Which optimizers can train which criterion, and which penalties each can treat: what the settings classes say of it.
+"""Which optimizers can train which criterion, and which penalties each optimizer treats.
 
-A criterion says what it `offers` and an optimizer what it `needs` (`method_settings`); the checker refuses all other
-pairs and names these. Not here: the words of the complaint (`checks.optimizer_rules`).
+Both follow from the settings classes: a criterion declares what it `offers` and an optimizer what it `needs`
+(`method_settings`). The checker refuses all other pairs. Not here: its messages (`checks.optimizer_rules`).
 """
 
 from __future__ import annotations

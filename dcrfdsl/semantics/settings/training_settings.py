@@ -1,9 +1,9 @@
-"""Settings of every method that the language can name: one frozen class a method, defaults and limits included.
+"""Settings of inference methods and criteria: one frozen class per method, with its defaults and limits.
 
-`INFERENCE`, `PRIORS`, `OPTIMIZERS` and `CRITERIA` are the tables that the checker and the rooms below share: a name is
-known if it stands here. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients
-(norm over norm at the start); variances are in weight units squared. The classes of priors and optimizers are in
-`prior_settings` and `optimizer_settings`.
+`INFERENCE` and `CRITERIA` are the tables that the checker and the rooms below share: a method is known if it is listed
+in one. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients (norm over norm at
+the start). Not here: priors (`prior_settings`), optimizers (`optimizer_settings`), and the classes of margins, losses
+and risks (`margin_settings`, `loss_settings`, `risk_settings`).
 """
 
 from __future__ import annotations
@@ -66,33 +66,33 @@ class TrpSettings(_MessagePassing):
 
 
 class BpSettings(_MessagePassing):
-    """Belief propagation; `schedule` is the order in which messages go (Sutton 2004 §3.2)."""
+    """Belief propagation; `schedule` is the order of the messages (Sutton 2004 §3.2)."""
 
     method = "bp"
     schedule: Literal["random", "flood", "residual"] = "random"
 
 
 class AutoSettings(_MessagePassing):
-    """`exact` where it is cheap enough, else `trp` with these settings."""
+    """`exact` if it is cheap enough, else `trp` with these settings."""
 
     method = "auto"
     max_table: int = Field(default=2**24, ge=1, le=2**30)
 
 
 class MeanFieldSettings(_MessagePassing):
-    """Naive mean field: a lower bound on log Z. `seed` draws the start, `tolerance` is a change of a marginal."""
+    """Naive mean field: a lower bound on log Z. `seed` draws the start; `tolerance` bounds the change of a marginal."""
 
     method = "mean_field"
 
 
 class TrwSettings(_MessagePassing):
-    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees; `tolerance` is of log messages."""
+    """Tree-reweighted sum-product: an upper bound on log Z. `seed` draws the trees; `tolerance`: of log messages."""
 
     method = "trw"
 
 
 class GibbsSettings(MethodSettings):
-    """Gibbs sampling: `samples` sweeps are kept, every `thin`-th after `burn_in`. It has no log Z, so cannot train."""
+    """Gibbs sampling: keeps `samples` sweeps, every `thin`-th after `burn_in`. No log Z, so it cannot train."""
 
     method = "gibbs"
     gives_log_z = False
@@ -112,11 +112,13 @@ class LikelihoodSettings(CriterionSettings):
     offers = ("gradient", "sequences", "counts")
 
 
-# What is right where NOTA is right (McCallum & Sutton 2004 §3).
+# The cases in which NOTA ("none of the above") is the right outcome of a piece (McCallum & Sutton 2004 §3).
 
 
 class _Cases(MethodSettings):
-    """`reach`: every joint value of what a piece conditions on, or those that differ from the gold in one variable."""
+    """A case is a wrong joint value of the variables that a piece conditions on. `reach`: `all` of them, or only those
+    that differ from the gold in `one` variable.
+    """
 
     reach: Literal["all", "one"] = "all"
 
@@ -137,7 +139,7 @@ class SampledCases(_Cases):
 
 
 class LikelyCases(_Cases):
-    """After `after` iterations those whose marginal under the model at hand is above `threshold`, chosen once."""
+    """The cases whose marginal under the current model exceeds `threshold`, chosen once, after `after` iterations."""
 
     method = "above"
     positional = ("threshold", "after")
@@ -153,8 +155,8 @@ CASES: Table[type[MethodSettings]] = Table(
 class PieceSettings(CriterionSettings):
     """Σ_π −log p̃(y_π | y_N(π), x): pieces, each normalised over its own variables (McCallum & Sutton 2004 §2).
 
-    nota: cases in which no outcome is right.   max_cases: of an instance.   overlap: whether a clique that is in
-    several pieces counts in each, or is divided among them.
+    nota: the cases in which none of the outcomes is right.   max_cases: the most cases of an instance.   overlap: a
+    clique in several pieces counts fully in each (`count`), or its score is divided among them (`divide`).
     """
 
     offers = ("gradient", "sequences")
@@ -165,7 +167,7 @@ class PieceSettings(CriterionSettings):
 
 
 class PiecewiseSettings(PieceSettings):
-    """The pieces that are named; without names, one a clique over all its variables."""
+    """The named pieces; without names, one piece per clique, over all its variables."""
 
     method = "piecewise"
     names = "pieces"
@@ -173,7 +175,9 @@ class PiecewiseSettings(PieceSettings):
 
 
 class MemmSettings(PieceSettings):
-    """Each clique in the piece of its last variable, or its first; a piece a variable, or a position."""
+    """Each clique belongs to the piece of its last variable (`order = reverse`: its first). There is one piece per
+    variable, or per position (`by = slice`).
+    """
 
     method = "memm"
     order: Literal["declared", "reverse"] = "declared"
@@ -181,13 +185,13 @@ class MemmSettings(PieceSettings):
 
 
 class PseudolikelihoodSettings(PieceSettings):
-    """Each variable given all others."""
+    """One piece per variable, given all others."""
 
     method = "pseudolikelihood"
 
 
 class PwplSettings(PieceSettings):
-    """Of each clique each variable, given the others."""
+    """One piece per clique and variable of it, given the clique's other variables."""
 
     method = "pwpl"
 
@@ -199,9 +203,10 @@ class BidirectionalSettings(PieceSettings):
 
 
 class RescaleSettings(CriterionSettings):
-    """A factor for the weights of each subset, learned by the likelihood (McCallum & Sutton 2004 §3).
+    """One factor for each subset of the weights, learned by the likelihood (McCallum & Sutton 2004 §3).
 
-    label: the state of the clique's last site; source: of its first, as in the paper.
+    per: what the weights of a subset share. `label` is the state of the clique's last site; `source` that of its first,
+    as in the paper.
     """
 
     method = "rescale"
@@ -210,15 +215,15 @@ class RescaleSettings(CriterionSettings):
 
 
 class PerceptronSettings(CriterionSettings):
-    """How far the best labelling scores above the gold one; trained by the steps of the perceptron (Collins 2002).
+    """How far the best labelling scores above the gold one, trained by the perceptron (Collins 2002).
 
-    `epochs`: passes over the data; `average`: whether the mean of the weights after each sequence is kept, which errs
-    less on other data, or the last ones.   vote: labellings are elected by all weights that training went through.
-    voters: how many of them at most, those that lasted longest; by default all.
+    epochs: passes over the data.   average: whether to keep the mean of the weights after each sequence, which
+    generalises better than the last weights.   vote: whether all weight vectors of the training vote on a labelling.
+    voters: the largest number of voters, those that survived longest; by default all.
     """
 
     method = "perceptron"
-    offers = ()  # it brings steps of its own
+    offers = ()  # it has a solver of its own
     takes_prior = False
     margin = True
     epochs: int = Field(default=10, ge=1)
@@ -232,12 +237,13 @@ class PerceptronSettings(CriterionSettings):
 
 
 class InduceSettings(CriterionSettings):
-    """The likelihood, after rounds in which the crosses of features that raise it most become features (Lafferty §6).
+    """The likelihood with feature induction: in each round, the crosses that raise it most become features (Lafferty
+    §6).
 
-    criteria: `likelihood`, by which crosses are judged.   group: the feature group whose features are crossed, by
-    default all of a clique's.   rounds: how many at most.   per_round: weights that enter in each.   iterations: of the
-    optimizer before each.   candidates: crosses of a clique's features that are looked at, the most frequent ones.
-    min_count: positions where a cross fires at least.
+    criteria: the criterion that judges crosses, always `likelihood`.   group: the feature group whose features are
+    crossed; by default all features of a clique.   rounds: the largest number of rounds.   per_round: weights added in
+    each round.   iterations: of the optimizer before each round.   candidates: the number of crosses that are judged
+    for a clique, the most frequent ones.   min_count: the least number of positions at which a cross must fire.
     """
 
     method = "induce"
@@ -254,15 +260,15 @@ class InduceSettings(CriterionSettings):
 class HmmSettings(CriterionSettings):
     """−log p(y, x) of a hidden Markov model, minimised by counting (Altun 2003, Table 1; Lafferty 2001, §5).
 
-    order: whether a label is given its earlier neighbours or its later ones.   overlapping: whether it emits the first
-    feature of its clique that is read at its position, or all of them, as if they were independent.   smoothing: what
-    is added to each count.   moves: the same for moves from label to label, by default as much.   unseen: whether a
-    value that training does not show has the probability that smoothing gives it, or as much as those have together
-    that it shows once.
+    order: whether a label depends on its earlier neighbours or on its later ones.   overlapping: whether a label emits
+    all features of its clique, as if they were independent, or only the first one that is read at its position.
+    smoothing: the pseudocount added to each emission count.   moves: the pseudocount of transitions; by default equal
+    to `smoothing`.   unseen: the probability of a value that is not in the training data: what `smoothing` gives it, or
+    (`once`) the mass of all values that occur once.
     """
 
     method = "hmm"
-    offers = ()  # it counts
+    offers = ()  # solved by counting
     takes_prior = False
     order: Literal["declared", "reverse"] = "declared"
     overlapping: bool = False
@@ -309,8 +315,8 @@ Chosen = TypeVar("Chosen", bound=CriterionSettings)
 
 
 class TrainSettings(Frozen, Generic[Chosen]):
-    """A training stage of one criterion, settled: every default filled in. `clique_priors` are `prior.NAME = …` by
-    clique name, and `clique_kernels` `kernel.NAME = …`.
+    """The settings of one training stage, with every default filled in. `clique_priors` are the settings
+    `prior.NAME = …` by clique name, `clique_kernels` those of `kernel.NAME = …`.
     """
 
     criterion: Chosen
