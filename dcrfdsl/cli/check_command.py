@@ -93,12 +93,12 @@ def _expand(spec: ModelSpec, stage: str | None) -> None:
 
 def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
     """Prints the pieces that training normalises separately, and the cliques that count in several of them."""
-    from ..semantics import last_pieces, times_held
+    from ..semantics import last_pieces, times_trained
 
     pieces = last_pieces(spec, stage)
     if not pieces:
         return
-    several = [f"`{name}` {count} times" for name, count in times_held(pieces).items() if count > 1]
+    several = [f"`{name}` {count} times" for name, count in times_trained(pieces).items() if count > 1]
     print(f"\npieces     {', '.join(piece.name for piece in pieces)}")
     if several:
         print(f"overlap    trained {', '.join(several)}; `overlap = divide` would count each once")

@@ -23,8 +23,8 @@ import typer
 from ..errors import DcrfError, Diagnostic, printable, printable_lines, render, render_all
 
 __all__ = [
-    "INPUT_ERROR", "OUR_FAULT", "Decode", "Ended", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName",
-    "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds", "SetPaths",
+    "StageName", "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
@@ -74,7 +74,7 @@ class Talk:
                 print(printable_lines(text), file=sys.stderr, flush=True)
 
 
-class Ended(KeyboardInterrupt):
+class EndedBySignal(KeyboardInterrupt):
     """Raised when a signal ends the command."""
 
     def __init__(self, number: int):
@@ -139,7 +139,7 @@ def _exit_code(action: Callable[[], Any]) -> int:
     except KeyboardInterrupt as error:
         with suppress(OSError):
             print("interrupted", file=sys.stderr)
-        return _ENDED_BY + (error.number if isinstance(error, Ended) else signal.SIGINT)
+        return _ENDED_BY + (error.number if isinstance(error, EndedBySignal) else signal.SIGINT)
     except MemoryError:
         print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
         return INPUT_ERROR

@@ -14,7 +14,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-from .console import Ended, Talk
+from .console import EndedBySignal, Talk
 
 __all__ = ["Interruption"]
 
@@ -63,6 +63,6 @@ class Interruption:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked or self._answer is None:
-            raise Ended(number)
+            raise EndedBySignal(number)
         self._asked = True
         self._talk(self._answer.format(SIGNALS[signal.Signals(number)]))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import figure, json_text
-from .ahead import ahead
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
 from .options import with_options
+from .prefetching import prefetched
 from .probabilities import probability_notes
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def tag(options: TagOptions) -> None:
     talk, status, tagger = Talk(options.quiet), RunStatus(), _Tagger(model, options)
     announce_compiling(talk)
     prepared = map(tagger.prepared, _chunks(model, options))
-    for work in prepared if options.threads == 1 else ahead(prepared):
+    for work in prepared if options.threads == 1 else prefetched(prepared):
         status += tagger.best(work) if options.nbest is None else tagger.several(work, options.nbest)
         sys.stdout.flush()
     if not status.converged:

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Guesses", "Table", "did_you_mean", "narrowed", "quoted_names", "taking"]
+__all__ = ["SpellingGuesses", "Table", "checked_kind", "did_you_mean", "quoted_names", "typed_entry"]
 
 Entry = TypeVar("Entry", covariant=True)
 Kind = TypeVar("Kind")
@@ -28,19 +28,19 @@ def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | 
     return folded[close[0]] if close else None
 
 
-def narrowed(settings: object, kind: type[Kind]) -> Kind:
+def checked_kind(settings: object, kind: type[Kind]) -> Kind:
     """Settings that were looked up by the same name as an entry for `kind`; TypeError where they are others."""
     if not isinstance(settings, kind):
         raise TypeError(f"expected settings {kind.__name__}, not {type(settings).__name__}")
     return settings
 
 
-def taking(kind: type[Kind], function: Callable[[Kind], Result]) -> Callable[[object], Result]:
+def typed_entry(kind: type[Kind], function: Callable[[Kind], Result]) -> Callable[[object], Result]:
     """A function of settings of one class as an entry of a table whose users pass whatever was chosen by its name."""
-    return lambda settings: function(narrowed(settings, kind))
+    return lambda settings: function(checked_kind(settings, kind))
 
 
-class Guesses:
+class SpellingGuesses:
     """`did_you_mean` for any number of mistakes among any number of names: `left` comparisons, and then no guess.
 
     A template with ten thousand misspelt names is not one that its author reads to the end.

@@ -19,7 +19,7 @@ from ..conditions import HardTable, Sites, constraint_sites, constraint_table, m
 from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
 from .context import LABEL_KINDS, Context, Rule
 from .evaluable_conditions import constraint_can_be_tried, memory_can_be_tried
-from .joint_constraints import Before, placements, spread
+from .joint_constraints import EarlierConstraints, placements, spread
 from .walk import constraint_nodes
 
 __all__ = ["RULES"]
@@ -80,7 +80,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("not-judged", message, at, "not compared", help=remedy, severity="note")
             break
         judged.append(one)
-    before = Before()
+    before = EarlierConstraints()
     for one in sorted(judged, key=lambda one: len(one.sites)):
         complaint = _alone(context, one) or _together(context, one, before)
         if complaint is not None:
@@ -140,7 +140,7 @@ def _impossible_reading(one: _Judged) -> str | None:
     return "false" if bool(possible[1]) else "true"
 
 
-def _together(context: Context, one: _Judged, before: Before) -> Diagnostic | None:
+def _together(context: Context, one: _Judged, before: EarlierConstraints) -> Diagnostic | None:
     """`one` together with everything that already holds on its sites."""
     possible = np.ones_like(one.allowed)
     causes: dict[tuple[Path, str], None] = {}

@@ -27,7 +27,7 @@ from ..settings import (
     inference_settings,
     stage_settings,
 )
-from .checked_stages import running_stages, unchained
+from .checked_stages import running_stages, without_stage_order
 from .context import Context, Rule, listed
 
 __all__ = ["RULES", "StageView", "stage_views"]
@@ -45,7 +45,7 @@ class StageView:
     """A stage that runs: its settings, and their places in the text."""
 
     def __init__(self, context: Context, number: int):
-        loose = unchained(context)
+        loose = without_stage_order(context)
         self.context, self.number = context, number
         self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
         self.settings = stage_settings(loose, self.stage.label)

@@ -45,9 +45,23 @@ from ..schema import (
 )
 
 __all__ = [
-    "BOOLEAN", "FALSE_STATE", "MOST_ENTRIES", "TRUE_STATE", "ConditionReader", "HardTable", "Observed", "Over", "Sites",
-    "Views", "combined", "compile_regex", "is_word", "laid_out", "site_of",
-    "variable_names", "view_label",
+    "BOOLEAN",
+    "FALSE_STATE",
+    "MOST_ENTRIES",
+    "TRUE_STATE",
+    "AxisArray",
+    "ConditionReader",
+    "HardTable",
+    "Observed",
+    "Sites",
+    "Views",
+    "as_table",
+    "combined",
+    "compile_regex",
+    "is_word",
+    "site_of",
+    "variable_names",
+    "view_label",
 ]  # fmt: skip
 
 Sites: TypeAlias = tuple[tuple[str, int], ...]  # (variable, offset)
@@ -145,22 +159,22 @@ def compile_regex(regex: Regex) -> Any:
 Axis: TypeAlias = "Observed | tuple[str, int]"
 
 
-class Over(NamedTuple):
+class AxisArray(NamedTuple):
     """An array with named axes: sites and observations, in the order in which they were first read."""
 
     axes: tuple[Axis, ...]
     values: NDArray[Any]
 
 
-def combined(function: Callable[..., NDArray[Any]], *parts: Over) -> Over:
+def combined(function: Callable[..., NDArray[Any]], *parts: AxisArray) -> AxisArray:
     """`function` of the arrays, broadcast over the union of their axes. Raises DcrfError if the result is too large."""
     axes = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
     sizes = {axis: size for part in parts for axis, size in zip(part.axes, part.values.shape, strict=True)}
     _refuse_if_large([sizes[axis] for axis in axes])
-    return Over(axes, np.asarray(function(*(_spread(part, axes) for part in parts))))
+    return AxisArray(axes, np.asarray(function(*(_spread(part, axes) for part in parts))))
 
 
-def laid_out(table: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
+def as_table(table: AxisArray, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
     """`table` as an array [codes, sizes…], and the observations whose joint value is the code.
 
     `sizes`: the number of states of each of `sites`. Raises DcrfError if the array is too large.
@@ -172,7 +186,7 @@ def laid_out(table: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Obs
     return observed, full.reshape([-1, *sizes]).copy()
 
 
-def _spread(part: Over, axes: Sequence[Axis]) -> NDArray[Any]:
+def _spread(part: AxisArray, axes: Sequence[Axis]) -> NDArray[Any]:
     """The array over `axes`, with size 1 along those that `part` does not have."""
     order = sorted(range(len(part.axes)), key=lambda n: axes.index(part.axes[n]))
     sizes = {part.axes[n]: part.values.shape[n] for n in order}
@@ -207,9 +221,9 @@ class ConditionReader:
     views: Views
     first: int | None = None
 
-    def truth(self, condition: Condition) -> Over:
+    def truth(self, condition: Condition) -> AxisArray:
         if self.is_observed(condition):
-            return Over((Observed(condition, ()),), np.array([False, True]))
+            return AxisArray((Observed(condition, ()),), np.array([False, True]))
         match condition:
             case Reference():
                 return self._where(condition, lambda state: state == TRUE_STATE)
@@ -237,7 +251,7 @@ class ConditionReader:
         read = [term for term in terms(condition) if not is_word(self.spec, term)]
         return bool(read) and not any(self._names_variable(term) for term in read)
 
-    def texts(self, term: Reference | Apply) -> Over | None:
+    def texts(self, term: Reference | Apply) -> AxisArray | None:
         """The states of a variable, or the texts that a view maps them to, along its axis; None if its offset lies
         outside the sequence.
         """
@@ -247,7 +261,7 @@ class ConditionReader:
         if self.first is not None and site[1] < self.first:
             return None
         seen = self.views[term.name][1] if term.name in self.views else self.states_of[site[0]]
-        return Over((site,), np.array(seen, object))
+        return AxisArray((site,), np.array(seen, object))
 
     def word(self, term: Reference) -> str:
         """The state that a bare word names, directly or as the name of a constant."""
@@ -258,32 +272,32 @@ class ConditionReader:
         spec = self.spec
         return any(name in spec.hidden_names or name in spec.views_by_name for name in reference_names(nodes(term)))
 
-    def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
+    def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> AxisArray:
         """The parts joined by `operator`; those that read only the data become one observation."""
-        sorted_parts = [(part, self.is_observed(part)) for part in parts]
-        observed = tuple(part for part, is_observed in sorted_parts if is_observed)
-        mixed: Iterable[Condition] = (part for part, is_observed in sorted_parts if not is_observed)
+        classified_parts = [(part, self.is_observed(part)) for part in parts]
+        observed = tuple(part for part, is_observed in classified_parts if is_observed)
+        mixed: Iterable[Condition] = (part for part, is_observed in classified_parts if not is_observed)
         together = observed if len(observed) < 2 else (condition.model_copy(update={"parts": observed}),)
         joined, *rest = (self.truth(part) for part in (*together, *mixed))
         for part in rest:
             joined = combined(operator, joined, part)
         return joined
 
-    def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> Over:
+    def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> AxisArray:
         texts = self.texts(term)
         if texts is None:
             return _FALSE
-        return Over(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
+        return AxisArray(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
 
-    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> Over:
+    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> AxisArray:
         """`_where` for a single state, vectorised: a variable may have ten thousand."""
         texts = self.texts(term)
         if texts is None:
             return _FALSE
         equal = np.asarray(texts.values == wanted, np.bool_)
-        return Over(texts.axes, ~equal if negated else equal)
+        return AxisArray(texts.axes, ~equal if negated else equal)
 
-    def _equal(self, condition: Equals) -> Over:
+    def _equal(self, condition: Equals) -> AxisArray:
         sides, negated = (condition.left, condition.right), condition.negated
         words = [term for term in sides if is_word(self.spec, term)]
         variables = [term for term in sides if term not in words and not self.is_observed(term)]
@@ -297,16 +311,16 @@ class ConditionReader:
             equal = combined(np.equal, first, last)
         elif words:
             wanted = self.word(words[0])  # type: ignore[arg-type]  # a word is a Reference
-            equal = Over(first.axes, first.values == wanted)
+            equal = AxisArray(first.axes, first.values == wanted)
         else:
             return self._equals_text(first, next(term for term in sides if term not in variables), negated)
         return combined(np.logical_not, equal) if negated else equal
 
-    def _equals_text(self, variable: Over, term: Reference | Apply, negated: bool) -> Over:
+    def _equals_text(self, variable: AxisArray, term: Reference | Apply, negated: bool) -> AxisArray:
         states = tuple(dict.fromkeys(variable.values))
-        codes = Over(variable.axes, np.array([states.index(text) for text in variable.values]))
+        codes = AxisArray(variable.axes, np.array([states.index(text) for text in variable.values]))
         text = Observed(term, states)
-        read = Over((text,), np.arange(text.count))
+        read = AxisArray((text,), np.arange(text.count))
         if not negated:
             return combined(np.equal, codes, read)
         unequal = combined(np.not_equal, codes, read)
@@ -317,7 +331,7 @@ class ConditionReader:
         return combined(np.logical_and, unequal, self.truth(inside))
 
 
-_FALSE = Over((), np.array(False))
+_FALSE = AxisArray((), np.array(False))
 
 
 def _unreadable(condition: Condition) -> DcrfError:

@@ -21,9 +21,9 @@ from .condition_tables import (
     Observed,
     Sites,
     Views,
+    as_table,
     combined,
     compile_regex,
-    laid_out,
     site_of,
 )
 
@@ -54,7 +54,7 @@ def constraint_table(
         allowed = combined(np.logical_not, allowed)
     if constraint.when is not None:
         allowed = combined(lambda held, when: held | ~when, allowed, reader.truth(constraint.when))
-    observed, table = laid_out(allowed, sites, [len(states_of[name]) for name, _ in sites])
+    observed, table = as_table(allowed, sites, [len(states_of[name]) for name, _ in sites])
     return HardTable(sites, observed, table, name=constraint.name or "constraint")
 
 

@@ -34,24 +34,24 @@ from .condition_tables import (
     BOOLEAN,
     FALSE_STATE,
     TRUE_STATE,
+    AxisArray,
     ConditionReader,
     HardTable,
     Observed,
-    Over,
     Sites,
     Views,
+    as_table,
     combined,
     is_word,
-    laid_out,
     site_of,
 )
 from .constraint_tables import NO_VIEWS
 
-__all__ = ["BOOLEAN", "Stray", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
+__all__ = ["BOOLEAN", "StrayValue", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
            "stray_state"]  # fmt: skip
 
 
-class Stray(NamedTuple):
+class StrayValue(NamedTuple):
     """A value that a memory could take but that is not one of its states. `part`: the field of its expression
     (`value` or `otherwise`) that gives it.
     """
@@ -148,15 +148,15 @@ def memory_tables(
                 )
             )
         present = (memory.name, 0)
-        is_value = combined(np.equal, Over((present,), np.arange(len(states))), next_states.values)
-        observed, allowed = laid_out(is_value, (present, *inside), [len(known[name]) for name, _ in (present, *inside)])
+        is_value = combined(np.equal, AxisArray((present,), np.arange(len(states))), next_states.values)
+        observed, allowed = as_table(is_value, (present, *inside), [len(known[name]) for name, _ in (present, *inside)])
         tables.append(HardTable((present, *inside), observed, allowed, anchor, memory.name))
     return tuple(tables)
 
 
 def stray_state(
     spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
-) -> Stray | None:
+) -> StrayValue | None:
     """The first value outside its states that a memory could take, far from the start; None if there is none."""
     states = tuple(states_of[memory.name])
     return _values(memory, states, 0, ConditionReader(spec, states_of, views)).stray()
@@ -174,10 +174,10 @@ def _parts(memory: Memory) -> list[tuple[str, Condition]]:
 class _Values(NamedTuple):
     """The value of a memory as numbers of states; `strays`: the number of each value that is not one of its states."""
 
-    values: Over
-    strays: Mapping[Stray, int]
+    values: AxisArray
+    strays: Mapping[StrayValue, int]
 
-    def stray(self) -> Stray | None:
+    def stray(self) -> StrayValue | None:
         """A stray value that the memory can really take, not one that its condition excludes; None if there is none."""
         largest = int(self.values.values.max(initial=0))
         return next((stray for stray, number in self.strays.items() if number == largest), None)
@@ -185,17 +185,20 @@ class _Values(NamedTuple):
 
 def _values(memory: Memory, states: Sequence[str], first: int, reader: ConditionReader) -> _Values:
     """The state that a memory takes, for every joint value of what it reads. `first`: the number of `initially`."""
-    strays: dict[Stray, int] = {}
+    strays: dict[StrayValue, int] = {}
 
     def numbers(texts: Sequence[str], part: str) -> Ints:
         known = {state: number for number, state in enumerate(states)}
         return np.array(
-            [known[t] if t in known else strays.setdefault(Stray(t, part), len(states) + len(strays)) for t in texts]
+            [
+                known[t] if t in known else strays.setdefault(StrayValue(t, part), len(states) + len(strays))
+                for t in texts
+            ]
         )
 
-    def value(part: str, node: Condition) -> Over:
-        def constant(state: str) -> Over:
-            return Over((), numbers([state], part).reshape(()))
+    def value(part: str, node: Condition) -> AxisArray:
+        def constant(state: str) -> AxisArray:
+            return AxisArray((), numbers([state], part).reshape(()))
 
         if isinstance(node, Reference) and is_word(reader.spec, node):
             return constant(reader.word(node))
@@ -204,11 +207,11 @@ def _values(memory: Memory, states: Sequence[str], first: int, reader: Condition
             return combined(np.where, reader.truth(node), constant(TRUE_STATE), constant(FALSE_STATE))
         if observed:
             text = Observed(node, tuple(states))
-            return Over((text,), np.append(np.arange(len(states)), first))
+            return AxisArray((text,), np.append(np.arange(len(states)), first))
         copied = reader.texts(node)
         if copied is None:
-            return Over((), np.array(first))
-        return Over(copied.axes, numbers(copied.values.tolist(), part))
+            return AxisArray((), np.array(first))
+        return AxisArray(copied.axes, numbers(copied.values.tolist(), part))
 
     values = value("value", memory.value.value)
     if memory.value.condition is not None and memory.value.otherwise is not None:

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 from ...errors import Label, Span
 
-__all__ = ["Noted", "Path", "SpanTable"]
+__all__ = ["Path", "RecordedSpans", "SpanTable"]
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
-class Noted(dict[Path, Span]):
+class RecordedSpans(dict[Path, Span]):
     """Spans under construction, with an index: those under a path of one or two parts are found without a full scan."""
 
     def __init__(self) -> None:

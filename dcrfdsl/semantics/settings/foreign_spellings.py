@@ -22,7 +22,7 @@ from .prior_settings import PRIORS
 from .trainable import TRAINED_BY, WITHOUT_PENALTY
 from .training_settings import CRITERIA, INFERENCE
 
-__all__ = ["Advice", "Holder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
+__all__ = ["Advice", "SettingHolder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
 
 _ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
 _PASSES = ("epochs", "max_iterations", "rounds")
@@ -81,7 +81,7 @@ _NOTHING = (
 
 
 @dataclass(frozen=True)
-class Holder:
+class SettingHolder:
     """The stage or method on which a setting was written.
 
     `known`: the settings that it has.   `table`: the methods of its kind.   `written`: the settings of a stage as
@@ -103,7 +103,7 @@ class Advice:
     remedy: str
 
 
-def advice(strange: Mapping[str, ex.Value], holder: Holder) -> list[Advice]:
+def advice(strange: Mapping[str, ex.Value], holder: SettingHolder) -> list[Advice]:
     """What to write instead of settings that `holder` does not have. Names that become one setting share a remedy."""
     remedies: list[Advice] = []
     rest = dict(strange)
@@ -120,7 +120,7 @@ def advice(strange: Mapping[str, ex.Value], holder: Holder) -> list[Advice]:
 _Taken = Iterable[tuple[Sequence[str], str]]
 
 
-def _spelt(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _spelt(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     """Settings that the holder has under another spelling."""
     for name in list(strange):
         ours = next((same for same in _SAME.get(_folded(name), ()) if same in holder.known), None)
@@ -128,7 +128,7 @@ def _spelt(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
             yield (name,), f"did you mean `{ours}`?"
 
 
-def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _penalty(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     names = [name for name in strange if _folded(name) in _PENALTIES or _folded(name) == "regularizer"]
     takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
     if (
@@ -186,7 +186,7 @@ def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str 
     return None
 
 
-def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _optimizer(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     """Settings of a stage that belong to its optimizer, all in one call."""
     if holder.written is None:
         return
@@ -221,7 +221,7 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
         yield names, f"that is for the optimizer: write `optimizer = {written}`{instead}"
 
 
-def _inference(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _inference(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     if holder.written is None:
         return
     written_inference = holder.written.get("infer")
@@ -238,7 +238,7 @@ def _inference(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
             yield (name,), f"that is for inference: write `infer = {written}`"
 
 
-def _other(name: str, value: ex.Value, holder: Holder) -> str:
+def _other(name: str, value: ex.Value, holder: SettingHolder) -> str:
     """The remedy for a setting that belongs elsewhere or nowhere; else a similar name, its owner, or all settings."""
     folded = _folded(name)
     in_stage = holder.written is not None

@@ -17,7 +17,7 @@ from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
 
 __all__ = [
     "PIECES", "by_clique", "by_site", "by_variable", "earlier_first", "expanded", "last_pieces", "later_first",
-    "pieces_of", "times_held",
+    "pieces_of", "times_trained",
 ]  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def last_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
     return ()
 
 
-def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
+def times_trained(pieces: Iterable[Piece]) -> dict[str, int]:
     """How often the pieces train each clique; a single piece may contain a clique several times."""
     counts: Counter[str] = Counter()
     for piece in pieces:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..schema import ModelSpec
 
-__all__ = ["RETIRED", "without_retired"]
+__all__ = ["RETIRED", "without_retired_settings"]
 
 # The replacement of each.
 RETIRED: Mapping[str, str] = {
@@ -14,7 +14,7 @@ RETIRED: Mapping[str, str] = {
 }
 
 
-def without_retired(spec: ModelSpec) -> ModelSpec:
+def without_retired_settings(spec: ModelSpec) -> ModelSpec:
     """The specification without retired settings: a model file, which nobody can edit, may still have them."""
     stages = []
     for stage in spec.stages:

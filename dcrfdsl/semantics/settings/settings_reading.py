@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ...errors import DcrfError, Diagnostic, Guesses, Table, did_you_mean
+from ...errors import DcrfError, Diagnostic, SpellingGuesses, Table, did_you_mean
 from ..schema import (
     CallSpec,
     Frozen,
@@ -28,7 +28,7 @@ from ..schema import (
     unknown_stage,
 )
 from .expected_values import expected_words
-from .foreign_spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
+from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .margin_settings import KERNELS, HmsvmSettings
 from .method_settings import CriterionSettings, MethodSettings
 from .optimizer_settings import OPTIMIZERS
@@ -138,7 +138,7 @@ class _Reader:
     spec: ModelSpec
     spans: SpanTable
     problems: list[Diagnostic] = field(default_factory=list)
-    guesses: Guesses = field(default_factory=Guesses)
+    guesses: SpellingGuesses = field(default_factory=SpellingGuesses)
 
     def finish(self, result: Result | None) -> Result:
         """`result`, which is None only after a problem. Raises `DcrfError` if there was any problem."""
@@ -296,7 +296,7 @@ class _Reader:
         strange = {parts: item for parts, item in items.items() if parts not in known}
         if strange:
             all_known = fields if written is None else [*fields, *_STAGE_KEYS]
-            self._unknown_settings(strange, Holder(name, all_known, table, self.spec, written))
+            self._unknown_settings(strange, SettingHolder(name, all_known, table, self.spec, written))
         nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
                   if (key,) in known}  # fmt: skip
         if len(self.problems) and None in nested.values():
@@ -320,7 +320,7 @@ class _Reader:
                 self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
         return tuple(names)
 
-    def _unknown_settings(self, strange: Mapping[_Key, _WrittenSetting], holder: Holder) -> None:
+    def _unknown_settings(self, strange: Mapping[_Key, _WrittenSetting], holder: SettingHolder) -> None:
         """One complaint per remedy, at the first of the settings that it is about."""
         items = {".".join(parts): item for parts, item in strange.items()}
         for name in [name for name in items if name in RETIRED]:

@@ -8,12 +8,12 @@ from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
-__all__ = ["ahead"]
+__all__ = ["prefetched"]
 
 _Item = TypeVar("_Item")
 
 
-def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+def prefetched(items: Iterator[_Item]) -> Iterator[_Item]:
     """The same items, each made by another thread while the caller works on the one before it."""
     made: Queue[_Item | BaseException | None] = Queue(maxsize=1)
     left = Event()
