@@ -18,7 +18,7 @@ Class = TypeVar("Class", bound=type)
 
 
 def with_plain_errors(function: Built) -> Built:
-    """The function, with a TypeError of one line if its arguments cannot become part of a specification."""
+    """The function; it raises a TypeError with a one-line message if an argument cannot be part of a specification."""
 
     @functools.wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

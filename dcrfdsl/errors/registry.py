@@ -29,21 +29,21 @@ def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | 
 
 
 def checked_kind(settings: object, kind: type[Kind]) -> Kind:
-    """Settings that were looked up by the same name as an entry for `kind`; TypeError where they are others."""
+    """`settings`, with the type of their class. Raises TypeError unless they are of `kind`."""
     if not isinstance(settings, kind):
         raise TypeError(f"expected settings {kind.__name__}, not {type(settings).__name__}")
     return settings
 
 
 def typed_entry(kind: type[Kind], function: Callable[[Kind], Result]) -> Callable[[object], Result]:
-    """A function of settings of one class as an entry of a table whose users pass whatever was chosen by its name."""
+    """A function of settings of class `kind` as a table entry that takes any settings and checks their class."""
     return lambda settings: function(checked_kind(settings, kind))
 
 
 class SpellingGuesses:
-    """`did_you_mean` for any number of mistakes among any number of names: `left` comparisons, and then no guess.
+    """`did_you_mean` with a budget: no more guesses after `left` comparisons.
 
-    A template with ten thousand misspelt names is not one that its author reads to the end.
+    Without a limit the time would grow with the product of misspelt and known names.
     """
 
     def __init__(self, left: int = 10_000):
@@ -55,7 +55,7 @@ class SpellingGuesses:
 
 
 def quoted_names(names: Sequence[str], most: int = MOST_SHOWN) -> list[str]:
-    """The names, the first of them where they are too many to be read, and a word for how many are left out."""
+    """The names in backquotes; at most `most` of them, and then a text with the number of the others."""
     quoted = [f"`{name}`" for name in names[:most]]
     return quoted if len(names) <= most else [*quoted, f"{len(names) - most:,} more"]
 

@@ -58,9 +58,9 @@ class Structure:
         """All labellings of the variables except those that break the segment scheme."""
         every = itertools.product(*(label_states for _ in range(length) for label_states in self.states.values()))
         for flat in every:
-            found = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
-            if all(is_legal(label_states) for label_states in found.values()):
-                yield found
+            labelling = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
+            if all(is_legal(cells) for cells in labelling.values()):
+                yield labelling
 
 
 def is_legal(states: Sequence[str]) -> bool:

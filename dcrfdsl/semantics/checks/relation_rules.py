@@ -106,7 +106,7 @@ def gaps_and_edges(context: Context) -> Iterator[Diagnostic]:
 
 
 def no_equality(context: Context) -> Iterator[Diagnostic]:
-    """Positions are joined on equal values; without an equality every pair of a sentence must be tried."""
+    """Positions are joined on equal values; without an equality every pair of positions must be tested."""
     for path, clique in _relational(context):
         if clique.where is None or len(clique.positions) != 2 or clique.max_gap is not None:
             continue
