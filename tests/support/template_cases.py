@@ -84,7 +84,7 @@ def repeated_words(table):
 
 
 def same_words(table):
-    """Joins each position to every later one at most two on with the same word, or from `a` to `b`."""
+    """Joins each position to every later one with the same word, at most two on."""
     words = table["word"]
     pairs = [(i, j) for i in range(len(words)) for j in range(i + 1, min(len(words), i + 3)) if words[i] == words[j]]
     return {pair: ["bias"] for pair in pairs}

@@ -33,7 +33,7 @@ class SigmoidSmoothing(SmoothingSettings):
 
 
 class LogisticSmoothing(SmoothingSettings):
-    """ℓ(d) = log(1 + exp(α d + β)) / α: convex and unbounded (eq. 8)."""
+    """ℓ(d) = log(1 + exp(α d + β)) / α: convex in d, not bounded above (eq. 8)."""
 
     method = "logistic"
 

@@ -182,7 +182,7 @@ class _Reader:
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
 
     def decoding(self, call: CallSpec | None, path: Path) -> str | None:
-        """The name of a decoding rule; None if `call` is None, and after a complaint."""
+        """The decoding rule that `call` names; None after a complaint. `call` None: the value was no call."""
         if call is not None and call.name in DECODINGS:
             return call.name
         known = ", ".join(f"`{name}`" for name in DECODINGS)
