@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-__all__ = ["plainly", "plainly_all"]
+__all__ = ["with_plain_errors", "with_plain_errors_in_methods"]
 
 Built = TypeVar("Built", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 
-def plainly(function: Built) -> Built:
-    """The function, with a TypeError of one line if its arguments cannot become part of a specification."""
+def with_plain_errors(function: Built) -> Built:
+    """The function; it raises a TypeError with a one-line message if an argument cannot be part of a specification."""
 
     @functools.wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:
@@ -33,9 +33,9 @@ def plainly(function: Built) -> Built:
     return called  # type: ignore[return-value]
 
 
-def plainly_all(built: Class) -> Class:
-    """The class with `plainly` around its public methods."""
+def with_plain_errors_in_methods(built: Class) -> Class:
+    """The class with `with_plain_errors` around its public methods."""
     for name, method in list(vars(built).items()):
         if callable(method) and not name.startswith("_"):
-            setattr(built, name, plainly(method))
+            setattr(built, name, with_plain_errors(method))
     return built

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import PATHS, require_kind, require_list
-from ..semantics import Draft, Entry, ModelSpec, Resolved, load_template, to_text, written
+from ..semantics import Draft, Entry, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
 from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_nodes import (
     Domain,
@@ -30,13 +30,13 @@ from .builder_nodes import (
     as_value_if,
 )
 from .builder_terms import Call, Choice, Clique, Constant, Expression, Lexicon, Member, Term, Value, as_condition
-from .complaints import plainly_all
+from .complaints import with_plain_errors_in_methods
 from .term_functions import Feats
 
 __all__ = ["Model"]
 
 
-@plainly_all
+@with_plain_errors_in_methods
 class Model:
     """A model under construction. `name` appears in messages; `doc` is the comment at the top of the template.
 
@@ -368,7 +368,7 @@ class Model:
         spec, draft = self._drafted()
         if draft.problems:
             return Resolved(spec, diagnostics=tuple(draft.problems), directories=draft.directories)
-        return written(spec, self.name, directory=self.directory, directories=draft.directories)
+        return resolved_from_spec(spec, self.name, directory=self.directory, directories=draft.directories)
 
     def _drafted(self) -> tuple[ModelSpec, Draft]:
         draft = Draft(doc=self._doc)

@@ -8,7 +8,7 @@ from typing import Any
 from ..semantics.schema import expressions as ex, model_spec as spec_model
 from .builder_nodes import as_value
 from .builder_terms import Call, Clique, Constant, Lexicon, Member, Term, Value, as_term
-from .complaints import plainly
+from .complaints import with_plain_errors
 
 __all__ = [
     "Feats",
@@ -99,19 +99,19 @@ def _lengths(shortest: int, longest: int | None) -> int | range:
 # domains ----------------------------------------------------------------------------------------------------
 
 
-@plainly
+@with_plain_errors
 def bio(*types: str) -> spec_model.Scheme:
     """Segments as B-X, I-X and O: `bio("NP", "VP")`; without types they are learned from the training data."""
     return spec_model.Scheme(name="bio", types=types)
 
 
-@plainly
+@with_plain_errors
 def bioes(*types: str) -> spec_model.Scheme:
     """Segments as B-X, I-X, E-X, S-X and O."""
     return spec_model.Scheme(name="bioes", types=types)
 
 
-@plainly
+@with_plain_errors
 def states_of(variable: Term | str) -> spec_model.StatesOf:
     """The states of another variable: `m.memory("last_role", …, domain=states_of(role))`."""
     node = as_term(variable).node
@@ -120,7 +120,7 @@ def states_of(variable: Term | str) -> spec_model.StatesOf:
     return spec_model.StatesOf(variable=node.name)
 
 
-@plainly
+@with_plain_errors
 def state_file(path: str) -> spec_model.StateFile:
     """The states, one per line of a file."""
     return spec_model.StateFile(path=path)
@@ -136,13 +136,13 @@ class Feats:
     key: str
 
 
-@plainly
+@with_plain_errors
 def feats(key: str) -> Feats:
     """One key of CoNLL-U's FEATS as a column: `m.data("conllu", word="form", case=feats("Case"))`."""
     return Feats(key)
 
 
-@plainly
+@with_plain_errors
 def call(name: str, *arguments: Value, **named: Value) -> Call:
     """Any call of the language by name: `call("trp", tolerance=1e-3)`, `call("piecewise", "next")`."""
     return Call(name, _arguments(arguments, named))

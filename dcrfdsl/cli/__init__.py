@@ -1,4 +1,4 @@
-"""The `dcrfdsl` command: one module a command, collected here. Heavy libraries load inside the commands only."""
+"""The `dcrfdsl` command: one module per command, collected here. Heavy libraries are loaded only inside commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .console import guarded, open_standard_streams
 
 __all__ = ["COMMANDS", "main", "run"]
 
-YOUNG_OBJECTS = 50_000  # Python's own 700 are exceeded a hundred times before a command begins
+YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exceeded a hundred times during start-up
 
 # In the order of the help screen.
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -90,13 +90,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The console script."""
-    # A search for cycles among what is being imported finds none, nor does one at the end; together they take a fifth
-    # of a short command.
+    # Garbage collection during the imports and at the end finds no cycles; it would take a fifth of a short command.
     gc.set_threshold(YOUNG_OBJECTS)
     open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # half of a surrogate pair, as a file name may have, is no text: its escape is (also in JSON)
+            # a file name may hold half of a surrogate pair, which has no encoding: it is written as an escape
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = run(sys.argv[1:])
     gc.freeze()

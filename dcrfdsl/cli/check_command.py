@@ -1,4 +1,4 @@
-"""`dcrfdsl check`: every problem of a template at once, then what it will cost."""
+"""`dcrfdsl check`: every problem of a template at once, then the cost of the model."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def _expand(spec: ModelSpec, stage: str | None) -> None:
 
 
 def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
-    """Which pieces training normalises apart, and which cliques count in several of them."""
-    from ..semantics import last_pieces, times_held
+    """Prints the pieces that training normalises separately, and the cliques that count in several of them."""
+    from ..semantics import last_pieces, times_trained
 
     pieces = last_pieces(spec, stage)
     if not pieces:
         return
-    several = [f"`{name}` {count} times" for name, count in times_held(pieces).items() if count > 1]
+    several = [f"`{name}` {count} times" for name, count in times_trained(pieces).items() if count > 1]
     print(f"\npieces     {', '.join(piece.name for piece in pieces)}")
     if several:
         print(f"overlap    trained {', '.join(several)}; `overlap = divide` would count each once")

@@ -1,6 +1,6 @@
-"""Says when kernels are being compiled, for which the first use after an install has to wait.
+"""A notice while kernels are being compiled, which delays the first use after an install.
 
-Only on a terminal, where someone is waiting. Not here: the cache in which the next process finds them (`kernels`).
+It is shown only on a terminal. Not here: the cache in which the next process finds the kernels (`kernels`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What all commands share: data goes to stdout, talk to stderr; common options; exit codes.
+"""Shared parts of all commands: data on stdout and messages on stderr, common options, exit codes.
 
-0 done, 1 the user's input cannot be used, 2 wrong usage (typer's), 70 a fault of ours. Not here: what a command does.
+Exit codes: 0 done, 1 unusable input, 2 wrong usage (from typer), 70 an internal error, 128 + n ended by signal n. Not
+here: what a command does.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ import typer
 from ..errors import DcrfError, Diagnostic, printable, printable_lines, render, render_all
 
 __all__ = [
-    "INPUT_ERROR", "OUR_FAULT", "Decode", "Ended", "Features", "Json", "Quiet", "Rounds", "SetPaths", "StageName",
-    "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "print_diagnostics", "refuse",
+    "INPUT_ERROR", "OUR_FAULT", "Decode", "EndedBySignal", "Features", "Json", "Quiet", "Rounds", "SetPaths",
+    "StageName", "Talk", "Threads", "check_decode", "guarded", "open_standard_streams", "print_diagnostics", "refuse",
 ]  # fmt: skip
 
 INPUT_ERROR = 1
 OUR_FAULT = 70
 MOST_PRINTED = 200  # messages of one command
-_ENDED_BY = 128  # what shells add to the number of the signal that ended a process
-# What a write to stdout fails with where that is no fault of ours.
+_ENDED_BY = 128  # shells add this to the number of the signal that ended a process
+# Errors of a write to stdout that are not internal errors.
 _NO_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
@@ -62,19 +63,19 @@ Parameters = ParamSpec("Parameters")
 
 
 class Talk:
-    """Says things to a person, on stderr; silent with `--quiet`."""
+    """Messages to the user on stderr; silent with `--quiet`."""
 
     def __init__(self, quiet: bool):
         self.quiet = quiet
 
     def __call__(self, text: str = "") -> None:
         if not self.quiet:
-            with suppress(OSError):  # nobody is there to listen any more: no reason to give up the work
+            with suppress(OSError):  # stderr is closed: no reason to give up the work
                 print(printable_lines(text), file=sys.stderr, flush=True)
 
 
-class Ended(KeyboardInterrupt):
-    """A signal that ends the command."""
+class EndedBySignal(KeyboardInterrupt):
+    """Raised when a signal ends the command."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -82,7 +83,7 @@ class Ended(KeyboardInterrupt):
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Prints messages on stderr, a blank line between them; of very many the first ones, errors preferred."""
+    """Prints messages on stderr, separated by blank lines; at most `MOST_PRINTED`, errors preferred."""
     every = list(diagnostics)
     shown = every
     if len(every) > MOST_PRINTED:
@@ -96,12 +97,12 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def refuse(slug: str, message: str, remedy: str | None = None) -> NoReturn:
-    """Raises a `DcrfError` about what was asked for on the command line."""
+    """Raises a `DcrfError` about the command line."""
     raise DcrfError(Diagnostic(slug, message, help=remedy))
 
 
 def check_decode(rule: str | None) -> None:
-    """Refuses a decoding rule that does not exist, before anything is loaded."""
+    """Raises a `DcrfError` if there is no such decoding rule, before anything is loaded."""
     from ..semantics import DECODINGS
 
     if rule is not None and rule not in DECODINGS:
@@ -112,7 +113,7 @@ def check_decode(rule: str | None) -> None:
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """`command` with every way to fail turned into a message and an exit code."""
+    """`command` with every failure turned into a message and an exit code."""
 
     @functools.wraps(command)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
@@ -133,12 +134,12 @@ def _exit_code(action: Callable[[], Any]) -> int:
         print_diagnostics(error.diagnostics)
         return INPUT_ERROR
     except BrokenPipeError:
-        _abandon_stdout()  # the reader (`head`) has seen enough
+        _abandon_stdout()  # the reader (such as `head`) has closed the pipe
         return 0
     except KeyboardInterrupt as error:
         with suppress(OSError):
             print("interrupted", file=sys.stderr)
-        return _ENDED_BY + (error.number if isinstance(error, Ended) else signal.SIGINT)
+        return _ENDED_BY + (error.number if isinstance(error, EndedBySignal) else signal.SIGINT)
     except MemoryError:
         print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
         return INPUT_ERROR
@@ -150,34 +151,36 @@ def _exit_code(action: Callable[[], Any]) -> int:
         with suppress(OSError):
             print(render(_os_error(error)), file=sys.stderr)
         return INPUT_ERROR
-    except Exception as error:  # every other exception is a bug of ours
+    except Exception as error:  # any other exception is an internal error
         return _apologise(error)
     return 0
 
 
 def _abandon_stdout() -> None:
-    """What could not be written goes nowhere. Python would try, and complain, once more when it flushes at exit."""
-    with suppress(io.UnsupportedOperation):  # a stdout that is no file complains of nothing
+    """Discards what could not be written; otherwise Python would try again, and complain, when it flushes at exit."""
+    with suppress(io.UnsupportedOperation):  # a stdout that is no file needs nothing
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_standard_streams() -> None:
-    """Replaces standard streams that are closed: then input is empty, and output cannot be written.
+    """Replaces standard streams that are closed: input is then empty, and writing output fails.
 
-    Otherwise the next file that is opened would take the number of one, and get what is meant for it.
+    Otherwise the next file opened would get the descriptor of a standard stream, and the data meant for that.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, flags)  # takes the lowest number that is free; writing to what is read fails: EBADF
+            os.open(
+                os.devnull, flags
+            )  # takes the lowest free descriptor; writing to one opened for reading fails (EBADF)
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8")
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
 
 
 def _os_error(error: OSError) -> Diagnostic:
-    """A file that cannot be opened, or output that finds no room."""
+    """The message about a file that cannot be opened, or output that cannot be written."""
     what = f"`{error.filename}`" if error.filename else "the output cannot be written"
     return Diagnostic("file-error", f"{what}: {(error.strerror or str(error)).lower()}")
 

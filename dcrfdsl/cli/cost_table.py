@@ -1,7 +1,7 @@
-"""The cost table of `dcrfdsl check`, and warnings about a template that only data can give.
+"""The cost table of `dcrfdsl check`, and warnings about a template that need data.
 
-Without data nothing of the engine is loaded, and the table shows what the declared states determine and `?` for the
-rest. Not here: the estimates themselves (`graph.model_cost`), rules on templates (`semantics.checks.checker`).
+Without data the engine is not loaded; the table then shows what the declared states determine, and `?` for the rest.
+Not here: the estimates themselves (`graph.model_cost`), rules on templates (`semantics.checks.checker`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CostTable", "declared_costs", "trained_costs"]
 
-RARE = 10_000  # a lexicon that matches fewer than one token in so many is worth a warning
+RARE = 10_000  # a lexicon that matches fewer than one in this many tokens is worth a warning
 UNKNOWN = "?"
 MOST_ROWS = 200  # cliques that are listed
 
 
 @dataclass(frozen=True)
 class CostTable:
-    """cliques: name, states of the sites, entries of the table, weights.   totals: a name and what is said of it."""
+    """The rows of the table. cliques: name, states of the sites, table entries, weights.   totals: name and text."""
 
     cliques: Sequence[tuple[str, str, str, str]]
     totals: Sequence[tuple[str, str]]
@@ -60,7 +60,7 @@ class CostTable:
 
 
 def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
-    """What is known before any data is read: the tables over declared states."""
+    """The table without data: what the declared states determine."""
     from ..data import declared_states
 
     spec = resolved.spec  # checked
@@ -81,7 +81,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
 
 
 def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
-    """The rule that will decode labels, where the template names none and the criterion has one."""
+    """The row of the decoding rule, if it follows from the criterion because the template names none."""
     from ..semantics import decode_rule
 
     rule = decode_rule(spec, stage)
@@ -122,7 +122,7 @@ def _joined_words(joined: JoinedPairs) -> str:
 def trained_costs(
     resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature], stage: str | None
 ) -> tuple[CostTable, list[Diagnostic]]:
-    """The whole table, and warnings that the data gives. Raises DcrfError where gold labels cannot be trained on."""
+    """The complete table, and warnings from the data. Raises DcrfError if the gold labels forbid training."""
     from ..criteria import gradient_runs
     from ..graph import training_cost
     from ..semantics import LbfgsSettings, inference_settings, stage_chain, stage_settings
@@ -160,7 +160,7 @@ def trained_costs(
         return cost.seconds(exact=exact, cores=cores) / its.seconds(exact=exact, cores=cores)
 
     lasts = training_seconds(resolved, corpus, relative_cost=relative_cost, stage=stage, registered=registered)
-    # the program and the data are here already, as they will be in training
+    # the process and the data already take the memory that they take in training
     memory = 1e6 * peak_mb() + cost.memory + (0.0 if exact else cost.message_memory)
     width = f"treewidth {cost.exact.width}, largest table {cost.exact.largest:,.0f}"
     if cost.exact.work == math.inf:
@@ -181,7 +181,7 @@ def trained_costs(
 
 
 def _method(problem: Assembly, parameters: Parameters, asked: MethodSettings) -> tuple[str, str]:
-    """The inference method that training goes by, and how the table says it."""
+    """The inference method of training, and its text in the table."""
     from ..inference import Binder, MixedMethod, choose_method
     from ..semantics import AutoSettings
 
@@ -206,9 +206,9 @@ def _work(multiply_adds: float) -> str:
 
 
 def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collection[str]) -> Iterator[Diagnostic]:
-    """Warnings of features that never fire, each named once however many cliques use it.
+    """Warnings about features that never fire, one per feature however many cliques use it.
 
-    idle: lexicons that match nothing; features that read one are left out.
+    idle: lexicons that match nothing; features that read one of them are left out.
     """
     from ..features import lexicons_of
 
@@ -217,7 +217,7 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
         for feature, count in zip(extractor.listed(number)[0], alphabet.features_of_template, strict=True):
             if any(name in idle for factor in feature.factors for name in lexicons_of(factor.condition)):
                 continue
-            # of a vector single components may well be zero throughout
+            # single components of a vector may well be zero throughout
             name = " & ".join(replace(factor, component=None).name for factor in feature.factors)
             fires[name] = fires.get(name, False) or count > 0
     for name in (name for name, fired in fires.items() if not fired):
@@ -233,7 +233,7 @@ def _silent_features(extractor: FeatureExtractor, corpus: Corpus, idle: Collecti
 def _idle_lexicons(
     spec: ModelSpec, corpus: Corpus, lexicons: Lexicons, registered: Mapping[str, RegisteredFeature]
 ) -> Iterator[tuple[str, Diagnostic]]:
-    """Warnings of lexicons that hardly match, by the name of the lexicon."""
+    """Warnings about lexicons that hardly match, with the name of the lexicon."""
     from ..features import idle_remedy, lexicon_matches
 
     for name, tokens in lexicon_matches(spec, corpus, lexicons, registered).items():

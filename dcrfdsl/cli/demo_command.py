@@ -1,7 +1,7 @@
-"""`dcrfdsl demo`: a joint model of a real corpus in two minutes, beside the separate chains that it improves on.
+"""`dcrfdsl demo`: trains a joint model on a real corpus in two minutes, and separate chains for comparison.
 
 The corpus is in the wheel `turkish-treebanks` (extra `demo`): Turkish web text in CoNLL-U. The split is fixed: training
-takes the first sentences of `data/web.conllu`, the test its last ones. Not here: any of the steps that it shows.
+takes the first sentences of `data/web.conllu`, the test its last ones. Not here: the steps themselves.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["demo", "drawn", "separate_chains", "treebank"]
 
 _WHEEL = "turkish-treebanks"
 _REMEDY = "pip install 'dcrfdsl[demo]'"
-_TRAINING = 100  # sentences: so many that two models are trained to convergence in well under two minutes on 2 cores
+_TRAINING = 100  # sentences: two models converge in well under two minutes on 2 cores
 _TEST = 300
 # Five cliques tie the four labels of a token so tightly that belief propagation has several fixed points; exact
 # inference fits (tables of some 10,000 entries) and trains a better model
-_TOLERANCE = 1e-4  # of the gradient's start; ten times less takes 25 iterations more and moves no score by 0.05
+_TOLERANCE = 1e-4  # relative to the first gradient; 1e-5 takes 25 more iterations and moves no score by 0.05
 _SETTINGS = ("infer=exact", f"train.optimizer=lbfgs(tolerance={_TOLERANCE})")
 _SHOWN_LENGTH = range(5, 9)  # tokens of the sentence that is shown
 
@@ -86,7 +86,7 @@ def demo(
 
 
 def treebank(name: str) -> Path:
-    """A file of the treebank's wheel; `DcrfError` where the wheel is not installed."""
+    """The path of a file of the treebank's wheel. Raises `DcrfError` if the wheel is not installed."""
     from importlib.metadata import PackageNotFoundError, files
 
     try:
@@ -109,7 +109,7 @@ def separate_chains(spec: ModelSpec) -> ModelSpec:
 
 
 def drawn(spec: ModelSpec, positions: int = 3) -> str:
-    """A drawing of a model of chains, unrolled to `positions` positions; the ties within a position stand below it."""
+    """A text drawing of a model of chains, unrolled to `positions` positions, then the links within a position."""
     scopes = [tuple(dict.fromkeys(site.variable for site in clique.sites)) for clique in spec.cliques]
     chained = {scope[0] for scope, clique in zip(scopes, spec.cliques, strict=True)
                if len(scope) == 1 and len(clique.sites) > 1}  # fmt: skip
@@ -131,7 +131,9 @@ def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, t
     progress = progress_for(as_json=False, quiet=talk.quiet)
     progress.aim(_TOLERANCE, LbfgsSettings().max_iterations)
     with progress:
-        model = fit(spec, corpus, threads=threads, on_iteration=progress, unchecked=True)  # a template of ours
+        model = fit(
+            spec, corpus, threads=threads, on_iteration=progress, unchecked=True
+        )  # the template is known to be valid
     record = model.record
     for note in record.notes:
         talk(f"warning: {note}")
@@ -145,7 +147,7 @@ def _trained(title: str, spec: ModelSpec, corpus: Corpus, threads: int | None, t
 
 
 def _comparison(joint: Mapping[str, float | int], chains: Mapping[str, float | int]) -> Table:
-    """The rates of both models, a metric a row."""
+    """The scores of both models, one row per metric."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,7 +1,7 @@
-"""Pictures of an unrolled factor graph: SVG, DOT and text from one neutral description.
+"""Drawings of an unrolled factor graph: SVG, DOT and text from one neutral description.
 
-A row a variable name, a column a position; variables are circles, factors small squares in the colour of their
-clique, the words stand beneath. Not here: unrolling (`graph`), reading data.
+Each variable name has a row and each position a column. Variables are circles, factors are small squares in the colour
+of their clique, and the words are at the bottom. Not here: unrolling (`graph`), reading data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class VariableMark:
 
 @dataclass(frozen=True)
 class FactorMark:
-    """One instance of `clique`, its features read at `anchor`; `variables` are indices into the drawing's list."""
+    """One instance of `clique`, with features read at `anchor`; `variables`: indices into `GraphDrawing.variables`."""
 
     clique: str
     anchor: int
@@ -41,21 +41,20 @@ class FactorMark:
 
 @dataclass(frozen=True)
 class PieceMark:
-    """One instance of a piece: indices of the variables that it is over, that it conditions on, and of its factors.
-
-    locked: those of its factors that it does not train.
+    """One instance of a piece. over, neighbours: indices of the variables that it is over, and that it conditions on.
+    factors: indices of its factors.   locked: the factors among them that it does not train.
     """
 
     piece: str
     over: tuple[int, ...]
-    given: tuple[int, ...]
+    neighbours: tuple[int, ...]
     factors: tuple[int, ...]
     locked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class GraphDrawing:
-    """The graph of one sentence; `words[t]` is what stands beneath position t."""
+    """The graph of one sentence; `words[t]` is the text below position t."""
 
     title: str
     words: tuple[str, ...]
@@ -93,8 +92,8 @@ def text(graph: GraphDrawing) -> str:
     for piece in graph.pieces:
         held = [f"{graph.factors[f].clique}@{graph.factors[f].anchor}{' (locked)' * (f in piece.locked)}"
                 for f in piece.factors]  # fmt: skip
-        given = f" given {' '.join(names[v] for v in piece.given)}" if piece.given else ""
-        lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{given}: {', '.join(held)}")
+        conditions = f" given {' '.join(names[v] for v in piece.neighbours)}" if piece.neighbours else ""
+        lines.append(f"  {piece.piece}  over {' '.join(names[v] for v in piece.over)}{conditions}: {', '.join(held)}")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
@@ -102,7 +101,7 @@ def text(graph: GraphDrawing) -> str:
 
 
 def dot(graph: GraphDrawing) -> str:
-    """Graphviz, every node pinned where the SVG has it: `dot -Tpdf` draws it."""
+    """The drawing in DOT, with every node pinned where the SVG has it; `dot -Tpdf` draws it."""
     layout = _Layout(graph)
     lines = [
         "graph unrolled {",
@@ -145,17 +144,17 @@ _RADIUS = 17.0
 _SQUARE = 10.0
 _MARGIN = 30.0
 _LETTER = 7.2  # mean width of a letter at the font size of the words
-# Okabe and Ito's palette first, told apart by colour-blind readers too; repeated where there are more cliques.
+# Okabe and Ito's palette, which colour-blind readers can tell apart, comes first; colours repeat with more cliques.
 _PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c8c", "#9c5a1a", "#b5bd00",
     "#ef476f", "#004d5a", "#6b8e23", "#c0a0ff",
 )  # fmt: skip
-# Where the squares of one-variable factors stand around their circle: degrees, 0 = right, 90 = up.
+# The directions of the squares of one-variable factors from their circle, in degrees: 0 = right, 90 = up.
 _UNARY_ANGLES = (128.0, 52.0, 156.0, 24.0, 104.0, 76.0)
 
 
 class _Layout:
-    """Where everything stands. y grows downwards, as in SVG; lengths in pixels."""
+    """The coordinates of all parts, in pixels; y grows downwards, as in SVG."""
 
     def __init__(self, graph: GraphDrawing):
         self.graph = graph
@@ -175,7 +174,9 @@ class _Layout:
         return self.top + row * _ROW
 
     def squares(self) -> Iterator[tuple[FactorMark, Point, float]]:
-        """Each factor, the place of its square and how far that is off the line; it hides neither circle nor square."""
+        """Each factor, the place of its square, and its distance from the line through the variables. No square covers
+        a circle or another square.
+        """
         taken: set[tuple[int, int]] = set()
         unary: Counter[int] = Counter()
         for factor in self.graph.factors:
@@ -209,8 +210,8 @@ class _Layout:
 
 
 def _boxes(graph: GraphDrawing, layout: _Layout) -> Iterator[tuple[PieceMark, tuple[float, float, float, float]]]:
-    """Each piece with the box around its variables and factors. Three sizes of boxes take turns, so that they can be
-    told apart where they overlap.
+    """Each piece with the box (left, top, right, bottom) around its variables and factors. Three sizes alternate, so
+    that overlapping boxes can be told apart.
     """
     squares = [at for _, at, _ in layout.squares()]
     for n, piece in enumerate(graph.pieces):
@@ -237,7 +238,7 @@ def _dashed(piece: PieceMark, box: tuple[float, float, float, float], colour: st
 
 
 def svg(graph: GraphDrawing) -> str:
-    """A drawing that needs no other program: open it in a browser."""
+    """The drawing as an SVG document, which any browser shows."""
     layout = _Layout(graph)
     counts = Counter(factor.clique for factor in graph.factors)
     width = max(layout.column_at(len(graph.words)), 380.0, _MARGIN + len(graph.title) * 8.5)
@@ -278,12 +279,12 @@ def svg(graph: GraphDrawing) -> str:
 
 
 def _escaped(text: str) -> str:
-    """For XML, which has no place for control characters, not even escaped."""
+    """The text for XML, which does not allow control characters, not even escaped."""
     return escape(printable_lines(text))
 
 
 def _sideways(points: Sequence[Point]) -> Point:
-    """A unit vector at right angles to the line through the outer points; upwards, or to the right of a column."""
+    """A unit vector perpendicular to the line through the outer points: upwards, or to the right of a vertical line."""
     (x0, y0), (x1, y1) = min(points), max(points)
     length = math.dist((x0, y0), (x1, y1))
     across = ((y1 - y0) / length, -(x1 - x0) / length)
@@ -295,7 +296,7 @@ def _moved(point: Point, direction: Point, distance: float) -> Point:
 
 
 def _cell(point: Point) -> tuple[int, int]:
-    """Two squares in one cell would touch."""
+    """The grid cell of a point; two squares in one cell would touch."""
     return round(point[0] / _SQUARE), round(point[1] / _SQUARE)
 
 
@@ -307,7 +308,7 @@ def _distance_to_segment(point: Point, start: Point, end: Point) -> float:
 
 
 def _edge(square: Point, circle: Point, bend: float, colour: str) -> str:
-    """From a square to the centre of a circle (the circle is drawn over it); bent if the square was moved aside."""
+    """The edge from a square to the centre of a circle, which is drawn over it; bent if the square was moved aside."""
     if not bend:
         path = f"M{square[0]:.1f} {square[1]:.1f} L{circle[0]:.1f} {circle[1]:.1f}"
     else:  # leave the square along the line of the factor, so that a chain of squares reads as one arc

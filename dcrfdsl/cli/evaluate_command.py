@@ -1,4 +1,4 @@
-"""`dcrfdsl eval`: how well a model tags data whose labels are known."""
+"""`dcrfdsl eval`: scores a model on labelled data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-# Metrics that are no share between 0 and 1, although they may be floats.
+# Metrics that are not fractions between 0 and 1, although they may be floats.
 _NO_SHARES = ("log_likelihood", "illegal_moves", "rank_risk")
 
 
@@ -68,7 +68,7 @@ def evaluate(
 
 
 def _warn(status: RunStatus, corpus: Corpus, talk: Talk) -> None:
-    """Warns of sentences that have no labelling, or where inference did not converge."""
+    """Warns about sentences without a possible labelling, or whose inference did not converge."""
     from ..inference import contradiction_message
 
     if status.impossible:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["infer"]
 
 Task = Literal["mar", "pr", "map"]
-# The options that are settings of a method, by their names there.
+# The options that are settings of a method, by the names of the settings.
 _SETTINGS = ("tolerance", "max_iterations", "damping", "seed", "samples", "burn_in", "thin")
 
 
@@ -91,10 +91,10 @@ def infer(options: InferOptions) -> None:
 
 
 def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
-    """The settings of the method: its defaults, but for what the command line sets.
+    """The settings of the method: its defaults, replaced by those on the command line.
 
-    A setting that the method does not have (`exact` has no iterations) is left out with a note, so that one command
-    line serves all methods.
+    A setting that the method does not have (`exact` has no iterations) is ignored with a note, so that one command line
+    serves all methods.
     """
     from pydantic import ValidationError
 
@@ -118,7 +118,7 @@ def _settings(options: InferOptions, talk: Talk) -> MethodSettings:
 
 
 def _as_json(options: InferOptions, result: GraphResult) -> dict[str, Any]:
-    """The contract of `infer --json`; what a task does not compute is absent."""
+    """The object that `infer --json` prints; results that the task does not compute are absent."""
     record = {
         "task": options.task,
         "method": options.method,

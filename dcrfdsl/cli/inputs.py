@@ -1,4 +1,4 @@
-"""Where commands get templates, data and the user's feature functions from. `-` is stdin everywhere."""
+"""Reads the inputs of commands: templates, data and the user's feature functions. `-` is stdin everywhere."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def read_text(path: str) -> str:
 def resolved_template(
     path: str, overrides: Sequence[str] | None, stage: str | None, data: str | None = None
 ) -> Resolved:
-    """The model that a template file, or the text on stdin, describes, with the problems found so far.
+    """The model of a template file, or of the text on stdin, with the problems found so far.
 
-    data: the file of data that was named beside it. `DcrfError` where the two were exchanged.
+    data: the data file on the same command line. Raises `DcrfError` if the two were exchanged.
     """
     from ..semantics import load_template, load_text
 
@@ -61,7 +61,7 @@ def resolved_template(
 
 
 def _refuse_exchanged(template: str, data: str | None) -> None:
-    """Refuses a file of data that is a template."""
+    """Raises `DcrfError` if the data file is a template."""
     from ..syntax import MAX_CHARACTERS, parse_partial
 
     if data is None or not os.path.isfile(data) or not os.path.isfile(template):
@@ -84,18 +84,18 @@ def read_features(paths: Iterable[str] | None) -> dict[str, RegisteredFeature]:
     from ..features import load_feature_file, registered_features
 
     files = [load_feature_file(Path(path)) for path in paths]
-    # keys of their own, so that one name in two files is an error and the last one does not win
+    # a key per file, so that one name in two files is an error instead of the last one winning
     return registered_features({f"{i}.{name}": item for i, file in enumerate(files) for name, item in file.items()})
 
 
 def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> None:
-    """Takes `--features` where it has no use, so that every command has it. A file must be readable here too."""
+    """Accepts `--features` where it has no effect, so that every command has the option. The files must be readable."""
     if read_features(paths):
         talk(f"note: {why}; --features is not used")
 
 
 def data_statement(spec: ModelSpec) -> DataSpec:
-    """How the model's data are read. `DcrfError` for a model built in Python that does not say it."""
+    """The `data` statement of the model. Raises `DcrfError` for a model built in Python without one."""
     if spec.data is None:
         refuse(
             "no-data-statement", "the model does not say how its data are read", "give its template a `data` statement"
@@ -104,7 +104,7 @@ def data_statement(spec: ModelSpec) -> DataSpec:
 
 
 def read_gold(path: str, spec: ModelSpec, talk: Talk) -> Corpus:
-    """Data with the columns of all labels. Says what the reader warns of."""
+    """Data with the columns of all labels. Prints the warnings of the reader."""
     return _read(path, spec, talk, required=[label.name for label in spec.labels])
 
 

@@ -1,10 +1,10 @@
-"""Ctrl-C, SIGTERM and SIGHUP while a model is made: nothing that is finished is lost, nothing half done is left.
+"""Ctrl-C, SIGTERM and SIGHUP while a model is trained: finished work is saved, and no partial file is left.
 
     before training   the command ends at once: there is nothing to save
-    in training       the first signal asks for an end after the current iteration, the second ends at once
-    while saving      the first waits for the file, which takes a moment, the second ends at once
+    in training       the first signal stops after the current iteration, the second ends the command at once
+    while saving      the first signal waits until the file is written, the second ends the command at once
 
-A command that ends at once leaves by an exception, so that every `finally` on the way runs. Not here: saving.
+To end at once means to raise an exception, so that every `finally` runs. Not here: saving.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-from .console import Ended, Talk
+from .console import EndedBySignal, Talk
 
 __all__ = ["Interruption"]
 
@@ -24,27 +24,27 @@ SAVING = "the model is being saved; {} again stops at once"
 
 
 class Interruption:
-    """Catches the signals while the context is open; `requested()` tells whether training is to end.
+    """A context manager that catches the signals; `requested()` tells whether training should stop.
 
-    Outside the main thread signals cannot be caught, so nothing is ever requested. A hang-up that is ignored (`nohup`)
+    Outside the main thread signals cannot be caught, so `requested()` is always False. An ignored hang-up (`nohup`)
     stays ignored.
     """
 
     def __init__(self, talk: Talk):
         self._talk = talk
         self._asked = False
-        self._answer: str | None = None  # what the first signal is answered by; None: it ends the command
-        self._before: dict[signal.Signals, Any] = {}  # what handled them before
+        self._answer: str | None = None  # the message for the first signal; None: the signal ends the command
+        self._before: dict[signal.Signals, Any] = {}  # the previous handlers
 
     def requested(self) -> bool:
         return self._asked
 
     def training(self) -> None:
-        """Training begins: from now on there is something to save."""
+        """To be called when training begins: from now on there is something to save."""
         self._answer = STOPPING
 
     def saving(self) -> None:
-        """Saving begins. A signal that came before does not count any more."""
+        """To be called when saving begins. Earlier signals no longer count."""
         self._answer, self._asked = SAVING, False
 
     def __enter__(self) -> Interruption:
@@ -63,6 +63,6 @@ class Interruption:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked or self._answer is None:
-            raise Ended(number)
+            raise EndedBySignal(number)
         self._asked = True
         self._talk(self._answer.format(SIGNALS[signal.Signals(number)]))

@@ -1,4 +1,4 @@
-"""`dcrfdsl new`: the ready-made templates, to start from."""
+"""`dcrfdsl new`: lists the ready-made templates, or copies one."""
 
 from __future__ import annotations
 

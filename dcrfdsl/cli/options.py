@@ -1,4 +1,4 @@
-"""Commands that take their arguments and options as one dataclass, for those that have more than a dozen.
+"""Commands that take their arguments and options as one dataclass, for commands with more than a dozen.
 
     @dataclass(frozen=True, kw_only=True)
     class TagOptions:
@@ -7,9 +7,8 @@
     @with_options(TagOptions)
     def tag(options: TagOptions) -> None: ...
 
-typer reads a command off the signature of a function. The decorated function has a signature with one parameter for
-each field, in their order; called with these, it builds the dataclass. Not here: the options that several commands
-share (`console`).
+typer derives a command from the signature of a function. The decorated function has one parameter for each field, in
+order; called with these, it builds the dataclass. Not here: the options that several commands share (`console`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def with_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Turns a function of the dataclass `kind` into one that takes its fields by keyword."""
+    """A decorator that turns a function of the dataclass `kind` into one that takes its fields as keyword arguments."""
     types = get_type_hints(kind, include_extras=True)
     signature = Signature(
         [

@@ -1,4 +1,4 @@
-"""Notes of `train`, `tag` and `show` on how a model decodes, votes and gives probabilities. Not here: doing it."""
+"""Notes of `train`, `tag` and `show` on how a model decodes, votes and computes probabilities. Not here: doing so."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["probability_notes", "training_notes"]
 
 
 def decode_words(rule: str, criterion: str) -> str:
-    """The decoding rule of a criterion, in words, where no `decode` statement names one."""
+    """A decoding rule that follows from the criterion, in words."""
     return f"`{rule}`, which `{criterion}` trains for; a `decode` statement says otherwise"
 
 
 def probability_notes(model: TrainedModel) -> Iterator[str]:
-    """How probabilities and ordered labellings were found, where that may surprise."""
+    """Notes on how probabilities and ranked labellings were computed, if that may surprise."""
     if model.decode == "local":
         yield (
             "note: probabilities and n-best labellings are those of the whole model, and not of the pieces' local "
@@ -38,7 +38,7 @@ def probability_notes(model: TrainedModel) -> Iterator[str]:
 
 
 def training_notes(model: TrainedModel) -> Iterator[str]:
-    """What to know of a trained model beyond its scores."""
+    """Notes on a trained model beyond its scores."""
     from ..semantics import decode_rule
 
     rule = decode_rule(model.spec, model.record.stage or None)

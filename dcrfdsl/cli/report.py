@@ -1,7 +1,7 @@
-"""What a person sees of long work and its results: the progress of training, tables of scores and weights.
+"""Output for people: the progress of training, tables of scores and weights.
 
-Progress is a live table on a terminal, and a plain line now and then elsewhere. With `--json` each iteration is a line
-on stdout. Not here: computing any of it, deciding where a command's data goes.
+Progress is a live table on a terminal, and elsewhere a plain line at growing intervals. With `--json` each iteration is
+a line on stdout. Not here: computing any of it, deciding where a command's data goes.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ __all__ = [
     "score_text", "scores_table", "setting_text", "trials_table", "weights_table",
 ]  # fmt: skip
 
-SMALL_WEIGHT = 5e-4  # below which four decimals would leave next to nothing
+SMALL_WEIGHT = 5e-4  # smaller weights would lose most of their digits with four decimals
 
 
 def score_text(value: float) -> str:
-    """A rate in percent; a log-likelihood, which is negative, in nats."""
+    """A score as text: a rate in percent, or a log-likelihood, which is negative, in nats."""
     return f"{100 * value:.2f}" if value >= 0.0 else f"{value:.2f}"
 
 
 class Iteration(Protocol):
-    """What training reports after each iteration.
+    """The report of training after each iteration.
 
     `objective` includes the penalty; `seconds` count from the start of the first evaluation; `dev` is a score in 0–1;
-    `start` numbers random starts from 1, and is 0 where there is one alone; `gradient_norm` is None where there is no
-    gradient, `gap` (of the duality) where no dual is solved.
+    `start` numbers random starts from 1, and is 0 if there is only one; `gradient_norm` is None for methods without a
+    gradient, and the duality gap `gap` is None for methods without a dual.
     """
 
     @property
@@ -60,7 +60,7 @@ class Iteration(Protocol):
 
 
 def _left(step: Iteration) -> tuple[str, float] | None:
-    """The name and value of the measure of how far the optimum still is; None where there is none."""
+    """The name and value of the measure of convergence: the gap or ‖g‖; None if there is neither."""
     if step.gap is not None:
         return "gap", step.gap
     return None if step.gradient_norm is None else ("gradient", step.gradient_norm)
@@ -81,8 +81,8 @@ def iteration_json(step: Iteration) -> dict[str, Any]:
 def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iterations: int) -> float | None:
     """Seconds until ‖g‖ or the gap falls to `tolerance` times its first value, or until `max_iterations`.
 
-    The logarithm of either falls about linearly. A least-squares line through its last half gives the iterations left.
-    None while there are too few iterations, or where the measure does not fall.
+    The logarithm of either falls about linearly, so a least-squares line through its last half gives the iterations
+    left. None if there are too few iterations, or if the measure does not fall.
     """
     recent = steps[len(steps) // 2 :]
     if len(recent) < 5 or recent[-1].seconds <= recent[0].seconds:
@@ -122,7 +122,9 @@ def duration(seconds: float) -> str:
 
 
 class TrainingProgress:
-    """Called after each iteration, and a context manager around the training. This one shows nothing."""
+    """Base of progress displays: called after each iteration, and a context manager around the training. It shows
+    nothing itself.
+    """
 
     def __init__(self) -> None:
         self.steps: list[Iteration] = []
@@ -132,18 +134,18 @@ class TrainingProgress:
         self.starts = self.stages = 1
 
     def aim(self, tolerance: float, max_iterations: int, *, starts: int = 1, stages: int = 1) -> TrainingProgress:
-        """Takes where training stops, and how often it starts, for the estimate of the time left."""
+        """Sets when training stops and how often it starts, for the estimate of the time left. Returns itself."""
         self.tolerance, self.max_iterations, self.starts, self.stages = tolerance, max_iterations, starts, stages
         return self
 
     def __call__(self, step: Iteration) -> None:
         if self.steps and self.steps[-1].start != step.start:
-            self.steps.clear()  # a new start: what came before says nothing about how long it takes
+            self.steps.clear()  # a new start: earlier iterations do not predict its time
         self.steps.append(step)
         if not self._is_mute:
             try:
                 self.show(step)
-            except OSError:  # nobody is there to see it (`| head`, a closed terminal): no reason to stop training
+            except OSError:  # the output is closed (`| head`, a closed terminal): no reason to stop training
                 self._is_mute = True
 
     def show(self, step: Iteration) -> None:
@@ -167,7 +169,7 @@ class TrainingProgress:
 
 
 class PlainProgress(TrainingProgress):
-    """Lines on a stream that is no terminal: the first iteration, then one every few seconds, at growing intervals."""
+    """Lines on a stream that is no terminal: the first iteration, then one from time to time, at growing intervals."""
 
     _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two lines
 
@@ -244,7 +246,7 @@ class LiveProgress(TrainingProgress):
 
 
 class TrialStatus(TrainingProgress):
-    """One line on a terminal that says how far the training of a trial has come; nothing elsewhere."""
+    """One line on a terminal with the progress of a trial; nothing elsewhere."""
 
     def __init__(self, *, shown: bool):
         super().__init__()
@@ -288,7 +290,7 @@ def progress_for(*, as_json: bool, quiet: bool) -> TrainingProgress:
 
 
 def scores_table(scores: Mapping[str, float]) -> Table:
-    """Scores as percentages. A name that ends in `.precision`, `.recall` or `.f1` is a column, the rest a row each."""
+    """Scores as percentages. `NAME.precision`, `NAME.recall` and `NAME.f1` share a row; any other score has its own."""
     parts = ("precision", "recall", "f1")
     rows: dict[str, dict[str, float]] = {}
     for name, value in scores.items():
@@ -308,9 +310,9 @@ def scores_table(scores: Mapping[str, float]) -> Table:
 
 
 def trials_table(trials: Sequence[Mapping[str, Any]], chosen: int) -> Table:
-    """Trials of a search as `record.tuning` keeps them: their values, scores as percentages, times; `*` is the best.
+    """Trials of a search, as in `record.tuning`: values, scores as percentages, times; `*` marks the best one.
 
-    A trial that was stopped before its end is marked so.
+    A trial that was stopped early is marked as such.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("", "trial", *trials[0]["values"], "dev", "time"):
@@ -341,7 +343,7 @@ def weights_table(rows: Iterable[tuple[str, str, Sequence[str], float]]) -> Tabl
 
 
 def _text(words: str) -> Text:
-    """A cell, whatever is in the names of states and features."""
+    """A cell with this text, taken literally: names of states and features may look like markup."""
     return Text(printable(words))
 
 
@@ -365,9 +367,10 @@ def print_table(table: Table, *, stream: IO[str] | None = None) -> None:
 
 
 def peak_mb() -> float:
-    """Most memory that this process has held, in MB (10⁶ bytes).
+    """The peak memory of this process, in MB (10⁶ bytes).
 
-    Linux carries the maximum of `getrusage` over from the process that started this one, so its own record comes first.
+    On Linux the maximum of `getrusage` includes the process that started this one, so the record of the kernel for
+    this process alone comes first.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,4 +1,4 @@
-"""`dcrfdsl show`: what a model has learned, and how it was trained."""
+"""`dcrfdsl show`: the weights of a model, and how it was trained."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def show(
 
 
 def _path(trained: TrainedModel, as_json: bool) -> None:
-    """Prints every round of boosting: the bound on the risk, the risk after it, and the weight that it moved."""
+    """Prints each round of boosting: the bound on the risk, the risk after the round, and the weight that it moved."""
     from .report import path_table, print_table
 
     rounds = [

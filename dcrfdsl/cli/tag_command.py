@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import figure, json_text
-from .ahead import ahead
 from .console import Decode, Features, Json, Quiet, Rounds, Talk, Threads, check_decode, refuse
 from .inputs import STDIN, data_statement, read_features
 from .options import with_options
+from .prefetching import prefetched
 from .probabilities import probability_notes
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def tag(options: TagOptions) -> None:
     talk, status, tagger = Talk(options.quiet), RunStatus(), _Tagger(model, options)
     announce_compiling(talk)
     prepared = map(tagger.prepared, _chunks(model, options))
-    for work in prepared if options.threads == 1 else ahead(prepared):
+    for work in prepared if options.threads == 1 else prefetched(prepared):
         status += tagger.best(work) if options.nbest is None else tagger.several(work, options.nbest)
         sys.stdout.flush()
     if not status.converged:
@@ -136,44 +136,41 @@ def _sentences(count: int) -> str:
 
 
 class _Work(NamedTuple):
-    """A chunk of the input.
-
-    given: its labels, with `--given`.   predictor: None where the chunk has no token.
-    """
+    """A chunk of the input. known_labels: its labels with `--given`, else None.   predictor: None without tokens."""
 
     chunk: Chunk
-    given: EncodedLabels | None
+    known_labels: EncodedLabels | None
     predictor: Predictor | None
 
 
 class _Tagger:
-    """Writes chunk after chunk to stdout, and counts what is to be said at the end."""
+    """Writes chunk after chunk to stdout, and collects the notes for the end."""
 
     def __init__(self, model: TrainedModel, options: TagOptions):
         self.model, self.options = model, options
         self.sentences = 0  # written as JSON
-        self.exact = self.tried = self.approximate = 0  # sentences by how their n best were found
+        self.exact = self.tried = self.approximate = 0  # sentences by how their n-best labellings were found
         self.searched, self.score = 0, 0.0  # sentences that were labelled approximately, their total score
-        self.without: list[str] = []  # where sentences without any labelling begin
-        self.surely = True  # whether it is sure that they have none
+        self.without: list[str] = []  # the places of sentences without any labelling
+        self.surely = True  # whether it is certain that they have none
         self.ranked = False
 
     def prepared(self, chunk: Chunk) -> _Work:
-        """The work that can be done on a chunk before its turn comes."""
+        """The part of the work on a chunk that can be done in advance."""
         from ..data import encode_known_labels
 
         corpus = chunk.corpus
         if not corpus.num_tokens:
             return _Work(chunk, None, None)
-        given = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
-        return _Work(chunk, given, self.model.on(corpus, given))
+        known_labels = encode_known_labels(self.model.spec, self.model.states, corpus) if self.options.given else None
+        return _Work(chunk, known_labels, self.model.on(corpus, known_labels))
 
     def best(self, work: _Work) -> Any:
         """Writes the best labelling of each sentence, `_` where there is none. Returns how inference ended."""
         from ..data import tagged
         from ..inference import RunStatus
 
-        (chunk, given, predictor), status, columns = work, RunStatus(), dict[str, list[str]]()
+        (chunk, known_labels, predictor), status, columns = work, RunStatus(), dict[str, list[str]]()
         corpus = chunk.corpus
         if predictor is not None:
             prediction = self.model.predict(predictor, threads=self.options.threads, decode=self.options.decode)
@@ -189,7 +186,7 @@ class _Tagger:
                     texts[token] = _NO_LABEL
         tables = self._tables(corpus, predictor)
         if self.options.as_json:
-            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, given)
+            self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known_labels)
         else:
             sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
         return status
@@ -199,7 +196,7 @@ class _Tagger:
         from ..data import repeated, tagged
         from ..inference import RunStatus
 
-        chunk, given, predictor = work
+        chunk, known_labels, predictor = work
         self.ranked, corpus = True, chunk.corpus
         if predictor is None:
             if not self.options.as_json:
@@ -211,14 +208,14 @@ class _Tagger:
         columns, remarks = self._ranked(nbest, corpus)
         tables = self._tables(corpus, predictor)
         if self.options.as_json:
-            self._print_json(corpus, copies, remarks, columns, tables, given)
+            self._print_json(corpus, copies, remarks, columns, tables, known_labels)
         else:
             import numpy as np
 
             off = corpus.sentence_off
             rows = np.concatenate(
                 [np.tile(np.arange(off[s], off[s + 1]), many) for s, many in enumerate(copies)]
-            )  # token of the chunk that each token of the copies is
+            )  # for each token of the copies, its token of the chunk
             again = {label: table[rows] for label, table in tables.items()}
             written = {**columns, **self._distributions(again)}
             said = {name: remarks[name] for name in ("rank", "probability")}
@@ -262,7 +259,7 @@ class _Tagger:
             self.surely = self.surely and surely
 
     def notes(self) -> Iterator[str]:
-        """What is to be said at the end."""
+        """The notes and warnings for the end."""
         from ..semantics import inference_settings
 
         method = inference_settings(self.model.spec).method
@@ -297,7 +294,7 @@ class _Tagger:
             )
 
     def _tables(self, corpus: Corpus, predictor: Predictor | None) -> Mapping[str, NDArray[Any]]:
-        """Marginals of each label, [N, states]; not-a-number in a sentence without any labelling."""
+        """Marginals of each label, [N, states]; NaN in a sentence without any labelling."""
         if not self.options.marginals or predictor is None:
             return {}
         marginals, status = self.model.marginals(predictor, threads=self.options.threads)
@@ -307,7 +304,7 @@ class _Tagger:
         return tables
 
     def _distributions(self, tables: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
-        """Each label's marginal distribution as text, a token each."""
+        """The marginal distributions of each label as text, one per token."""
         columns = {}
         for label, table in tables.items():
             states = self.model.states[label]
@@ -325,13 +322,13 @@ class _Tagger:
         remarks: Mapping[str, Sequence[float | str | None]],
         columns: Mapping[str, Sequence[str]],
         tables: Mapping[str, NDArray[Any]],
-        given: EncodedLabels | None,
+        known_labels: EncodedLabels | None,
     ) -> None:
-        """Prints a line for each labelling. The marginals of a sentence stand on the line of each of its labellings."""
+        """Prints a line for each labelling; each line of a sentence repeats its marginals."""
         at = copy = 0
         off = corpus.sentence_off.tolist()
         asked = self.options.cliques and corpus.num_tokens
-        of_cliques = self.model.clique_marginals(corpus, given=given) if asked else iter(())
+        of_cliques = self.model.clique_marginals(corpus, given=known_labels) if asked else iter(())
         for s, many in enumerate(copies):
             length = off[s + 1] - off[s]
             more: dict[str, Any] = {}

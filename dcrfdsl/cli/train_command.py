@@ -1,4 +1,4 @@
-"""`dcrfdsl train`: from a template and a corpus to a model file."""
+"""`dcrfdsl train`: trains a template on a corpus and writes a model file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-NO_TOLERANCE = 1e-300  # of methods that go through the data a given number of times
+NO_TOLERANCE = 1e-300  # for methods with a fixed number of passes over the data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ def train(options: TrainOptions) -> None:
 
 
 class _Job(NamedTuple):
-    """What the command line names, read and checked.   remarks: the checker's warnings and notes."""
+    """The inputs that the command line names, read and checked. remarks: the warnings and notes of the checker."""
 
     options: TrainOptions
     resolved: Resolved
@@ -115,7 +115,7 @@ class _Job(NamedTuple):
 
 
 def _read(options: TrainOptions, talk: Talk) -> _Job:
-    """Checks the template before it reads data, and again with the data."""
+    """Reads the inputs. The template is checked before the data is read, and again with the data."""
     from ..semantics import check_or_raise
 
     registered = read_features(options.features)
@@ -135,7 +135,7 @@ def _read(options: TrainOptions, talk: Talk) -> _Job:
 
 
 def _save(model: TrainedModel, output: Path) -> None:
-    """Saves the model; in the directory of temporary files if its own place has become unusable meanwhile."""
+    """Saves the model to `output`, or in the directory of temporary files if `output` has become unusable."""
     try:
         model.save(output)
     except DcrfError as error:
@@ -201,7 +201,7 @@ def _noted(model: TrainedModel, remarks: Sequence[Diagnostic]) -> TrainedModel:
 
 
 def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None:
-    """Tells the progress where the optimizer will stop, for its estimate of the time left."""
+    """Tells the progress display when the optimizer stops, for its estimate of the time left."""
     from ..semantics import stage_chain, stage_settings
 
     settings = stage_settings(spec, stage)
@@ -212,7 +212,7 @@ def _aim(progress: TrainingProgress, spec: ModelSpec, stage: str | None) -> None
 
 
 def _goal(settings: TrainSettings) -> tuple[float, int] | None:
-    """The tolerance at which training stops, and the iterations that it takes at most; None where neither is known."""
+    """The tolerance at which training stops, and the largest number of iterations; None if neither is known."""
     from ..semantics import (
         DualSettings,
         HmsvmSettings,
@@ -231,7 +231,7 @@ def _goal(settings: TrainSettings) -> tuple[float, int] | None:
 
 
 def _refuse_unusable(options: TrainOptions) -> None:
-    """Refuses options that do not go together and outputs that cannot be written, before anything is read."""
+    """Raises `DcrfError` for incompatible options and for outputs that cannot be written, before anything is read."""
     from ..files import ensure_writable
 
     refuse_idle_options(options.tune, options.dev, options.search, options.trials, options.seed)
@@ -244,7 +244,7 @@ def _refuse_unusable(options: TrainOptions) -> None:
 
 
 def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, dev: str | None) -> None:
-    """One input at most is stdin, and no output overwrites an input or another output."""
+    """Raises `DcrfError` if more than one input is stdin, or if an output would overwrite another file named here."""
     inputs = [path for path in (template, data, dev) if path is not None]
     if inputs.count(STDIN) > 1:
         raise typer.BadParameter("`-` (stdin) can be given once only")
@@ -257,7 +257,7 @@ def _refuse_clashes(outputs: Sequence[Path | None], template: str, data: str, de
 
 
 def _conclude(model: TrainedModel, options: TrainOptions, talk: Talk) -> None:
-    """Prints the last line of `--json`, and says how training ended and what to type next."""
+    """Prints the last line of `--json`, how training ended, and the next command to type."""
     from . import report
 
     record, output = model.record, options.output

@@ -1,4 +1,4 @@
-"""`train --tune`: the options of a search for constants, what they need, and the search as a user follows it.
+"""`train --tune`: the options of a search for constants, their requirements, and the output of the search.
 
 Not here: the search (`training.tuning`), which model is written where (`train_command`).
 """
@@ -36,7 +36,7 @@ SearchSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of t
 
 
 def refuse_idle_options(tune: bool, dev: str | None, search: str | None, trials: int | None, seed: int | None) -> None:
-    """`--tune` needs held-out data, and the options of a search need `--tune`."""
+    """Raises `DcrfError` for `--tune` without held-out data, and for options of a search without `--tune`."""
     if tune and dev is None:
         refuse("no-dev-data", "`--tune` needs held-out data to score on", "give it by `--dev FILE`")
     for name, value in (("--search", search), ("--trials", trials), ("--seed", seed)):
@@ -45,14 +45,14 @@ def refuse_idle_options(tune: bool, dev: str | None, search: str | None, trials:
 
 
 def plan_of(search: str | None, trials: int | None, seed: int | None) -> SearchPlan:
-    """What the options of a search say; DcrfError where there is no such search."""
+    """The search that the options describe. Raises DcrfError for an unknown search."""
     from ..training import TRIALS, SearchPlan
 
     return SearchPlan(search or "grid", trials or TRIALS, seed or 0)
 
 
 def check_ranges(resolved: Resolved, stage: str | None, registered: Collection[str]) -> None:
-    """DcrfError where there is nothing to tune, or a range makes no sense. Asked before data is read."""
+    """Raises DcrfError if there is nothing to tune, or a range is invalid; called before data is read."""
     from ..semantics import tuned_ranges
 
     tuned_ranges(resolved, stage=stage, registered=registered)

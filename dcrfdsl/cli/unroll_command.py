@@ -1,4 +1,4 @@
-"""`dcrfdsl unroll`: the factor graph of one sentence, as a picture or a list."""
+"""`dcrfdsl unroll`: the factor graph of one sentence, as a drawing or a list."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _drawing(
 def _piece_marks(
     graph: ModelGraph, length: int, pairs: Sequence[Sequence[tuple[int, int]]], pieces: Sequence[PieceTemplate]
 ) -> tuple[PieceMark, ...]:
-    """The instances of the pieces of the stage, their factors numbered as `ModelGraph.instances` yields them."""
+    """The instances of the pieces of a stage, with factors numbered in the order of `ModelGraph.instances`."""
     from ..graph import PieceUnrolling
 
     shape = graph.shape(length, pairs)
@@ -137,7 +137,7 @@ def _marks(
 
 
 def _words(corpus: Corpus, labels: Collection[str], first: int, length: int) -> tuple[str, ...]:
-    """The words of the positions: the first column of texts that is no label, or else their numbers."""
+    """The texts of the positions: those of the first text column that is no label, or else the position numbers."""
     from ..data import InternedColumn
 
     for name, column in corpus.columns.items():
@@ -154,7 +154,7 @@ def _firing(
     extractor: FeatureExtractor,
     rows: tuple[FeatureRows, ...],
 ) -> tuple[str, ...]:
-    """The features that fire at a factor, in words."""
+    """The names of the features that fire at a factor."""
     bias = ("bias",) if template.has_bias else ()
     if template.feature_set < 0 or template.coded is not None:
         return bias

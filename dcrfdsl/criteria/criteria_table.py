@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..errors import Table, narrowed
+from ..errors import Table, checked_kind
 from ..semantics import (
     PIECES,
     AdaboostSettings,
@@ -49,7 +49,7 @@ class Builder(Generic[Settings]):
         self.settings, self._build = settings, build
 
     def __call__(self, supervision: Supervision, settings: TrainSettings[Any]) -> Criterion:
-        narrowed(settings.criterion, self.settings)
+        checked_kind(settings.criterion, self.settings)
         return self._build(supervision, settings)
 
 

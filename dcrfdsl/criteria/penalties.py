@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats, Mask
-from ..errors import Table, taking
+from ..errors import Table, typed_entry
 from ..graph import Parameters
 from ..semantics import (
     CliqueSpec,
@@ -72,11 +72,11 @@ def _elastic_net(settings: ElasticNetPrior) -> Terms:
 PRIORS: Table[Callable[[Prior], Terms]] = Table(
     "prior",
     {
-        "none": taking(NoPrior, _none),
-        "gaussian": taking(GaussianPrior, _gaussian),
-        "laplace": taking(LaplacePrior, _laplace),
-        "lphi": taking(LphiPrior, _lphi),
-        "elastic_net": taking(ElasticNetPrior, _elastic_net),
+        "none": typed_entry(NoPrior, _none),
+        "gaussian": typed_entry(GaussianPrior, _gaussian),
+        "laplace": typed_entry(LaplacePrior, _laplace),
+        "lphi": typed_entry(LphiPrior, _lphi),
+        "elastic_net": typed_entry(ElasticNetPrior, _elastic_net),
     },
 )
 

@@ -64,12 +64,12 @@ class Reader(Protocol):
     def parse(self, block: Block) -> Parsed: ...
 
 
-def absent_columns(names: Collection[str], wanted: Wanted, line: int, found: str) -> DcrfError:
-    """The error for required columns missing from the file; `found` says which columns it has."""
+def absent_columns(names: Collection[str], wanted: Wanted, line: int, actual: str) -> DcrfError:
+    """The error for required columns missing from the file; `actual` says which columns it has."""
     listed = ", ".join(f"`{name}`" for name in names)
     plural = "columns" if len(names) > 1 else "column"
     declared = " ".join(column.name for column in wanted.columns)
-    message = f"{plural} {listed} missing: {found}, expected `{declared}`"
+    message = f"{plural} {listed} missing: {actual}, expected `{declared}`"
     return data_error("missing-column", message, file=wanted.file, line=line)
 
 

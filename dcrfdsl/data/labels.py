@@ -35,12 +35,12 @@ __all__ = [
 UNKNOWN = -1
 SET_MARKS = ("|", "/", ",", ";")  # marks that may join the states of an ambiguous value
 FIRST_SET = -2  # set number k has the code FIRST_SET - k
-FREE = "_"  # what `tag --given` reads as "not given", whatever mark the label declares
+FREE = "_"  # `tag --given` reads this as "not given", whatever mark the label declares
 
 
 @dataclass(frozen=True)
 class EncodedLabels:
-    """`codes[m, n]` is what is known of label m at token n: a state, -1 (any), or -2 - k (one of `sets[m][k]`).
+    """`codes[m, n]` tells what is known of label m at token n: a state, -1 (any), or -2 - k (one of `sets[m][k]`).
 
     `sets[m]` are the distinct sets of states that tokens of label m allow, in order of first appearance. Each set has
     at least two states, sorted, and not all of them. `unknown_values[m]` counts the tokens of each value (or member of

@@ -42,7 +42,7 @@ class Segments(NamedTuple):
 
 
 def has_segments(states: Sequence[str]) -> bool:
-    """Whether they are the states of a segment label: each is `O` or `B-`, `I-`, `E-`, `S-` and a type, not all `O`."""
+    """Whether these are segment states: each is `O`, or `B-`, `I-`, `E-` or `S-` with a type, and not all are `O`."""
     return all(split_mark(state) is not None for state in states) and any(state != "O" for state in states)
 
 

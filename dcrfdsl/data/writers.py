@@ -1,4 +1,4 @@
-"""Predictions written beside the lines they belong to: all of the input stays, in place.
+"""Predictions written next to their lines: the whole input stays in place.
 
 `conll` gets more columns, separated by a TAB if the first token of the chunk has one, else by a space. `conllu` gets
 `name=value` in MISC. `jsonl` gets an object `predicted` (`{"word": […], "predicted": {"chunk": […]}}`; if a sentence is

@@ -29,10 +29,10 @@ from .problems import (
 )
 from .registry import (
     MOST_SHOWN as MOST_SHOWN,
-    Guesses as Guesses,
+    SpellingGuesses as SpellingGuesses,
     Table as Table,
+    checked_kind as checked_kind,
     did_you_mean as did_you_mean,
-    narrowed as narrowed,
     quoted_names as quoted_names,
-    taking as taking,
+    typed_entry as typed_entry,
 )

@@ -1,4 +1,4 @@
-"""Numbers for people. Not here: the tables and lines around them (`cli.report`)."""
+"""Numbers as text for people. Not here: the tables and lines around them (`cli.report`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign texts for people, and values for programs.
+"""Texts of unknown origin made safe to print, and values as JSON.
 
 Data, templates, file names and models contain texts of unknown origin. In a message such a text must not move the
 cursor, reverse the line or look like another line, so each invisible or acting character is replaced by its escape,

@@ -142,7 +142,7 @@ def in_a_line(diagnostic: Diagnostic) -> str:
 
 
 def warn_of(remarks: Iterable[Diagnostic], depth: int) -> None:
-    """Issues a `DcrfWarning` for each remark, which points at the caller `depth` calls up."""
+    """Issues a `DcrfWarning` for each remark, located at the caller `depth` calls up."""
     for remark in remarks:
         warnings.warn(in_a_line(remark), DcrfWarning, stacklevel=depth + 1)
 

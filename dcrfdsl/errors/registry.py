@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Guesses", "Table", "did_you_mean", "narrowed", "quoted_names", "taking"]
+__all__ = ["SpellingGuesses", "Table", "checked_kind", "did_you_mean", "quoted_names", "typed_entry"]
 
 Entry = TypeVar("Entry", covariant=True)
 Kind = TypeVar("Kind")
@@ -28,22 +28,22 @@ def did_you_mean(word: str, known: Iterable[str], synonyms: Mapping[str, str] | 
     return folded[close[0]] if close else None
 
 
-def narrowed(settings: object, kind: type[Kind]) -> Kind:
-    """Settings that were looked up by the same name as an entry for `kind`; TypeError where they are others."""
+def checked_kind(settings: object, kind: type[Kind]) -> Kind:
+    """`settings`, with the type of their class. Raises TypeError unless they are of `kind`."""
     if not isinstance(settings, kind):
         raise TypeError(f"expected settings {kind.__name__}, not {type(settings).__name__}")
     return settings
 
 
-def taking(kind: type[Kind], function: Callable[[Kind], Result]) -> Callable[[object], Result]:
-    """A function of settings of one class as an entry of a table whose users pass whatever was chosen by its name."""
-    return lambda settings: function(narrowed(settings, kind))
+def typed_entry(kind: type[Kind], function: Callable[[Kind], Result]) -> Callable[[object], Result]:
+    """A function of settings of class `kind` as a table entry that takes any settings and checks their class."""
+    return lambda settings: function(checked_kind(settings, kind))
 
 
-class Guesses:
-    """`did_you_mean` for any number of mistakes among any number of names: `left` comparisons, and then no guess.
+class SpellingGuesses:
+    """`did_you_mean` with a budget: no more guesses after `left` comparisons.
 
-    A template with ten thousand misspelt names is not one that its author reads to the end.
+    Without a limit the time would grow with the product of misspelt and known names.
     """
 
     def __init__(self, left: int = 10_000):
@@ -55,7 +55,7 @@ class Guesses:
 
 
 def quoted_names(names: Sequence[str], most: int = MOST_SHOWN) -> list[str]:
-    """The names, the first of them where they are too many to be read, and a word for how many are left out."""
+    """The names in backquotes; at most `most` of them, and then a text with the number of the others."""
     quoted = [f"`{name}`" for name in names[:most]]
     return quoted if len(names) <= most else [*quoted, f"{len(names) - most:,} more"]
 

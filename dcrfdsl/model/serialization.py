@@ -36,7 +36,7 @@ from ..semantics import (
     ModelSpec,
     approve_stored,
     to_text,
-    without_retired,
+    without_retired_settings,
 )
 from .file_format import read_model, write_model
 from .record import TrainingRecord
@@ -111,7 +111,7 @@ def read_parts(path: str | Path, registered: Mapping[str, RegisteredFeature], *,
     stored, arrays = read_model(path)
     with _one_message(path):
         header = typed(_Header, stored, "header")
-        spec = without_retired(typed(ModelSpec, header.spec, "spec"))
+        spec = without_retired_settings(typed(ModelSpec, header.spec, "spec"))
         stage = _stage_of(spec, header.record)
     if not unchecked:
         approve_stored(spec, stage, str(path))

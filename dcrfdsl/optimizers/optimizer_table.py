@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from ..arrays import Floats
-from ..errors import Table, narrowed
+from ..errors import Table, checked_kind
 from ..semantics import (
     AutoOptimizer,
     BcfwSettings,
@@ -48,7 +48,7 @@ class Optimizer(Generic[Settings]):
         self.settings, self._minimise = settings, minimise
 
     def __call__(self, objective: Objective, start: Floats, settings: OptimizerSettings, watch: Watch) -> Outcome:
-        return self._minimise(objective, start, narrowed(settings, self.settings), watch)
+        return self._minimise(objective, start, checked_kind(settings, self.settings), watch)
 
 
 OPTIMIZERS: Table[Optimizer[Any]] = Table(

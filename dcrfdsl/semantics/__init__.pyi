@@ -8,8 +8,8 @@ from .conditions.memories import memory_tables as memory_tables
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS, explain as explain
 from .resolve.draft import Draft as Draft, Entry as Entry
 from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
+from .resolve.specs_as_text import approve_stored as approve_stored, resolved_from_spec as resolved_from_spec
 from .resolve.tuned_constants import tuned_ranges as tuned_ranges, with_constants as with_constants
-from .resolve.written import approve_stored as approve_stored, written as written
 from .schema.condition_tree import (
     Connectives as Connectives,
     children as children,
@@ -130,7 +130,7 @@ from .settings.piece_shorthands import (
     expanded as expanded,
     last_pieces as last_pieces,
     pieces_of as pieces_of,
-    times_held as times_held,
+    times_trained as times_trained,
 )
 from .settings.prior_settings import (
     ElasticNetPrior as ElasticNetPrior,
@@ -140,7 +140,7 @@ from .settings.prior_settings import (
     NoPrior as NoPrior,
     Prior as Prior,
 )
-from .settings.retired_settings import without_retired as without_retired
+from .settings.retired_settings import without_retired_settings as without_retired_settings
 from .settings.risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
 from .settings.settings_reading import (
     DEFAULT_STAGE as DEFAULT_STAGE,

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus, variable_states
 from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..features import RegisteredFeature
-from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, written
+from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
 
 __all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]
 
@@ -89,7 +89,7 @@ def as_resolved(template: Template, name: str = "model") -> Resolved:
         case Resolved():
             return template
         case ModelSpec():
-            return written(template)
+            return resolved_from_spec(template)
         case str() | os.PathLike():
             return load_template(os.fspath(template))
         case Writable() if not isinstance(template, type):

@@ -1,11 +1,11 @@
-"""Runs benchmarks and prints them as a table; the figures go to a JSON file too.
+"""Runs benchmarks and prints them as a table; the figures also go to a JSON file.
 
     python tests/benchmarks                 all but those that take many minutes
-    python tests/benchmarks chain tagging   by name (`--list` tells the names)
+    python tests/benchmarks chain tagging   by name (`--list` prints the names)
 
-Needs the package to be installed, and the extra `bench` for the peers. A peer that is not installed is skipped, and so
-is what needs data that is not there, each with its reason. With CI set everything is small and runs once, unjudged.
-Exit code 1 if a target is missed.
+Requires the package to be installed, and the extra `bench` for the peers. Peers that are not installed and benchmarks
+without their data are skipped, with the reason. With the variable CI set everything is small, runs once and is not
+judged. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -70,25 +70,25 @@ def main() -> int:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(every)}")
     figures = {name: _figures(name, every[name]) for name in asked.names or BENCHMARKS}
     _write(asked.file, figures)
-    _print([figure for own in figures.values() for figure in own])
+    _print([figure for table in figures.values() for figure in table])
     print(f"\n{asked.file} written")
-    missed = any(figure.met is False for own in figures.values() for figure in own)
+    missed = any(figure.met is False for table in figures.values() for figure in table)
     return int(missed)
 
 
 def _figures(name: str, run: Benchmark) -> list[Figure]:
-    """The figures of one benchmark, said as they come."""
-    found = []
+    """The figures of one benchmark, printed as they are measured."""
+    figures = []
     print(f"{name}: {run.__doc__}", flush=True)
     try:
         for figure in run():
             if SMOKE:  # too little data to judge by
                 figure = dataclasses.replace(figure, target=None)
             print("   ", "  ".join(word for word in figure.row() if word), f"\n        {figure.work}", flush=True)
-            found.append(figure)
+            figures.append(figure)
     except Skip as reason:
         print(f"    skipped: {reason}", flush=True)
-    return found
+    return figures
 
 
 def _print(figures: list[Figure]) -> None:
@@ -113,7 +113,7 @@ def _write(path: Path, figures: dict[str, list[Figure]]) -> None:
         "machine": machine,
         "load": load,
         "short": SMOKE,
-        "figures": {name: [figure.record() for figure in own] for name, own in figures.items()},
+        "figures": {name: [figure.record() for figure in table] for name, table in figures.items()},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

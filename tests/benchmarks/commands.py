@@ -39,7 +39,7 @@ STARTS = 1 if SMOKE else 9
 
 
 def _chunker() -> Path:
-    """A model file of the chunking template, a few iterations old."""
+    """A model file of the chunking template, trained for a few iterations."""
     path = work_folder() / "chunker.model"
     if not path.exists():
         command(

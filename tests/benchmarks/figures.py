@@ -1,4 +1,4 @@
-"""What a benchmark yields: figures with a unit, a peer's figure, a target, and one line on what each side does."""
+"""The results of a benchmark: figures with a unit, a peer's figure, a target, and one line on the work of each side."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Benchmark", "Figure", "Skip", "Target", "at_least", "at_most", "seco
 
 
 class Skip(Exception):
-    """Why a benchmark, or a peer in it, cannot run here."""
+    """Raised with the reason why a benchmark, or one of its peers, cannot run here."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """`faster`: the peer's seconds by ours are at least `bound`; else our own figure is at least or at most that."""
+    """A target. `faster`: the peer's seconds over ours must be at least `bound`; else `bound` limits our own figure."""
 
     kind: Literal["faster", "at least", "at most"]
     bound: float
@@ -43,9 +43,9 @@ def at_most(bound: float) -> Target:
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured value. `peer`: the other program's, in the same unit, or why it was not measured.
+    """One measured value. peer: that of the other program, in the same unit, or why it was not measured.
 
-    work: what each side does, so that a reader sees that neither leaves any of it out.
+    work: what each side does, so that a reader can see that both do the same.
     """
 
     name: str
@@ -57,14 +57,14 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster than the peer: of rates ours by the peer's, of times and sizes the peer's by ours."""
+        """How many times better than the peer: ours / peer's for rates, peer's / ours for times and sizes."""
         if not isinstance(self.peer, float):
             return None
         return self.value / self.peer if self.unit.endswith("/s") else self.peer / self.value
 
     @property
     def met(self) -> bool | None:
-        """Whether the target holds; None if there is none, or no peer to compare with."""
+        """Whether the target is met; None without a target, or without a peer to compare with."""
         if self.target is None:
             return None
         if self.target.kind == "faster":
@@ -93,7 +93,7 @@ Benchmark = Callable[[], Iterator[Figure]]
 
 
 def seconds_of(work: Callable[[], object], rounds: int) -> float:
-    """Median wall-clock seconds of `rounds` calls, after one that is not counted (it may compile)."""
+    """Median wall-clock seconds of `rounds` calls, after one uncounted call, which may compile."""
     work()
     taken = []
     for _ in range(rounds):
@@ -104,7 +104,7 @@ def seconds_of(work: Callable[[], object], rounds: int) -> float:
 
 
 def _short(value: float) -> str:
-    """Three significant digits, with k, M and G where they are many."""
+    """A number with three significant digits and the suffix k, M or G if it is large."""
     for bound, size, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if abs(value) >= bound:
             return f"{value / size:.3g} {letter}"

@@ -1,4 +1,4 @@
-"""Training by margins against training by the likelihood, on the same chain; what a pass of other criteria costs."""
+"""Margin training against likelihood training on the same chain, and the cost of a pass of other criteria."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ def _passes(model: TrainedModel) -> Iterator[Figure]:
     weights, corpus = model.weights, corpus_of(TEMPLATE)
 
     def pass_of(stage: str) -> Callable[[], object]:
-        own = criterion_of(TEMPLATE, corpus, _settings(stage), threads=THREADS)
-        if isinstance(own, Hmsvm):
-            return lambda: [own.find_cuts(weights, first, last) for first, last in own.runs]
-        return lambda: own.value_and_gradient(weights)
+        criterion = criterion_of(TEMPLATE, corpus, _settings(stage), threads=THREADS)
+        if isinstance(criterion, Hmsvm):
+            return lambda: [criterion.find_cuts(weights, first, last) for first, last in criterion.runs]
+        return lambda: criterion.value_and_gradient(weights)
 
     likelihood = seconds_of(pass_of(CRF), ROUNDS)
     for stage, (name, work) in PASSES.items():
-        own = seconds_of(pass_of(stage), ROUNDS)
+        seconds = seconds_of(pass_of(stage), ROUNDS)
         yield Figure(
-            f"{name}, {THREADS} threads", own, "s",
-            f"{work}, all sentences at the weights of the CRF: {own / likelihood:.2f} passes of the likelihood, which "
-            "is the peer",
+            f"{name}, {THREADS} threads", seconds, "s",
+            f"{work}, all sentences at the weights of the CRF: {seconds / likelihood:.2f} passes of the likelihood, "
+            "which is the peer",
             None, likelihood,
         )  # fmt: skip
 

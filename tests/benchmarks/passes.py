@@ -1,4 +1,4 @@
-"""One evaluation of the objective and its gradient, and messages a second: what inference itself costs."""
+"""The cost of inference: one evaluation of the objective and its gradient, and messages per second."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["chain_pass", "error_pass", "factorial_pass", "messages", "pos_pass"]
 
 
 def _pass(source: str, threads: int, method: str | None = None) -> float:
-    """Seconds of one objective and gradient, at weights of the tenth iteration."""
+    """Seconds of one evaluation of objective and gradient, at the weights of the tenth iteration."""
     weights = trained_weights(source)
-    own = objective(source, corpus_of(source), threads=threads, method=method)
-    return seconds_of(lambda: own.value_and_gradient(weights), ROUNDS)
+    criterion = objective(source, corpus_of(source), threads=threads, method=method)
+    return seconds_of(lambda: criterion.value_and_gradient(weights), ROUNDS)
 
 
 def _crfsuite(source: str, label: str) -> float | str:
@@ -56,10 +56,10 @@ def error_pass() -> Iterator[Figure]:
     """Segment errors of the chunker, smoothed, with their gradient (Suzuki 2006): at most three likelihood passes."""
     weights, corpus = trained_weights(CHUNKING), corpus_of(CHUNKING)
     for threads in (1, 2):
-        own = segment_errors(CHUNKING, corpus, "chunk", threads=threads)
+        errors = segment_errors(CHUNKING, corpus, "chunk", threads=threads)
         yield Figure(
             f"segment errors, {threads} thread{'s' if threads > 1 else ''}",
-            seconds_of(lambda: own.value_and_gradient(weights), ROUNDS),  # noqa: B023
+            seconds_of(lambda: errors.value_and_gradient(weights), ROUNDS),  # noqa: B023
             "s",
             "the best labellings that agree and disagree with each gold segment, and each segment of the best wrong "
             "labelling, F-score and gradient; peer: our own likelihood pass at the same weights and threads",

@@ -1,7 +1,7 @@
-"""The other programs, each driven in this process through its own interface: python-crfsuite, PGMax, pyAgrum.
+"""The peers, each run in this process through its own interface: python-crfsuite, PGMax, pyAgrum.
 
-CRFsuite gets the features that our extractor found, as attributes, so both sides have the same weights to work on.
-A program that is not installed is skipped with the reason.
+CRFsuite gets the features of our extractor as attributes, so both sides have the same weights. A program that is not
+installed is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
     "pgmax_updates", "pyagrum_exact",
 ]  # fmt: skip
 
-C2 = 0.1  # its penalty c2·‖w‖² is that of variance 5
+C2 = 0.1  # CRFsuite's penalty c2·‖w‖² equals a Gaussian prior of variance 5
 
 
 def peer(module: str, package: str) -> ModuleType:
-    """A module of another program. Skip where it is not installed, or does not fit what is."""
+    """The module of a peer. Raises Skip if it is not installed, or incompatible with the other packages."""
     try:
         return importlib.import_module(module)
     except Exception as error:
@@ -44,15 +44,15 @@ def peer(module: str, package: str) -> ModuleType:
 
 
 class Descent(NamedTuple):
-    """A training run: seconds from its start and objective after each iteration."""
+    """A training run: seconds since its start, and the objective, after each iteration."""
 
     seconds: NDArray[np.float64]
     objective: NDArray[np.float64]
 
     def reaches(self, bound: float) -> float:
         """Seconds until the objective is at most `bound`; infinite if it never is."""
-        found = np.flatnonzero(self.objective <= bound)
-        return float(self.seconds[found[0]]) if len(found) else float("inf")
+        reached = np.flatnonzero(self.objective <= bound)
+        return float(self.seconds[reached[0]]) if len(reached) else float("inf")
 
 
 def attributes(source: str, corpus: Corpus) -> list[list[list[str]]]:
@@ -66,7 +66,7 @@ def attributes(source: str, corpus: Corpus) -> list[list[list[str]]]:
 
 
 def crfsuite_trainer(source: str, label: str, iterations: int) -> Any:
-    """Its trainer, with the data in it."""
+    """CRFsuite's trainer, with the data loaded."""
     pycrfsuite = peer("pycrfsuite", "python-crfsuite")
     corpus = corpus_of(source)
     column, off = corpus.text_column(label), corpus.sentence_off.tolist()
@@ -81,7 +81,7 @@ def crfsuite_trainer(source: str, label: str, iterations: int) -> Any:
 
 @functools.cache
 def crfsuite_descent(source: str, label: str, iterations: int) -> Descent:
-    """Its L-BFGS; the seconds are those that it reports itself, of its iterations alone."""
+    """A run of CRFsuite's L-BFGS, with the seconds that it reports for its iterations alone."""
     trainer = crfsuite_trainer(source, label, iterations)
     trainer.train(str(_model(source)))
     steps = trainer.logparser.iterations
@@ -95,13 +95,13 @@ def _model(source: str) -> Path:
 
 
 def crfsuite_pass(source: str, label: str) -> float:
-    """Seconds of one objective and gradient: the median of its iterations, which seldom take more than one."""
+    """Seconds of one evaluation of objective and gradient: the median over iterations, most of which need only one."""
     seconds = crfsuite_descent(source, label, 3 if SMOKE else 15).seconds
     return float(statistics.median(np.diff(seconds)))
 
 
 def crfsuite_tagging(source: str, label: str) -> float:
-    """Tokens a second of its tagger, given the features of each sentence as lists of texts."""
+    """Tokens per second of CRFsuite's tagger, without extraction: features are passed as lists of texts."""
     pycrfsuite = peer("pycrfsuite", "python-crfsuite")
     crfsuite_descent(source, label, 3 if SMOKE else 15)
     corpus = corpus_of(source)
@@ -118,7 +118,7 @@ def crfsuite_tagging(source: str, label: str) -> float:
 
 
 def pgmax_updates(cards: int, scopes: list[tuple[int, int]], num_variables: int, sweeps: int) -> float:
-    """Messages a second of PGMax's sum-product on pairwise factors, JAX compiled: the difference of two runs."""
+    """Messages per second of PGMax's sum-product on pairwise factors, compiled by JAX: the difference of two runs."""
     fgraph, fgroup = peer("pgmax.fgraph", "pgmax"), peer("pgmax.fgroup", "pgmax")
     infer, vgroup = peer("pgmax.infer", "pgmax"), peer("pgmax.vgroup", "pgmax")
     variables = vgroup.NDVarArray(num_states=cards, shape=(num_variables,))

@@ -1,4 +1,4 @@
-"""Training in pieces against training by the likelihood, on a model of three chains."""
+"""Piecewise training against likelihood training, on a model of three chains."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def piecewise_training() -> Iterator[Figure]:
 
 
 def _scores(model: TrainedModel, held_out: Corpus) -> str:
-    found = model.evaluate(held_out)
-    return ", ".join(f"{name} {100 * value:.2f}" for name, value in found.items() if name.endswith(METRICS))
+    scores = model.evaluate(held_out)
+    return ", ".join(f"{name} {100 * value:.2f}" for name, value in scores.items() if name.endswith(METRICS))

@@ -1,4 +1,4 @@
-"""How cost grows: with tokens, threads, labels, chains, and the length of one sequence. Not here: peers."""
+"""Growth of cost with tokens, threads, labels, chains, and the length of one sequence. Not here: peers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def tokens() -> Iterator[Figure]:
         first = 0.0
         for times in TIMES:
             corpus = corpus_of(CHUNKING, times)
-            own, weights = objective(CHUNKING, corpus, threads=threads), trained_weights(CHUNKING)
-            if len(weights) != own.num_weights:
+            criterion, weights = objective(CHUNKING, corpus, threads=threads), trained_weights(CHUNKING)
+            if len(weights) != criterion.num_weights:
                 raise RuntimeError("the same sentences again must not bring new weights")
-            seconds = seconds_of(functools.partial(own.value_and_gradient, weights), ROUNDS)
+            seconds = seconds_of(functools.partial(criterion.value_and_gradient, weights), ROUNDS)
             a_token = seconds / corpus.num_tokens * 1e9
             first = first or a_token
             yield Figure(
@@ -71,9 +71,9 @@ def chains() -> Iterator[Figure]:
 
 def _generated(name: str, text: str, states: int, columns: int) -> Iterator[Figure]:
     corpus = _corpus(text, states, columns)
-    own = objective(text, corpus, threads=2)
-    weights = np.random.default_rng(0).normal(scale=0.1, size=own.num_weights)
-    seconds = seconds_of(lambda: own.value_and_gradient(weights), ROUNDS)
+    criterion = objective(text, corpus, threads=2)
+    weights = np.random.default_rng(0).normal(scale=0.1, size=criterion.num_weights)
+    seconds = seconds_of(lambda: criterion.value_and_gradient(weights), ROUNDS)
     yield Figure(name, seconds / corpus.num_tokens * 1e9, "ns/token", f"{PASS}; words and labels drawn at random")
 
 
@@ -83,7 +83,12 @@ def _corpus(text: str, states: int, columns: int) -> Corpus:
     for length in draw.integers(5, 45, size=SENTENCES).tolist():
         words = np.minimum(draw.zipf(1.4, length), 5000)
         tags = draw.integers(states, size=(length, columns))
-        rows.append([(f"w{word}", *(f"L{tag}" for tag in own)) for word, own in zip(words, tags.tolist(), strict=True)])
+        rows.append(
+            [
+                (f"w{word}", *(f"L{tag}" for tag in token_tags))
+                for word, token_tags in zip(words, tags.tolist(), strict=True)
+            ]
+        )
     return corpus_from_rows(rows, data_statement(load_text(text).require()))
 
 
@@ -98,7 +103,7 @@ infer exact
 train likelihood: optimizer = lbfgs(max_iterations = 2)
 """
 LENGTH = 20_000 if SMOKE else 1_000_000  # positions; short sentences have hundreds at most
-BYTES = 1000  # a position, the marginals of 20 states included
+BYTES = 1000  # per position, including the marginals of 20 states
 RUN = """
 import resource, sys, time
 import numpy as np

@@ -43,7 +43,7 @@ def time_to_objective() -> Iterator[Figure]:
     except Skip as reason:
         theirs = str(reason)
     bounds = BOUNDS
-    if SMOKE:  # on a slice another optimum holds
+    if SMOKE:  # a slice has another optimum
         bounds = (1e4, 1e3)
     ours = _descent(min(bounds))
     for bound, words in zip(bounds, ("objective ≤ 3565", "objective within 0.1 %"), strict=True):
@@ -114,10 +114,10 @@ def peak_memory() -> Iterator[Figure]:
         at_most(500), other,
     )  # fmt: skip
     printed = command(["check", template(CHUNKING), "--data", training_file()])
-    found = re.search(r"about ([\d,]+) MB", printed)
-    if found is None:
+    match = re.search(r"about ([\d,]+) MB", printed)
+    if match is None:
         raise RuntimeError("`check --data` says nothing about memory")
-    predicted = float(found[1].replace(",", ""))
+    predicted = float(match[1].replace(",", ""))
     yield Figure(
         "peak as `check --data` predicts it", predicted, "MB",
         "the line `memory` of `check --data`; it is to be within 30 % of the peak above", None, summary["peak_mb"],

@@ -1,6 +1,7 @@
-"""What the benchmarks work on: CoNLL-2000 where it lies beside the repository, templates, commands in fresh processes.
+"""The material of the benchmarks: CoNLL-2000 if it lies beside the repository, templates, commands in fresh processes.
 
-With CI set everything runs on a small slice, once: enough to see that it runs, not to measure. Not here: any timing.
+With the variable CI set everything runs once, on a small slice, to show that it runs and not to measure. Not here: any
+timing.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ train likelihood: prior = gaussian(variance = 5)
 
 @functools.cache
 def work_folder() -> Path:
-    """Where files are made; it goes when the process ends."""
+    """A folder for files, removed when the process ends."""
     holder = tempfile.TemporaryDirectory(prefix="dcrfdsl-benchmarks-")
     _HOLDERS.append(holder)
     return Path(holder.name)
@@ -86,7 +87,7 @@ def conll2000(part: str = "train") -> str:
 
 
 def repeated_file(times: int = 1) -> Path:
-    """The training text so many times over."""
+    """A file with the training text repeated `times` times."""
     return _written(f"train-{times}.txt", lambda: conll2000() * times)
 
 
@@ -113,7 +114,7 @@ def template(name: str) -> Path:
 
 
 def resolved_of(source: str) -> Resolved:
-    """A template by its name, or given as text."""
+    """The model of a template: its name, or its text."""
     return load_text(source) if "\n" in source else load_template(template(source))
 
 
@@ -126,7 +127,7 @@ def corpus_of(source: str, times: int = 1) -> Corpus:
 
 
 def objective(source: str, corpus: Corpus, *, threads: int, method: str | None = None) -> Likelihood:
-    """The training objective of a template on a corpus, bound and ready; `method` in place of the template's."""
+    """The likelihood of a template on a corpus, bound and ready; `method` replaces the template's inference method."""
     resolved = resolved_of(source) if method is None else _with_method(source, method)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
@@ -143,11 +144,11 @@ def criterion_of(source: str, corpus: Corpus, settings: TrainSettings, *, thread
     resolved = resolved_of(source)
     problem = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = problem.learn_parameters()
-    given = Supervision(
+    supervision = Supervision(
         problem.spec, problem.graph, parameters, problem.rows, problem.relations, corpus.sentence_off, problem.gold,
         counts, Workers(threads), states=tuple(problem.states[name] for name in problem.graph.variables),
     )  # fmt: skip
-    return CRITERIA[settings.criterion.method](given, settings)
+    return CRITERIA[settings.criterion.method](supervision, settings)
 
 
 def segment_errors(source: str, corpus: Corpus, label: str, *, threads: int) -> Criterion:
@@ -165,7 +166,7 @@ def _with_method(source: str, method: str) -> Resolved:
 
 @functools.cache
 def trained_weights(source: str, iterations: int = 10) -> NDArray[np.float64]:
-    """The weights after so many iterations: how long inference takes depends on them."""
+    """The weights after `iterations` iterations; the time of inference depends on them."""
     overrides = ["infer=exact", f"train.optimizer=lbfgs(max_iterations={iterations})"]
     resolved = load_text(source, overrides=overrides) if "\n" in source else load_template(template(source), overrides)
     return fit(resolved, corpus_of(source)).weights
@@ -175,11 +176,15 @@ def trained_weights(source: str, iterations: int = 10) -> NDArray[np.float64]:
 
 
 def command(arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
-    """What `dcrfdsl ARGUMENTS…` prints, from a fresh process whose bytecode is compiled, as after an install."""
-    own = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    own |= {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(work_folder() / "bytecode"), **(environment or {})}
+    """The output of `dcrfdsl ARGUMENTS…` in a fresh process with compiled bytecode, as after an install."""
+    variables = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    variables |= {
+        "PYTHONPATH": str(ROOT),
+        "PYTHONPYCACHEPREFIX": str(work_folder() / "bytecode"),
+        **(environment or {}),
+    }
     line = [sys.executable, "-c", "from dcrfdsl.cli import main; main()", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, env=own, cwd=work_folder())
+    done = subprocess.run(line, capture_output=True, text=True, env=variables, cwd=work_folder())
     if done.returncode:
         raise RuntimeError(f"dcrfdsl {' '.join(map(str, arguments))}: {done.stderr.strip()[-500:]}")
     return done.stdout

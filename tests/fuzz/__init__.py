@@ -4,12 +4,12 @@
     python tests/fuzz --only templates --cases 200000 --workers 2 --seed 7
     python tests/fuzz --case templates-7-1234            one case again: what it is and what came of it
 
-A case is made by a seeded generator out of its name alone (kind, seed of the run, number), so that it can be made again
-alone. Worker processes try it: they stay alive from case to case, and one that dies is replaced and its case recorded.
-What counts as a finding, for every kind: an exception that is no `DcrfError`, a signal, more than 5 s of processor time
-(or 30 s by the clock), more than 1 GB of memory beyond what the worker had at the start, and whatever a kind itself
-finds wrong (`Wrong`). Findings of one cause (kind of finding, exception, the project's innermost function) are counted,
-and the first is made smaller before it is printed.
+A seeded generator makes each case from its name alone (kind, seed of the run, number), so that any case can be repeated
+by itself. Worker processes try the cases: they stay alive from case to case, and one that dies is replaced and its case
+recorded. For every kind these are findings: an exception that is no `DcrfError`, a signal, more than 5 s of processor
+time (or 30 s by the clock), more than 1 GB of memory beyond what the worker had at the start, and whatever a kind
+itself reports (`Wrong`). Findings with the same cause (kind of finding, exception, the project's innermost function)
+are counted, and the first of them is minimised before it is printed.
 
 **To add a kind**: a module here with one class that derives from `cases.Fuzzer`, and a line in `KINDS` of `kinds.py`.
 
@@ -22,10 +22,10 @@ and the first is made smaller before it is printed.
         def smaller(self, case: bytes) -> Iterator[bytes]: ...        # candidates, the boldest first
         def show(self, case: bytes) -> str: ...                       # text for a person; what is printed
 
-`attempt` returns a word for what became of the case (`clean`, `refused`, `trained`; a run prints how often each came).
-It lets a `DcrfError` pass or returns `refused`; it raises `Wrong(kind, words)` for what it finds wrong itself, and lets
-every other exception pass: the worker catches it. `rng` there is another generator of the same case, for choices of
-what to try. Nothing may depend on the clock, on the order of cases, or on files outside the repository; `__init__`
-draws from no generator but a fixed one. Nothing is printed. The time of `__init__` does not count against a case, nor
-what it allocates; compile there (by one run of a sound case) every kernel that a case may need.
+`attempt` returns a word for the outcome (`clean`, `refused`, `trained`; a run prints how often each occurred). It lets
+a `DcrfError` pass or returns `refused`; it raises `Wrong(kind, words)` for a fault that it detects itself, and lets
+every other exception pass to the worker. Its `rng` is a second generator of the same case, for choices of what to try.
+Nothing may depend on the clock, on the order of cases, or on files outside the repository, `__init__` draws only from a
+generator with a fixed seed, and nothing prints. The time and memory of `__init__` do not count against a case; compile
+there (by one run of a sound case) every kernel that a case may need.
 """

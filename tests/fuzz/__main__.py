@@ -1,4 +1,4 @@
-"""Tries hostile cases and prints what is wrong, each with its name, which makes it again. The package says more.
+"""Tries hostile cases and prints the findings, each with the name that repeats it. See the docstring of the package.
 
     python tests/fuzz --seconds 60
     python tests/fuzz --only templates --cases 200000 --workers 2

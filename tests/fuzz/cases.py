@@ -1,4 +1,4 @@
-"""What a kind of cases must offer, what is found wrong with one, and how a case is named.
+"""The interface of a kind of cases, the exception for its own findings, and the names of cases.
 
 Not here: any kind of cases (a module each), nor how cases are run (`runner`, `worker`).
 """
@@ -20,7 +20,7 @@ C = TypeVar("C")
 
 
 class Wrong(Exception):
-    """Something that a kind of cases finds wrong itself: a short name of the kind of fault, and words."""
+    """A fault that a kind of cases detects itself: a short name for the kind of fault, and a description."""
 
     def __init__(self, kind: str, words: str):
         super().__init__(words)
@@ -28,31 +28,31 @@ class Wrong(Exception):
 
 
 class Fuzzer(ABC, Generic[C]):
-    """Makes cases of one kind and tries them; the package's docstring says what each part may do."""
+    """Makes cases of one kind and tries them; the docstring of the package tells what each method may do."""
 
     def __init__(self, room: Path) -> None:
         self.room = room
 
     @abstractmethod
     def make(self, rng: np.random.Generator) -> C:
-        """A case, of nothing but the generator."""
+        """A case, made from the generator alone."""
 
     @abstractmethod
     def attempt(self, case: C, rng: np.random.Generator) -> str:
-        """Tries it; a word for what became of it."""
+        """Tries the case, and returns a word for the outcome."""
 
     def smaller(self, case: C) -> Iterator[C]:
-        """Smaller cases that may show the same, the boldest first."""
+        """Smaller cases that may show the same fault, the smallest first."""
         return iter(())
 
     def show(self, case: C) -> str:
-        """The case for a person."""
+        """The case as text for a person."""
         return repr(case)
 
 
 @dataclass(frozen=True)
 class Name:
-    """Which case: its kind, the seed of the run, its number there."""
+    """The name of a case: its kind, the seed of the run, and its number there."""
 
     kind: str
     seed: int
@@ -63,12 +63,12 @@ class Name:
 
     @classmethod
     def of(cls, text: str) -> Name:
-        found = re.fullmatch(r"(\w+)-(\d+)-(\d+)", text)
-        if found is None:
+        match = re.fullmatch(r"(\w+)-(\d+)-(\d+)", text)
+        if match is None:
             raise ValueError(f"a case is named like `templates-0-17`, not `{text}`")
-        return cls(found[1], int(found[2]), int(found[3]))
+        return cls(match[1], int(match[2]), int(match[3]))
 
     def generators(self) -> tuple[np.random.Generator, np.random.Generator]:
-        """That which makes the case, and that for choices of what to try."""
+        """The generator that makes the case, and the one for choices of what to try."""
         made, tried = np.random.SeedSequence([self.seed, self.number]).spawn(2)
         return np.random.default_rng(made), np.random.default_rng(tried)

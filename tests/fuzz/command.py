@@ -1,4 +1,4 @@
-"""`python tests/fuzz`: what is asked for, the kinds one after another, what came of each. Not here: running cases."""
+"""`python tests/fuzz`: its options, the kinds one after another, and a summary of each. Not here: running cases."""
 
 from __future__ import annotations
 

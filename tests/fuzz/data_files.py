@@ -2,10 +2,9 @@
 
     mutated(generator, blob)     another file: bytes, cells and lines changed, doubled, lost, replaced by odd ones
 
-Tried are all doors of a file: reading it whole, in chunks that are written back tagged (JSON must come out where the
-input was JSON), as sentences of Python values, as a lexicon or a file of states. Besides what every kind of cases
-finds wrong: a message that holds a character which acts on a terminal, or has no file, or an output that is not of its
-format. Not here: models.
+Each file is read in every possible way: as a whole, in chunks that are written back tagged (JSON must stay JSON), as
+sentences of Python values, as a lexicon or a file of states. Findings beyond those of every kind: a message with a
+character that acts on a terminal, a message without a file, an output that is not in its format. Not here: models.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ JSON_VALUES: tuple[Any, ...] = (
 
 
 class DataCase(NamedTuple):
-    """What is read, how, and by what name it goes."""
+    """The content of a file, how it is read, and its name."""
 
     format: str
     content: bytes
@@ -99,7 +98,7 @@ def _odd_at(rng: Rng, blob: bytes) -> bytes:
 
 
 def _odd_cell(rng: Rng, blob: bytes) -> bytes:
-    """A stretch between two separators replaced."""
+    """The file with one cell replaced."""
     marks = [n for n, byte in enumerate(blob) if byte in b' \t\n,:[]{}|="'] or [0]
     first = _one(rng, marks)
     last = next((n for n in marks if n > first), len(blob))
@@ -136,7 +135,7 @@ def _other_encoding(rng: Rng, blob: bytes) -> bytes:
 
 
 def _other_value(rng: Rng, blob: bytes) -> bytes:
-    """Of a line of JSON one value."""
+    """The file with one value of a line of JSON replaced."""
     lines = blob.split(b"\n")
     number = int(rng.integers(len(lines)))
     try:
@@ -176,7 +175,7 @@ def mutated(generator: Rng, blob: bytes) -> bytes:
 
 
 def check_message(error: DcrfError) -> None:
-    """`Wrong` where a message could act on a terminal, or says nothing of where it comes from."""
+    """Raises `Wrong` if a message could act on a terminal, is very long, or names no file."""
     text = str(error)
     acting = [char for char in text if char != "\n" and (ord(char) < 32 or "\x7f" <= char <= "\x9f")]
     acting += [
@@ -192,7 +191,7 @@ def check_message(error: DcrfError) -> None:
 
 
 def _tag(content: bytes, template: str, format: str, rng: Rng) -> str:
-    """Reads in chunks, and writes the same with predictions."""
+    """Reads the file in chunks, and writes it back with predictions."""
     data = load_text(template).require().data
     assert data is not None
     out = b""
@@ -212,7 +211,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _drawn(words: tuple[str, ...], title: str) -> None:
-    """What a drawing makes of words."""
+    """Draws a graph with these words, in every format."""
     marks = tuple(VariableMark(word[:20], n, 2) for n, word in enumerate(words))
     for name, draw in FORMATS.items():
         picture = draw(GraphDrawing(title, words, marks, ()))
@@ -262,7 +261,7 @@ class DataFiles(Fuzzer[DataCase]):
             path.unlink()
 
     def _rows(self, case: DataCase) -> str:
-        """The file's JSON as what a Python program would pass."""
+        """The JSON of the file, passed as Python values."""
         try:
             value = json.loads(case.content)
         except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Templates drawn from the grammar: mostly sound, so that many of them are clean and go on to training.
 
-Methods and their settings are read from the project's own tables, so that a new one is drawn without a line here. Not
-here: changes that make a template unsound (`mutations`), the values at and beyond the limits of settings (`limits`).
+Methods and their settings come from the project's own tables, so that new ones are drawn without a change here. Not
+here: changes that make a template unsound (`mutations`), values at and beyond the limits of settings (`limits`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Draw:
         return odd_value(self)
 
     def condition(self, name: str, states: Sequence[str]) -> str:
-        """A test of a label here or one before."""
+        """A test of a label at the current or the previous position."""
         place = self.pick(["", "[-1]", ""])
         test = self.pick([f"is {self.pick(states)}", f"is not {self.pick(states)}", f"in {{{self.pick(states)}}}"])
         return f"{name}{place} {test}"
@@ -116,40 +116,40 @@ class Draw:
         names = ["y", "z", "x"][: self.pick([1, 1, 2, 2, 3])]
         labels = [self.label(name) for name in names]
         numbers = self.pick(["", "", "", "", "size:float, ", "size:int, ", "size:vector(2), "])
-        own = [f"data {self.pick(['conll', 'conll', 'jsonl'])}(word, pos, {numbers}{', '.join(names)})", *labels]
+        statements = [f"data {self.pick(['conll', 'conll', 'jsonl'])}(word, pos, {numbers}{', '.join(names)})", *labels]
         if self.chance(0.15):
-            own.append(f"latent h in {self.pick(['2', '3', '{u, v}'])}")
-            own.append(f"clique h, {names[0]}: {self.features()}")
-            own.append("clique h[-1], h" if self.chance(0.5) else "clique h: word")
+            statements.append(f"latent h in {self.pick(['2', '3', '{u, v}'])}")
+            statements.append(f"clique h, {names[0]}: {self.features()}")
+            statements.append("clique h[-1], h" if self.chance(0.5) else "clique h: word")
         if self.chance(0.15):
-            own.append(f"memory seen = seen[-1] or {names[0]}[-1] is {self.labels[names[0]][0]}")
-            own.append(f"clique seen, {names[0]}")
+            statements.append(f"memory seen = seen[-1] or {names[0]}[-1] is {self.labels[names[0]][0]}")
+            statements.append(f"clique seen, {names[0]}")
         if self.chance(0.1):
-            own.append(f"view v = {names[0]} is {self.labels[names[0]][0]}")
-            own.append(f"clique v[-1], v: {self.features()}")
+            statements.append(f"view v = {names[0]} is {self.labels[names[0]][0]}")
+            statements.append(f"clique v[-1], v: {self.features()}")
         if self.chance(0.3):
-            own.append(f"features token: {self.features()}")
+            statements.append(f"features token: {self.features()}")
         for name in names:
-            more = ", token" if any(line.startswith("features") for line in own) and self.chance(0.5) else ""
+            more = ", token" if any(line.startswith("features") for line in statements) and self.chance(0.5) else ""
             more += ", size" if numbers and self.chance(0.7) else ""
-            own.append(f"clique {name}: bias, {self.features()}{more}")
+            statements.append(f"clique {name}: bias, {self.features()}{more}")
             if self.chance(0.8):
-                own.append(self.sequence(name))
+                statements.append(self.sequence(name))
         for first, second in itertools.pairwise(names):
             if self.chance(0.7):
-                own.append(f"clique {first}, {second}")
+                statements.append(f"clique {first}, {second}")
         if self.chance(0.2):
             tests = [self.condition(name, self.labels[name]) for name in (self.pick(names), self.pick(names))]
-            own.append(self.pick([f"forbid {tests[0]} and {tests[1]}", f"require {tests[0]} when {tests[1]}"]))
-        own.append(self.infer())
+            statements.append(self.pick([f"forbid {tests[0]} and {tests[1]}", f"require {tests[0]} when {tests[1]}"]))
+        statements.append(self.infer())
         if self.chance(0.1):
-            own.append(f"decode {self.pick(['joint', 'marginal', 'marginal', 'local'])}")
-        own += self.stages()
+            statements.append(f"decode {self.pick(['joint', 'marginal', 'marginal', 'local'])}")
+        statements += self.stages()
         if self.chance(0.2):
             segments = ["segments(y)"] if "O" in self.labels["y"] else []
             metric = self.pick(["accuracy(y)", "joint_accuracy", "log_likelihood", "hamming_risk", *segments])
-            own.append(f"evaluate {metric}")
-        return own
+            statements.append(f"evaluate {metric}")
+        return statements
 
     def statement(self) -> str:
         """One statement of a drawn template."""
@@ -185,7 +185,7 @@ class Draw:
         return text + (f": {', '.join(settings)}" if settings else "")
 
     def call(self, kind: str, *, sound: bool, bare: bool = False) -> Any:
-        """A method of a table with some of its settings: as text, or `bare` as its name and its settings."""
+        """A method of a table with some of its settings, as text; with `bare`, its name and its settings apart."""
         table = METHODS[kind]
         name = self.pick(sorted(table))
         arguments = arguments_of(self, table[name], sound=sound)

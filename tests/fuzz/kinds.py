@@ -1,4 +1,4 @@
-"""The table of kinds of cases: name → module and class. Nothing is imported before it is asked for."""
+"""The table of kinds of cases: name → module and class. Each module is imported on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {
 
 
 def fuzzer_of(kind: str, room: Path) -> Fuzzer[Any]:
-    """The maker of a kind, with what it needs prepared."""
+    """The `Fuzzer` of a kind, ready for use."""
     module, name = KINDS[kind]
     fuzzer: Fuzzer[Any] = getattr(importlib.import_module(f".{module}", __package__), name)(room)
     return fuzzer

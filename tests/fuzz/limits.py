@@ -31,7 +31,7 @@ METHODS: Mapping[str, Mapping[str, type[MethodSettings]]] = {
     for table in vars(room).values()
     if isinstance(table, Table)
 }
-# Whoever asks for more work gets it: what is to run has a few of these, and no more.
+# Settings that ask for more work. Cases that run take small values of these.
 WORK = frozenset(
     ("max_iterations", "epochs", "rounds", "samples", "burn_in", "thin", "sweeps", "iterations", "online", "restarts",
      "candidates", "per_round", "most", "voters", "after", "degree")
@@ -40,7 +40,7 @@ FEW = ("1", "2", "3")
 
 
 def odd_value(draw: Draw) -> str:
-    """Anything that could stand behind a `=`."""
+    """Anything that could follow a `=`."""
     match draw.below(7):
         case 0 | 1:
             return draw.pick(NUMBERS)
@@ -58,8 +58,8 @@ def odd_value(draw: Draw) -> str:
 
 
 def arguments_of(draw: Draw, method: type[MethodSettings], *, sound: bool, all_of_them: bool = False) -> list[str]:
-    """Some settings of a method as `key = value`; not `sound`: at and beyond the limits too."""
-    found = []
+    """Some settings of a method as `key = value`; unless `sound`, also with values at and beyond the limits."""
+    written = []
     for name, field in method.model_fields.items():
         if not all_of_them and not draw.chance(0.3):
             continue
@@ -69,14 +69,14 @@ def arguments_of(draw: Draw, method: type[MethodSettings], *, sound: bool, all_o
             table = method.methods[name]
             inner = draw.pick(sorted(table))
             arguments = arguments_of(draw, table[inner], sound=sound)
-            found.append(f"{name} = {inner}({', '.join(arguments)})" if arguments else f"{name} = {inner}")
+            written.append(f"{name} = {inner}({', '.join(arguments)})" if arguments else f"{name} = {inner}")
             continue
-        found.append(f"{name} = {value_of(draw, name, field, sound=sound)}")
-    return found
+        written.append(f"{name} = {value_of(draw, name, field, sound=sound)}")
+    return written
 
 
 def value_of(draw: Draw, name: str, field: Any, *, sound: bool) -> str:
-    """A value of a field: one that it takes, or not `sound`, one at its limits, beyond them or of another kind."""
+    """A valid value of a field; unless `sound`, perhaps one at its limits, beyond them or of another type."""
     if not sound and draw.chance(0.5):
         return odd_value(draw)
     kinds = _kinds(field.annotation)
@@ -94,7 +94,7 @@ def value_of(draw: Draw, name: str, field: Any, *, sound: bool) -> str:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """What a field takes: `int`, `float`, `bool`, `str`, or a tuple of words."""
+    """The types of a field: `int`, `float`, `bool`, `str`, or a tuple of words."""
     if get_origin(annotation) is Annotated:
         return _kinds(get_args(annotation)[0])
     if get_origin(annotation) is Literal:
@@ -106,11 +106,13 @@ def _kinds(annotation: Any) -> list[Any]:
 
 def _limits(field: Any) -> dict[str, float]:
     nested = [field, *(m for part in get_args(field.annotation) for m in getattr(part, "__metadata__", ()))]
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for item in nested:
         for rule in getattr(item, "metadata", ()):
-            found |= {key: value for key in ("gt", "ge", "lt", "le") if (value := getattr(rule, key, None)) is not None}
-    return found
+            limits |= {
+                key: value for key in ("gt", "ge", "lt", "le") if (value := getattr(rule, key, None)) is not None
+            }
+    return limits
 
 
 def _whole(limits: Mapping[str, float], sound: bool) -> list[str]:

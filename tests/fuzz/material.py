@@ -1,4 +1,4 @@
-"""What templates are mutated out of: the project's own templates as statements and tokens, odd numbers and characters.
+"""The material of mutations: the project's own templates as statements and tokens, odd numbers and characters.
 
 Not here: the mutations (`mutations`), templates drawn from the grammar (`grammar`).
 """
@@ -14,7 +14,7 @@ __all__ = ["CHARACTERS", "NUMBERS", "PATHS", "TOKEN", "WORDS", "Material", "stat
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("templates", "examples", "tests/language/good", "tests/language/bad")
-LONGEST = 4000  # characters of a template that is taken as it is
+LONGEST = 4000  # characters of a template that is used whole
 
 TOKEN = re.compile(
     r"\s+|\#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|/(?:\\.|[^/\\\n ])+/i?|[^\W\d]\w*|[+-]?\d[\d.]*(?:[eE][+-]?\d+)?|\.\.|!=|."
@@ -56,16 +56,16 @@ WORDS = (
 
 
 def statements_of(text: str) -> list[str]:
-    """The statements of a template with what is indented below them, comments left out."""
-    found: list[str] = []
+    """The statements of a template, each with the lines indented below it, without comments."""
+    statements: list[str] = []
     for line in text.split("\n"):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        if found and line[0] in " \t)]}":
-            found[-1] += f"\n{line}"
+        if statements and line[0] in " \t)]}":
+            statements[-1] += f"\n{line}"
         else:
-            found.append(line)
-    return found
+            statements.append(line)
+    return statements
 
 
 @dataclass
@@ -79,8 +79,8 @@ class Material:
 
     @classmethod
     def gathered(cls, room: Path) -> Material:
-        """Of the project's templates; the files that they name are copied into the room, so that they are found."""
-        own = cls()
+        """The material of the project's templates; the files that they name are copied into `room`."""
+        material = cls()
         for folder in FOLDERS:
             for path in sorted((ROOT / folder).rglob("*")):
                 if path.name == "expected.txt" or path.suffix not in (".txt", ".dcrf"):
@@ -88,11 +88,11 @@ class Material:
                 if path.stat().st_size < 20_000:
                     shutil.copy(path, room / path.name)
                 if path.suffix == ".dcrf":
-                    own._take(path.read_text(encoding="utf-8"))
+                    material._take(path.read_text(encoding="utf-8"))
         (room / "self.dcrf").write_text('use "self.dcrf"\nlabel y\n', encoding="utf-8")
-        own.expressions = sorted(set(own.expressions))
-        own.tokens = sorted(set(own.tokens))
-        return own
+        material.expressions = sorted(set(material.expressions))
+        material.tokens = sorted(set(material.tokens))
+        return material
 
     def _take(self, text: str) -> None:
         statements = statements_of(text)

@@ -1,12 +1,11 @@
-"""Model files that are wrong inside and whole outside: every mutation ends with a checksum that fits.
+"""Model files with wrong content and a correct checksum.
 
     mutated(generator, blob)        another file, changed in one to three ways
-    mutated(generator, blob, other) the same, where parts of a second model may come in
+    mutated(generator, blob, other) the same, perhaps with parts of a second model
 
-The file is taken apart by hand (length, JSON layout, metadata, data) and put together again, with nothing of the
-project's own code, which is what is on trial. What came of a case is found by loading it, tagging a few words, and
-looking inside. Not here: files cut off or damaged so that their checksum tells
-(`tests/model/test_model_file.py`).
+The file is taken apart (length, JSON layout, metadata, data) and put together again without any of the project's code,
+because that is what is tested. A case is tried by loading it, tagging a few words, and looking inside. Not here:
+truncated or damaged files, which the checksum reveals (`tests/model/test_model_file.py`).
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ _NUMPY = {"F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "u1"}
 
 @dataclass
 class Parts:
-    """A model file taken apart. `tensors`: of each array its dtype, its shape and its bytes, in the order of the file.
+    """A model file taken apart. `tensors`: the dtype, shape and bytes of each array, in the order of the file.
 
-    `layout`: changes of what the header says of an array, against the truth.   `text`: an edit of the JSON as a whole.
+    `layout`: false entries of the header for some arrays.   `text`: an edit of the whole JSON text.
     """
 
     record: dict[str, Any]
@@ -58,8 +57,8 @@ class Parts:
         layout, data = json.loads(blob[8 : 8 + length]), blob[8 + length :]
         record = json.loads(layout.pop("__metadata__")["dcrfdsl"])
         tensors = {
-            name: (own["dtype"], own["shape"], data[own["data_offsets"][0] : own["data_offsets"][1]])
-            for name, own in layout.items()
+            name: (entry["dtype"], entry["shape"], data[entry["data_offsets"][0] : entry["data_offsets"][1]])
+            for name, entry in layout.items()
         }
         return cls(record, tensors, {})
 
@@ -80,7 +79,7 @@ class Parts:
 
 
 def summed(content: bytes) -> bytes:
-    """The file with the checksum of its content."""
+    """The file with a checksum that fits its content."""
     at = content.find(b"crc32:") + len(b"crc32:")
     blank = content[:at] + _BLANK.encode() + content[at + 8 :]
     return content[:at] + f"{zlib.crc32(blank):08x}".encode() + content[at + 8 :]
@@ -114,7 +113,7 @@ def _holder(node: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _field(rng: Rng, parts: Parts) -> tuple[Any, Any]:
-    """What holds a field of the header, and its key. Each part of the header has the same chance."""
+    """The container of a field of the header, and its key. Each part of the header is equally likely."""
     header = parts.record.get("header")
     top = _one(rng, sorted(header)) if isinstance(header, dict) and header and rng.random() < 0.9 else None
     paths = list(_places(parts.record)) if top is None else [("header", top)]
@@ -130,7 +129,7 @@ def _odd_field(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _near_field(rng: Rng, parts: Parts, other: Parts) -> None:
-    """A number or text that is nearly right."""
+    """Changes a field of the header to a number or text that is nearly right."""
     for _ in range(20):
         holder, key = _field(rng, parts)
         if isinstance(holder[key], int | float):
@@ -165,7 +164,7 @@ def _turned_items(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _others_field(rng: Rng, parts: Parts, other: Parts) -> None:
-    """A part of the header as another model has it."""
+    """Takes a part of the header from another model."""
     header, theirs = parts.record.get("header"), other.record["header"]
     if isinstance(header, dict):
         key = _one(rng, sorted(theirs))
@@ -188,7 +187,7 @@ def _flipped_bytes(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _odd_number(rng: Rng, parts: Parts, other: Parts) -> None:
-    """An element that is out of bounds, or not a number."""
+    """Sets an element of an array out of bounds, or to NaN."""
     name = _tensor(rng, parts)
     if name is None or parts.tensors[name][0] not in _NUMPY or not parts.tensors[name][2]:
         return
@@ -206,7 +205,7 @@ def _odd_number(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _other_length(rng: Rng, parts: Parts, other: Parts) -> None:
-    """An array that is shorter or longer, and says so."""
+    """Makes an array shorter or longer, with a consistent header."""
     name = _tensor(rng, parts)
     if name is None or not isinstance(parts.tensors[name][1], list) or len(parts.tensors[name][1]) != 1:
         return
@@ -219,14 +218,14 @@ def _other_length(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _untrue_layout(rng: Rng, parts: Parts, other: Parts) -> None:
-    """dtype, shape or offsets that are not those of the data."""
+    """Gives an array a dtype, shape or offsets that do not fit its data."""
     name = _tensor(rng, parts)
     if name is None:
         return
-    own = parts.layout.setdefault(name, {})
+    entry = parts.layout.setdefault(name, {})
     key = _one(rng, ("dtype", "shape", "data_offsets"))
     size = len(parts.tensors[name][2])
-    own[key] = _one(rng, {
+    entry[key] = _one(rng, {
         "dtype": (*_SIZES, "F8_E4M3", "i64", "", None, 3, "C64"),
         "shape": ([-1], [2**62, 4], [2**63], [], [0], [0, 10**12], [1] * 70, [size], [10**12], [2**32, 2**32], None,
                   "1", [1.5]),
@@ -236,7 +235,7 @@ def _untrue_layout(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _cast(rng: Rng, parts: Parts, other: Parts) -> None:
-    """The same bytes as another dtype, with a shape that fits."""
+    """Reinterprets the bytes of an array as another dtype, with a shape that fits."""
     name = _tensor(rng, parts)
     if name is None:
         return
@@ -274,15 +273,15 @@ def _others_tensor(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _others_family(rng: Rng, parts: Parts, other: Parts) -> None:
-    """All arrays of one part of a model, as another has them."""
+    """Takes all arrays of one part from another model."""
     prefix = _one(rng, sorted({name.partition(".")[0] for name in other.tensors}))
     for name in [name for name in parts.tensors if name.startswith(prefix)]:
         del parts.tensors[name]
-    parts.tensors |= {name: own for name, own in other.tensors.items() if name.startswith(prefix)}
+    parts.tensors |= {name: tensor for name, tensor in other.tensors.items() if name.startswith(prefix)}
 
 
 def _edited_text(rng: Rng, parts: Parts, other: Parts) -> None:
-    """A byte of the JSON changed, left out or put in, after its beginning."""
+    """Changes, removes or inserts a byte of the JSON, not at its beginning."""
     where, what, how = float(rng.random()), int(rng.integers(256)), int(rng.integers(3))
 
     def edited(text: bytes) -> bytes:
@@ -303,7 +302,7 @@ def _deep_text(rng: Rng, parts: Parts, other: Parts) -> None:
 
 
 def _twice_in_text(rng: Rng, parts: Parts, other: Parts) -> None:
-    """A tensor that the layout names twice."""
+    """Names a tensor twice in the layout."""
     if (name := _tensor(rng, parts)) is not None:
         again = f',{json.dumps(name)}:{{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}}}'.encode()
         parts.text = lambda text: text[:-1] + again
@@ -318,7 +317,7 @@ MUTATIONS: tuple[Callable[[Rng, Parts, Parts], None], ...] = (
 
 
 def mutated(generator: Rng, blob: bytes, other: bytes | None = None) -> bytes:
-    """A model file like `blob`, whose checksum fits, changed in one to three ways. `other`: to take parts from."""
+    """The model file `blob`, changed in one to three ways, with a checksum that fits. `other`: a source of parts."""
     parts, second = Parts.of(blob), Parts.of(other if other is not None else blob)
     for _ in range(int(_one(generator, (1, 1, 2, 3)))):
         _one(generator, MUTATIONS)(generator, parts, second)
@@ -329,14 +328,14 @@ def mutated(generator: Rng, blob: bytes, other: bytes | None = None) -> bytes:
 
 
 def looked_at(path: Path, text: str, rng: Rng) -> str:
-    """Loads a model, tags a text and looks inside; a word for what came of it. Lets every exception pass."""
+    """Loads a model, tags a text and looks inside; returns a word for the outcome. Lets every exception pass."""
     trained = TrainedModel.load(path)
     if trained.spec.data is None:
         return "without data"
     for chunk in stream_corpus(BytesIO(text.encode()), trained.spec.data, optional=trained.labels):
-        found = trained.predict(chunk.corpus, threads=1)
+        prediction = trained.predict(chunk.corpus, threads=1)
         for label in trained.labels:
-            found.texts(label)
+            prediction.texts(label)
         match int(rng.integers(6)):
             case 0:
                 trained.marginals(chunk.corpus, threads=1)
@@ -355,7 +354,7 @@ def looked_at(path: Path, text: str, rng: Rng) -> str:
 
 
 class ModelFiles(Fuzzer[tuple[bytes, str]]):
-    """Small models of every kind, mutated. A case is a file and the text that it is to tag."""
+    """Small models of every kind, mutated. A case is a model file and a text to tag."""
 
     def __init__(self, room: Path) -> None:
         super().__init__(room)

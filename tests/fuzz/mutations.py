@@ -1,7 +1,7 @@
-"""Changes of a template at every level: statements, expressions, names, numbers, settings, tokens, characters.
+"""Mutations of a template at every level: statements, expressions, names, numbers, settings, tokens, characters.
 
-Each is a function from a list of statements to another one. Not here: what they are taken from (`material`), templates
-drawn from the grammar (`grammar`).
+Each is a function from a list of statements to another list. Not here: the material (`material`), templates drawn from
+the grammar (`grammar`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .material import CHARACTERS, NUMBERS, PATHS, TOKEN, WORDS, Material
 __all__ = ["MUTATIONS", "Mutator"]
 
 Statements = list[str]
-MOST = 20_000  # characters that a mutation may grow a template to, but for the growths
+MOST = 20_000  # characters of a mutated template; only `Mutator.grown` may exceed it
 NAME = re.compile(r"[^\W\d]\w*")
 NUMBER = re.compile(r"[+-]?\d[\d.]*(?:[eE][+-]?\d+)?")
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
@@ -44,38 +44,40 @@ class Mutator:
     # statements ---------------------------------------------------------------------------------------------------
 
     def statement(self) -> str:
-        """One of any template, each kind as likely as any other."""
+        """A statement of any template; each kind of statement is equally likely."""
         if self.draw.chance(0.2):
             return self.draw.statement()
         return self.draw.pick(self.draw.pick(list(self.material.statements.values())))
 
-    def inserted(self, own: Statements) -> Statements:
-        own.insert(self.draw.below(len(own) + 1), self.statement())
-        return own
+    def inserted(self, statements: Statements) -> Statements:
+        statements.insert(self.draw.below(len(statements) + 1), self.statement())
+        return statements
 
-    def deleted(self, own: Statements) -> Statements:
-        del own[self.at(own)]
-        return own
+    def deleted(self, statements: Statements) -> Statements:
+        del statements[self.at(statements)]
+        return statements
 
-    def doubled(self, own: Statements) -> Statements:
-        own.insert(self.draw.below(len(own) + 1), self.draw.pick(own))
-        return own
+    def doubled(self, statements: Statements) -> Statements:
+        statements.insert(self.draw.below(len(statements) + 1), self.draw.pick(statements))
+        return statements
 
-    def swapped(self, own: Statements) -> Statements:
-        i, j = self.at(own), self.at(own)
-        own[i], own[j] = own[j], own[i]
-        return own
+    def swapped(self, statements: Statements) -> Statements:
+        i, j = self.at(statements), self.at(statements)
+        statements[i], statements[j] = statements[j], statements[i]
+        return statements
 
-    def spliced(self, own: Statements) -> Statements:
+    def spliced(self, statements: Statements) -> Statements:
         """The first statements of one, the last of another template."""
         other = self.draw.pick(self.material.templates).split("\n")
-        return own[: self.draw.below(len(own) + 1)] + other[self.draw.below(len(other)) :]
+        return statements[: self.draw.below(len(statements) + 1)] + other[self.draw.below(len(other)) :]
 
-    def crossed(self, own: Statements) -> Statements:
+    def crossed(self, statements: Statements) -> Statements:
         """The head of one statement and the tail of another one."""
-        i, other = self.at(own), self.statement()
-        own[i] = own[i][: self.draw.below(len(own[i]) + 1)] + other[self.draw.below(len(other) + 1) :]
-        return own
+        i, other = self.at(statements), self.statement()
+        statements[i] = (
+            statements[i][: self.draw.below(len(statements[i]) + 1)] + other[self.draw.below(len(other) + 1) :]
+        )
+        return statements
 
     # expressions --------------------------------------------------------------------------------------------------
 
@@ -84,76 +86,80 @@ class Mutator:
             return self.draw.feature()
         return self.draw.pick(self.material.expressions)
 
-    def replaced_part(self, own: Statements) -> Statements:
-        """What stands between two commas or brackets becomes something else."""
-        i = self.at(own)
-        cuts = [m.start() for m in re.finditer(r"[,:=()\[\]&{}]", own[i])]
+    def replaced_part(self, statements: Statements) -> Statements:
+        """The text between two commas or brackets becomes another expression."""
+        i = self.at(statements)
+        cuts = [m.start() for m in re.finditer(r"[,:=()\[\]&{}]", statements[i])]
         if len(cuts) > 1:
             n = self.draw.below(len(cuts) - 1)
-            own[i] = f"{own[i][: cuts[n] + 1]} {self.expression()}{own[i][cuts[n + 1] :]}"
-        return own
+            statements[i] = f"{statements[i][: cuts[n] + 1]} {self.expression()}{statements[i][cuts[n + 1] :]}"
+        return statements
 
-    def wrapped(self, own: Statements) -> Statements:
-        i = self.at(own)
-        names = list(NAME.finditer(own[i]))
+    def wrapped(self, statements: Statements) -> Statements:
+        i = self.at(statements)
+        names = list(NAME.finditer(statements[i]))
         if names:
-            found = self.draw.pick(names)
+            name = self.draw.pick(names)
             around = self.draw.pick(FEATURE_TEXTS)
-            own[i] = own[i][: found.start()] + around.replace("word", found[0]) + own[i][found.end() :]
-        return own
+            statements[i] = (
+                statements[i][: name.start()] + around.replace("word", name[0]) + statements[i][name.end() :]
+            )
+        return statements
 
-    def listed(self, own: Statements) -> Statements:
+    def listed(self, statements: Statements) -> Statements:
         """One more entry at the end of a list."""
-        i = self.at(own)
-        own[i] += f"{self.draw.pick([', ', ': ', ' & ', ' and ', ' or ', chr(10) + '    '])}{self.expression()}"
-        return own
+        i = self.at(statements)
+        statements[i] += f"{self.draw.pick([', ', ': ', ' & ', ' and ', ' or ', chr(10) + '    '])}{self.expression()}"
+        return statements
 
     # names, numbers, settings -------------------------------------------------------------------------------------
 
-    def renamed(self, own: Statements) -> Statements:
+    def renamed(self, statements: Statements) -> Statements:
         """A name becomes another one of the template, a word of the language, or one of another template."""
-        names = sorted({name for statement in own for name in NAME.findall(statement)})
+        names = sorted({name for statement in statements for name in NAME.findall(statement)})
         others = self.draw.pick([names, WORDS, names, self.material.tokens])
-        return self._one(own, NAME, self.draw.pick(others) if others else "x")
+        return self._one(statements, NAME, self.draw.pick(others) if others else "x")
 
-    def renumbered(self, own: Statements) -> Statements:
-        return self._one(own, NUMBER, self.draw.pick(NUMBERS))
+    def renumbered(self, statements: Statements) -> Statements:
+        return self._one(statements, NUMBER, self.draw.pick(NUMBERS))
 
-    def redirected(self, own: Statements) -> Statements:
-        return self._one(own, STRING, f'"{self.draw.pick(PATHS)}"')
+    def redirected(self, statements: Statements) -> Statements:
+        return self._one(statements, STRING, f'"{self.draw.pick(PATHS)}"')
 
-    def _one(self, own: Statements, pattern: re.Pattern[str], text: str) -> Statements:
+    def _one(self, statements: Statements, pattern: re.Pattern[str], text: str) -> Statements:
         """One match of a pattern, in any statement that has one, becomes a text."""
-        places = [(i, m) for i, statement in enumerate(own) for m in pattern.finditer(statement)]
+        places = [(i, m) for i, statement in enumerate(statements) for m in pattern.finditer(statement)]
         if places:
-            i, found = self.draw.pick(places)
-            own[i] = own[i][: found.start()] + text + own[i][found.end() :]
-        return own
+            i, match = self.draw.pick(places)
+            statements[i] = statements[i][: match.start()] + text + statements[i][match.end() :]
+        return statements
 
-    def reset(self, own: Statements) -> Statements:
-        """A setting more on a `train`, `infer` or `decode`; an option more where there are some."""
-        i = self.draw.pick([n for n, s in enumerate(own) if s.startswith(("train", "infer"))] or [self.at(own)])
+    def reset(self, statements: Statements) -> Statements:
+        """A `train` or `infer` gets one more setting; if there is none, any statement does."""
+        i = self.draw.pick(
+            [n for n, s in enumerate(statements) if s.startswith(("train", "infer"))] or [self.at(statements)]
+        )
         text = settings_text(self.draw)
-        own[i] += f", {text}" if ":" in own[i] else f": {text}"
-        return own
+        statements[i] += f", {text}" if ":" in statements[i] else f": {text}"
+        return statements
 
-    def revalued(self, own: Statements) -> Statements:
+    def revalued(self, statements: Statements) -> Statements:
         """Another value after a `=`."""
-        i = self.at(own)
-        found = list(re.finditer(r"=\s*[^,\s)]+", own[i]))
-        if found:
-            place = self.draw.pick(found)
-            own[i] = own[i][: place.start()] + f"= {self.draw.value()}" + own[i][place.end() :]
-        return own
+        i = self.at(statements)
+        values = list(re.finditer(r"=\s*[^,\s)]+", statements[i]))
+        if values:
+            place = self.draw.pick(values)
+            statements[i] = statements[i][: place.start()] + f"= {self.draw.value()}" + statements[i][place.end() :]
+        return statements
 
     # tokens, characters -------------------------------------------------------------------------------------------
 
-    def retokened(self, own: Statements) -> Statements:
-        """A token is left out, said twice, changes places, or becomes another one."""
-        i = self.at(own)
-        tokens = TOKEN.findall(own[i])
+    def retokened(self, statements: Statements) -> Statements:
+        """A token is removed, doubled, swapped with another, or replaced."""
+        i = self.at(statements)
+        tokens = TOKEN.findall(statements[i])
         if not tokens:
-            return own
+            return statements
         n = self.at(tokens)
         match self.draw.below(5):
             case 0:
@@ -167,48 +173,50 @@ class Mutator:
                 tokens[n] = self.draw.pick(self.material.tokens)
             case _:
                 tokens.insert(n, self.draw.pick([*self.material.tokens, *CHARACTERS]))
-        own[i] = "".join(tokens)
-        return own
+        statements[i] = "".join(tokens)
+        return statements
 
-    def recharactered(self, own: Statements) -> Statements:
-        """Characters are put in or left out, or the end is."""
-        i = self.at(own)
-        n = self.draw.below(len(own[i]) + 1)
+    def recharactered(self, statements: Statements) -> Statements:
+        """Characters are inserted or removed, or the rest of the template is cut off."""
+        i = self.at(statements)
+        n = self.draw.below(len(statements[i]) + 1)
         match self.draw.below(4):
             case 0:
-                own[i] = own[i][:n] + own[i][n + 1 + self.draw.below(4) :]
+                statements[i] = statements[i][:n] + statements[i][n + 1 + self.draw.below(4) :]
             case 1 if self.draw.chance(0.3):
-                return [*own[:i], own[i][:n]]
+                return [*statements[:i], statements[i][:n]]
             case _:
-                own[i] = own[i][:n] + self.draw.pick(CHARACTERS) + own[i][n:]
-        return own
+                statements[i] = statements[i][:n] + self.draw.pick(CHARACTERS) + statements[i][n:]
+        return statements
 
     # growth -------------------------------------------------------------------------------------------------------
 
-    def grown(self, own: Statements) -> Statements:
-        """Something many times over: brackets, entries of a list, letters of a name, statements."""
-        i, many = self.at(own), int(self.draw.pick([3, 10, 31, 33, 40, 100, 200]))
+    def grown(self, statements: Statements) -> Statements:
+        """Something is repeated many times: brackets, entries of a list, letters of a name, statements."""
+        i, many = self.at(statements), int(self.draw.pick([3, 10, 31, 33, 40, 100, 200]))
         match self.draw.below(6):
             case 0:
                 opener = self.draw.pick(list(OPENERS))
-                names = list(NAME.finditer(own[i]))
+                names = list(NAME.finditer(statements[i]))
                 if names:
                     m = self.draw.pick(names)
                     around = opener * many + m[0] + OPENERS[opener] * many
-                    own[i] = own[i][: m.start()] + around + own[i][m.end() :]
+                    statements[i] = statements[i][: m.start()] + around + statements[i][m.end() :]
             case 1:
-                return self._one(own, re.compile(r"\bnot\b|\bis\b|\bin\b|\bhas\b"), "not " * many)
+                return self._one(statements, re.compile(r"\bnot\b|\bis\b|\bin\b|\bhas\b"), "not " * many)
             case 2:
                 part = self.expression()
-                own[i] += self.draw.pick([", ", " & ", " and ", " or "]).join(["", *[part] * many])
+                statements[i] += self.draw.pick([", ", " & ", " and ", " or "]).join(["", *[part] * many])
             case 3:
-                return self._one(own, NAME, self.draw.pick(["x", "é", "_"]) * many * 20)
+                return self._one(statements, NAME, self.draw.pick(["x", "é", "_"]) * many * 20)
             case 4:
                 extra = self.statement()
-                own[i:i] = [re.sub(r"\b(as|let|label|features) \w+", rf"\1 n{n}", extra) for n in range(many // 3)]
+                statements[i:i] = [
+                    re.sub(r"\b(as|let|label|features) \w+", rf"\1 n{n}", extra) for n in range(many // 3)
+                ]
             case _:
-                own[i] = own[i].replace(",", "," * min(many, 10), 1)
-        return own
+                statements[i] = statements[i].replace(",", "," * min(many, 10), 1)
+        return statements
 
 
 MUTATIONS: tuple[Callable[[Mutator, Statements], Statements], ...] = (

@@ -1,4 +1,4 @@
-"""Runs cases in workers, replaces those that die, gathers what is found by its cause, and makes it smaller.
+"""Runs cases in workers, replaces workers that die, groups findings by cause, and minimises the first of each.
 
 Not here: what a case is, and the limits on processor time and memory (`worker`).
 """
@@ -19,13 +19,13 @@ from .worker import Answer, Request, died, work
 
 __all__ = ["Finding", "Report", "Worker", "minimised", "run"]
 
-CLOCK = 30.0  # seconds until a worker that does not answer is ended
+CLOCK = 30.0  # seconds until a worker that does not answer is killed
 PATIENT_CLOCK = 300.0
-SHRINKING = 30.0  # seconds that one finding may take to be made smaller
+SHRINKING = 30.0  # seconds to minimise one finding
 
 
 class Worker:
-    """A worker process of one kind of cases, begun again when it has died."""
+    """A worker process for one kind of cases, restarted when it dies."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -43,7 +43,7 @@ class Worker:
             raise RuntimeError(f"the worker for {self.kind} cannot begin: its error is above") from None
 
     def ask(self, request: Request) -> Answer:
-        """The answer; what killed the worker, if it died of the case."""
+        """The worker's answer; if the worker died or hung, an answer that says how."""
         connection: Connection = self._connection
         connection.send(request)
         begun = time.monotonic()
@@ -51,13 +51,13 @@ class Worker:
             if connection.poll(PATIENT_CLOCK if request.patient else CLOCK):
                 answer: Answer = connection.recv()
                 return answer
-            found = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
+            failure = Answer("slow", "hang", "", "no answer, and no signal is heard", time.monotonic() - begun)
         except (EOFError, ConnectionResetError):
             self._process.join()
-            found = replace(died(self._process.exitcode or 0), seconds=time.monotonic() - begun)
+            failure = replace(died(self._process.exitcode or 0), seconds=time.monotonic() - begun)
         self.end()
         self._begin()
-        return found
+        return failure
 
     def end(self) -> None:
         self._connection.close()
@@ -67,7 +67,7 @@ class Worker:
 
 @dataclass
 class Finding:
-    """The first case of a cause, how many there were, and the smallest case that shows the same."""
+    """The first case of a cause, the number of cases, and the smallest case with the same fault."""
 
     name: Name
     answer: Answer
@@ -77,7 +77,7 @@ class Finding:
 
 @dataclass
 class Report:
-    """What became of the cases of a kind."""
+    """The outcomes of the cases of a kind."""
 
     kind: str
     cases: int = 0
@@ -90,9 +90,10 @@ class Report:
 def run(
     kind: str, seed: int, numbers: Iterator[int], workers: int, seconds: float, say: Callable[[str], None]
 ) -> Report:
-    """Tries cases until `numbers` ends or `seconds` are over; each finding is made smaller when it comes.
+    """Tries cases until `numbers` ends or `seconds` are over; each new finding is minimised at once.
 
-    The time in which workers begin, and may have to compile, does not count. Raises what kept a worker from its work.
+    The start of the workers, which may have to compile, does not count. Raises the error that kept a worker from
+    starting.
     """
     report, lock = Report(kind), threading.Lock()
     failures: list[Exception] = []
@@ -119,7 +120,7 @@ def run(
     for thread in threads:
         thread.start()
     for thread in threads:
-        while thread.is_alive():  # so that Ctrl-C is heard
+        while thread.is_alive():  # so that Ctrl-C is handled
             thread.join(0.2)
     if failures:
         raise failures[0]
@@ -147,7 +148,7 @@ def _one(worker: Worker, name: Name, report: Report, lock: threading.Lock, say: 
 
 
 def _again(worker: Worker, name: Name, first: Answer) -> Answer:
-    """What spent its time on compiling, or died of what a case before it left, does not so again."""
+    """The answer of a second try, which rules out time spent on compiling and the effects of earlier cases."""
     patient = worker.ask(Request(name, patient=True))
     if patient.kind not in (None, first.kind):
         return patient
@@ -156,21 +157,21 @@ def _again(worker: Worker, name: Name, first: Answer) -> Answer:
 
 
 def minimised(worker: Worker, name: Name, answer: Answer) -> str:
-    """The case made smaller for as long as the same comes of it."""
+    """The smallest case found with the same cause, as text."""
     request = Request(name, with_case=True, with_smaller=True, apart=answer.word == "died")
     first = worker.ask(request)
     shown, candidates, until = first.shown, list(first.smaller), time.monotonic() + SHRINKING
     while candidates and time.monotonic() < until:
-        found = worker.ask(replace(request, case=candidates.pop(0), is_given=True))
-        if found.cause == answer.cause:
-            shown, candidates = found.shown, list(found.smaller)
+        smaller_answer = worker.ask(replace(request, case=candidates.pop(0), is_given=True))
+        if smaller_answer.cause == answer.cause:
+            shown, candidates = smaller_answer.shown, list(smaller_answer.smaller)
     return shown
 
 
 def described(finding: Finding) -> str:
-    own = finding.answer
-    head = f"{finding.name}: {own.kind} {own.place} ({own.seconds:.2f} s)"
-    return f"{head}\n{_indented(own.details)}\n  smallest:\n{_indented(finding.smallest)}\n"
+    answer = finding.answer
+    head = f"{finding.name}: {answer.kind} {answer.place} ({answer.seconds:.2f} s)"
+    return f"{head}\n{_indented(answer.details)}\n  smallest:\n{_indented(finding.smallest)}\n"
 
 
 def _indented(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Settings at and beyond their limits: sound templates with `--set` and stages of every table, trained if clean.
+"""Settings at and beyond their limits: sound templates with `--set` and methods from every table, trained if clean.
 
-A clean one is trained for a few iterations, saved, loaded and asked for answers, so that criteria, inference,
-optimizers and priors meet in every pairing that the checker lets through. Not here: which values there are (`limits`).
+A clean case is trained for a few iterations, saved, loaded and used, so that criteria, inference, optimizers and priors
+meet in every combination that the checker accepts. Not here: the values (`limits`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PATHS = (
 
 @dataclass(frozen=True)
 class SettingsCase:
-    """A template, and what `--set` and `--stage` say."""
+    """A template, and the values of `--set` and `--stage`."""
 
     text: str
     overrides: tuple[str, ...]
@@ -77,22 +77,26 @@ class OddSettings(Fuzzer[SettingsCase]):
                 return f"train.{settings_text(draw)}"
             case 5:
                 table = METHODS["inference method"]
-                found = arguments_of(draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True)
-                return f"infer.{draw.pick(found)}" if found else "infer.seed=0"
+                arguments = arguments_of(
+                    draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True
+                )
+                return f"infer.{draw.pick(arguments)}" if arguments else "infer.seed=0"
             case 6:
                 keys = ("seed", "restarts", "patience", "decode", "infer", "checkpoint")
                 return f"train.{draw.pick(keys)}={draw.value()}"
             case _:
                 table = METHODS["training criterion"]
-                found = arguments_of(draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True)
-                return f"train.{draw.pick(found)}" if found else "train.seed=1"
+                arguments = arguments_of(
+                    draw, table[draw.pick(sorted(table))], sound=draw.chance(0.6), all_of_them=True
+                )
+                return f"train.{draw.pick(arguments)}" if arguments else "train.seed=1"
 
     def attempt(self, case: SettingsCase, rng: np.random.Generator) -> str:
         resolved = load_text(case.text, overrides=case.overrides, stage=case.stage, directory=self.room)
-        found = check(resolved, stage=case.stage)
-        messages(found)
-        if any(d.severity == "error" for d in found):
-            shown(found)
+        diagnostics = check(resolved, stage=case.stage)
+        messages(diagnostics)
+        if any(d.severity == "error" for d in diagnostics):
+            shown(diagnostics)
             return "refused"
         if not is_small(resolved) or not is_quick(resolved, case.stage):
             return "clean"

@@ -1,8 +1,8 @@
-"""Small models of every kind that a model file can hold, trained in a second or two, and a sentence to tag by each.
+"""Small models of every kind that a model file can hold, each trained in a second or two, and a sentence to tag.
 
-Between them they have: a scheme, a view, a memory, a latent variable, joined pairs, a constraint on what is observed, a
+Together they have: a scheme, a view, a memory, a latent variable, joined pairs, a constraint on observations, a
 lexicon, numbers, vectors and bags; voters, support vectors, a boosting path, induced features, earlier stages,
-calibration. Not here: what is done with them.
+calibration. Not here: their use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["SMALL", "Small", "train_small"]
 
 @dataclass(frozen=True)
 class Small:
-    """A template, and the values of each column from which its data are drawn."""
+    """A template, and for each column the values from which its data is drawn."""
 
     template: str
     columns: tuple[tuple[str, ...], ...]
@@ -85,7 +85,7 @@ SMALL: dict[str, Small] = {
 
 
 def train_small(name: str, folder: Path) -> tuple[TrainedModel, str]:
-    """The model, and sentences without labels as its data format has them. `folder`: where its lexicons are put."""
+    """The model, and sentences without labels in its data format. `folder`: the place for its lexicons."""
     small = SMALL[name]
     (folder / "names.txt").write_text("a\nCé\n")
     (folder / "kinds.txt").write_text("a\tvowel\nb\tconsonant\n")

@@ -1,8 +1,8 @@
-"""Templates nobody would write: mutated, spliced or drawn, then read, checked, printed, and in a sample trained.
+"""Templates nobody would write: mutated, spliced or drawn, then read, checked, printed, and some of them trained.
 
-Beyond what holds for every kind: `fmt` twice says what it says once and keeps the meaning; a template that is clean
-reads back the same from `to_text`; every message has a page, and a place where the template has one. Not here: how a
-case is made (`mutations`, `grammar`), tiny data for a template (`tiny`).
+Checked beyond the findings of every kind: `fmt` is idempotent and keeps the meaning; a clean template reads back the
+same from `to_text`; every message has a page, and a place if the template has one. Not here: how a case is made
+(`mutations`, `grammar`), tiny data for a template (`tiny`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .tiny import is_small, try_training, warm_up
 
 __all__ = ["PLACELESS", "Templates", "judged", "messages", "shown"]
 
-FORMATTED = 0.3  # share of the templates that parse for which `fmt` is looked at
-TRAINED = 0.12  # share of the clean ones that are trained
+FORMATTED = 0.3  # share of the parsed templates that are formatted
+TRAINED = 0.12  # share of the clean templates that are trained
 COSTED = 0.2
-# What a template lacks has no place in it, nor has what was asked for outside of it.
+# Problems without a place: something missing from the template, or requested outside it.
 PLACELESS = frozenset(("no-data", "no-label", "unknown-stage"))
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
@@ -49,18 +49,18 @@ class Templates(Fuzzer[str]):
         times = draw.pick([0, 1, 1, 1, 2, 2, 3, 5, 8])
         match draw.below(10):
             case 0 | 1 | 2 | 3:
-                own = statements_of(draw.pick(self.material.templates))
-                if len(own) > 12:
-                    own = [line for line in own if draw.chance(12 / len(own))]
+                statements = statements_of(draw.pick(self.material.templates))
+                if len(statements) > 12:
+                    statements = [line for line in statements if draw.chance(12 / len(statements))]
             case 4:
-                own = draw.pick(self.material.templates).rstrip("\n").split("\n")  # with its comments
+                statements = draw.pick(self.material.templates).rstrip("\n").split("\n")  # with its comments
                 times += 1
             case 5:
-                own = [mutator.statement() for _ in range(1 + draw.below(8))]
+                statements = [mutator.statement() for _ in range(1 + draw.below(8))]
             case _:
-                own = draw.template()
+                statements = draw.template()
                 times = draw.pick([0, 0, 0, 1, 1, 2])
-        text = "\n".join(mutator.mutated(own, times)) + draw.pick(["\n", "\n", "\n", "", "\n\n", "\n#"])
+        text = "\n".join(mutator.mutated(statements, times)) + draw.pick(["\n", "\n", "\n", "", "\n\n", "\n#"])
         return text.replace("\n", "\r\n") if draw.chance(0.02) else text
 
     def attempt(self, case: str, rng: np.random.Generator) -> str:
@@ -85,18 +85,18 @@ class Templates(Fuzzer[str]):
 
 
 def judged(text: str, rng: np.random.Generator, room: Path) -> str:
-    """Everything that may be said of a template; a word for how far it went."""
+    """Runs all checks on a template; returns a word for how far it got."""
     template, problems = parse_partial(text, "t.dcrf")
     if not problems and rng.random() < FORMATTED:
         _formats(text, room)
     resolved = resolve(template, directory=room)
     if problems:
-        found = (*problems, *resolved.diagnostics)
-        resolved = Resolved(resolved.spec, resolved.spans, found, resolved.directories, complete=False)
-    found = check(resolved)
-    messages(found)
-    if any(d.severity == "error" for d in found):
-        shown(found)
+        diagnostics = (*problems, *resolved.diagnostics)
+        resolved = Resolved(resolved.spec, resolved.spans, diagnostics, resolved.directories, complete=False)
+    diagnostics = check(resolved)
+    messages(diagnostics)
+    if any(d.severity == "error" for d in diagnostics):
+        shown(diagnostics)
         return "refused"
     _reads_back(resolved, room)
     if rng.random() < COSTED:
@@ -106,17 +106,17 @@ def judged(text: str, rng: np.random.Generator, room: Path) -> str:
     return "clean"
 
 
-def messages(found: tuple[Diagnostic, ...]) -> None:
-    for diagnostic in found:
+def messages(diagnostics: tuple[Diagnostic, ...]) -> None:
+    for diagnostic in diagnostics:
         if diagnostic.slug not in EXPLANATIONS:
             raise Wrong(f"no page for {diagnostic.slug}", diagnostic.message)
         if diagnostic.primary is None and diagnostic.location is None and diagnostic.slug not in PLACELESS:
             raise Wrong(f"no place for {diagnostic.slug}", diagnostic.message)
 
 
-def shown(found: tuple[Diagnostic, ...]) -> None:
-    """What a terminal gets has no control characters."""
-    text = render_all(found)
+def shown(diagnostics: tuple[Diagnostic, ...]) -> None:
+    """Raises `Wrong` if the rendered messages contain control characters."""
+    text = render_all(diagnostics)
     if CONTROL.search(text):
         line = next(line for line in text.split("\n") if CONTROL.search(line))
         raise Wrong("control character in a message", repr(line))
@@ -138,7 +138,7 @@ def _formats(text: str, room: Path) -> None:
 
 
 def _reads_back(resolved: Resolved, room: Path) -> None:
-    """A clean template says the same when its specification is written down and read."""
+    """Raises `Wrong` unless the specification of a clean template reads back the same from its text."""
     text = to_text(resolved.spec)
     try:
         again = load_text(text, directory=room).require()

@@ -1,7 +1,7 @@
-"""Tiny data for a template that is clean, and two iterations of training on it.
+"""Tiny data for a clean template, and two iterations of training on it.
 
-Gold is random, but keeps to the scheme of segments, so that many cases are trained and not refused. Not here: which
-templates are clean.
+Gold is random but follows the segment scheme, so that many cases are trained and not refused. Not here: which templates
+are clean.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ITERATIONS = 2
 UNSTOPPABLE = ("samples", "burn_in", "thin", "sweeps", "max_iterations", "candidates", "iterations")
 MOST_WORK = 100_000
 MOST_STATES = 40
-MOST_ENTRIES = 20_000  # of a clique's table
+MOST_ENTRIES = 20_000  # entries of the table of a clique
 LENGTHS = (1, 2, 3, 4)
 VALUES = ("a", "b", "c", "1", "Ab", "_")
 
 
 def warm_up() -> None:
-    """Compiles, or reads compiled, what nearly every training needs."""
+    """Compiles, or loads from the cache, the kernels that nearly every training needs."""
     text = "data conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\n"
     for more in ("infer exact\n", "infer trp\n", "train perceptron\n"):
         resolved = load_text(text + more)
@@ -43,13 +43,13 @@ def warm_up() -> None:
 
 
 def is_small(resolved: Resolved) -> bool:
-    """Whether states and tables are so few that training must be quick."""
+    """Whether there are so few states and table entries that training must be quick."""
     spec = resolved.spec
     try:
         states = declared_states(spec, resolved.directories)
     except DcrfError:
         return False
-    counts = {name: len(own) if own is not None else 4 for name, own in states.items()}
+    counts = {name: len(label_states) if label_states is not None else 4 for name, label_states in states.items()}
     if max(counts.values(), default=0) > MOST_STATES or len(spec.cliques) > 40:
         return False
     entries = [math.prod(counts.get(site.variable, 4) + 2 for site in clique.sites) for clique in spec.cliques]
@@ -57,15 +57,15 @@ def is_small(resolved: Resolved) -> bool:
 
 
 def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
-    """Whether nothing was asked for that takes its time by itself, whatever the data, and cannot be stopped on the way.
+    """Whether no setting asks for work that takes long whatever the data and cannot be interrupted.
 
-    Where the settings cannot be told, training is to say so.
+    True if the settings cannot be read; training then reports that.
     """
     try:
-        own = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
+        stages = [stage_settings(resolved.spec, entry.label) for entry in stage_chain(resolved.spec, stage)]
         methods = [
             inference_settings(resolved.spec),
-            *(m for s in own for m in (s.criterion, s.optimizer, s.infer) if m),
+            *(m for s in stages for m in (s.criterion, s.optimizer, s.infer) if m),
         ]
     except DcrfError:
         return True
@@ -73,7 +73,7 @@ def is_quick(resolved: Resolved, stage: str | None = None) -> bool:
 
 
 def try_training(resolved: Resolved, rng: np.random.Generator) -> str:
-    """A few iterations, then an answer; `DcrfError` where it refuses."""
+    """Trains for a few iterations and predicts; returns a word for the outcome. Raises `DcrfError` if refused."""
     if not is_quick(resolved):
         return "clean"
     model, corpus = trained_model(resolved, rng)
@@ -84,7 +84,7 @@ def try_training(resolved: Resolved, rng: np.random.Generator) -> str:
 def trained_model(
     resolved: Resolved, rng: np.random.Generator, stage: str | None = None
 ) -> tuple[TrainedModel, Corpus]:
-    """A model after a few iterations, and the data that it was trained on."""
+    """A model after a few iterations, and its training data."""
     data = resolved.require().data
     assert data is not None
     corpus = corpus_from_rows(rows_of(resolved, rng), data)
@@ -109,22 +109,22 @@ def rows_of(resolved: Resolved, rng: np.random.Generator) -> list[list[tuple[Any
     for length in rng.choice(LENGTHS, size=3).tolist():
         cells: list[list[Any]] = []
         for column in spec.data.columns:
-            own = labels.get(column.name)
-            if own is None:
+            label = labels.get(column.name)
+            if label is None:
                 cells.append([_cell(column, rng) for _ in range(length)])
                 continue
-            domain = own.domain
+            domain = label.domain
             values = states.get(column.name) or ("P", "Q")
             if isinstance(domain, Scheme):
                 kinds = domain.types or ("X",)
                 cells.append(_segments(domain.name, kinds, length, rng))
             else:
                 cells.append([values[int(rng.integers(len(values)))] for _ in range(length)])
-            marks = [mark for mark in (own.missing,) if mark is not None]
+            marks = [mark for mark in (label.missing,) if mark is not None]
             if marks and rng.random() < 0.5:
                 cells[-1][int(rng.integers(length))] = marks[0]
-            if own.ambiguous and len(values) > 1 and rng.random() < 0.5:
-                cells[-1][int(rng.integers(length))] = own.ambiguous.join(values[:2])
+            if label.ambiguous and len(values) > 1 and rng.random() < 0.5:
+                cells[-1][int(rng.integers(length))] = label.ambiguous.join(values[:2])
         sentences.append([tuple(row) for row in zip(*cells, strict=True)])
     return sentences
 
@@ -145,14 +145,14 @@ def _cell(column: Column, rng: np.random.Generator) -> Any:
 
 
 def _segments(scheme: str, kinds: tuple[str, ...], length: int, rng: np.random.Generator) -> list[str]:
-    found: list[str] = []
-    while len(found) < length:
-        size = min(length - len(found), int(rng.integers(1, 4)))
+    tags: list[str] = []
+    while len(tags) < length:
+        size = min(length - len(tags), int(rng.integers(1, 4)))
         kind = kinds[int(rng.integers(len(kinds)))]
         if rng.random() < 0.4:
-            found.append("O")
+            tags.append("O")
         elif scheme == "bio":
-            found += [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
+            tags += [f"B-{kind}", *[f"I-{kind}"] * (size - 1)]
         else:
-            found += [f"S-{kind}"] if size == 1 else [f"B-{kind}", *[f"I-{kind}"] * (size - 2), f"E-{kind}"]
-    return found
+            tags += [f"S-{kind}"] if size == 1 else [f"B-{kind}", *[f"I-{kind}"] * (size - 2), f"E-{kind}"]
+    return tags

@@ -1,7 +1,7 @@
 """A process that tries cases one after another, under limits of processor time and memory.
 
-It answers each request with an `Answer`; that it dies, or hangs where no signal is heard, is for the `runner` to see.
-Not here: what is tried, and what is done about an answer.
+It answers each request with an `Answer`. The `runner` notices if the process dies, or hangs without handling signals.
+Not here: the cases, and the handling of answers.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from .kinds import fuzzer_of
 
 __all__ = ["MEMORY", "PATIENT", "SECONDS", "Answer", "Request", "died", "work"]
 
-SECONDS = 5.0  # of processor time
-PATIENT = 120.0  # the same where a kernel may have to be compiled
+SECONDS = 5.0  # processor time of a case
+PATIENT = 120.0  # the same if a kernel may have to be compiled
 MEMORY = 1 << 30  # bytes beyond what the worker had before its first case
 PACKAGE = f"{os.sep}dcrfdsl{os.sep}"
 COMPILER = f"{os.sep}numba{os.sep}core{os.sep}"
-YOUNG_OBJECTS = 50_000  # as the command has it
+YOUNG_OBJECTS = 50_000  # as in `dcrfdsl.cli`
 
 
 @dataclass(frozen=True)
 class Request:
-    """Try a case. case: in place of the one that the name makes.   with_…: what to send back of it.   patient: a kernel
-    may have to be compiled.   apart: in a process of its own, since it may die.
+    """A request to try a case. case: replaces the case that the name makes.   with_…: what to send back.   patient: a
+    kernel may have to be compiled.   apart: use a separate process, because this one may die.
     """
 
     name: Name
@@ -55,8 +55,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """word: what became of the case.   kind: of the finding, None if there is none.   place: the project's innermost
-    function at that time, which with `kind` says what cause a finding has.   seconds: of processor time.
+    """The outcome of a case. word: in one word.   kind: the kind of finding, None if there is none.   place: the
+    project's innermost function at that time; with `kind` it identifies the cause.   seconds: processor time.
     """
 
     word: str = ""
@@ -74,13 +74,13 @@ class Answer:
 
 
 class TooSlow(BaseException):
-    """The processor time of a case is spent. No `Exception`: nothing that is tried may catch it."""
+    """The processor time of a case is used up. Not an `Exception`, so that the tested code cannot catch it."""
 
 
 def work(connection: Connection, kind: str) -> None:
     """Answers requests until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner ends its workers
-    warnings.simplefilter("ignore")  # what the checker warns of is no finding
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner stops its workers
+    warnings.simplefilter("ignore")  # warnings of the checker are no findings
     signal.signal(signal.SIGPROF, _too_slow)
     gc.set_threshold(YOUNG_OBJECTS)
     quiet = os.open(os.devnull, os.O_RDWR)
@@ -132,7 +132,7 @@ def _tried(fuzzer: Any, case: Any, rng: Any, limit: float) -> Answer:
 
 
 def _tried_apart(fuzzer: Any, case: Any, rng: Any, limit: float) -> Answer:
-    """In a copy of this process, whose death is an answer like another."""
+    """The answer of a fork of this process, or an answer that says how the fork died."""
     theirs, ours = os.pipe()
     child = os.fork()
     if child == 0:
@@ -148,7 +148,7 @@ def _tried_apart(fuzzer: Any, case: Any, rng: Any, limit: float) -> Answer:
 
 
 def died(code: int) -> Answer:
-    """What an exit code says of a process that should have lived."""
+    """The answer for a worker that died, from its exit code."""
     what = signal.Signals(-code).name if code < 0 else f"exit {code}"
     return Answer("died", what, "", f"the process died: {what}")
 
@@ -163,14 +163,14 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
-    if _compiles(frame):  # it would be left half done
+    if _compiles(frame):  # an interrupted compilation would be left incomplete
         signal.setitimer(signal.ITIMER_PROF, 1.0)
         return
     raise TooSlow
 
 
 def _compiles(frame: FrameType | None) -> bool:
-    """Whether a kernel is being compiled, which takes its time once and is no fault of a case."""
+    """Whether a kernel is being compiled, which happens once and is no fault of the case."""
     while frame is not None:
         if COMPILER in frame.f_code.co_filename:
             return True
@@ -179,7 +179,7 @@ def _compiles(frame: FrameType | None) -> bool:
 
 
 def _limit_memory() -> None:
-    """A share of address space beyond what is taken by now; where the system tells how much that is."""
+    """Limits the address space to `MEMORY` beyond the current use, if the system reports that."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
@@ -190,12 +190,12 @@ def _limit_memory() -> None:
 
 def _place(error: BaseException) -> str:
     """The innermost function of the package, or of a kind of cases where the package is not on the stack."""
-    own = [
+    frames = [
         f"{frame.filename.rpartition(PACKAGE)[2]}:{frame.name}"
         for frame in traceback.extract_tb(error.__traceback__)
         if PACKAGE in frame.filename
     ]
-    return own[-1] if own else ""
+    return frames[-1] if frames else ""
 
 
 def _trace(error: BaseException) -> str:

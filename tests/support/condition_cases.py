@@ -1,7 +1,7 @@
-"""Conditions drawn at random, each as its text and as an obvious function of a labelling and a sentence.
+"""Random conditions, each as its text and as an obvious function of a labelling and a sentence.
 
-The meaning is written here anew, over texts: look up the value, compare it. A value outside the sequence passes no
-test, `not` or no `not` in it; nothing here knows of states as numbers, tables or codes.
+The meaning is implemented independently here, on texts: look up the value, compare it. A value outside the sequence
+fails every test, negated or not. States as numbers, tables and codes do not occur here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LEXICONS = Lexicons(
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence (its columns), and the states that variables have at some of its positions."""
+    """A sentence (its columns), and the states of variables at some of its positions."""
 
     columns: Mapping[str, Sequence[str]]
     states: Mapping[tuple[str, int], str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Outside:
 
 @dataclass(frozen=True)
 class Term:
-    """`value(reading, t)` at an anchor; None: it has no value there."""
+    """A term; `value(reading, t)` is its value at anchor t, None if it has none there."""
 
     text: str
     offset: int
@@ -71,7 +71,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Meant:
-    """A condition: its text, what it says, and the variables that it reads with their offsets."""
+    """A condition: its text, its meaning, and the variables that it reads with their offsets."""
 
     text: str
     holds: Callable[[Reading, int], bool]
@@ -147,7 +147,7 @@ def comparisons(draw: st.DrawFn, left: st.SearchStrategy[Term], right: st.Search
 
 
 def conditions(names: Sequence[str], offsets: st.SearchStrategy[int]) -> st.SearchStrategy[Meant]:
-    """Mixes of `and`, `or`, `not` over tests of `names` at `offsets`, of the data, and comparisons of both."""
+    """Combinations by `and`, `or` and `not` of tests of `names` at `offsets`, tests of the data, and comparisons."""
     labels = st.builds(variable, st.sampled_from(names), offsets)
     data = st.builds(observed, st.sampled_from(sorted(OBSERVED)), st.integers(-2, 2))
     words = st.builds(lambda word: Term(word[0], 0, lambda r, t: word[1]), st.sampled_from([("B", "B"), ("why", "B")]))
@@ -201,12 +201,12 @@ def columns_of(sentence: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     return {"w": [w for w, _ in sentence], "v": [v for _, v in sentence]}
 
 
-def corpus_values(spec: ModelSpec, found: Sequence[Sequence[tuple[str, str]]]) -> CorpusValues:
+def corpus_values(spec: ModelSpec, sentences: Sequence[Sequence[tuple[str, str]]]) -> CorpusValues:
     """The sentences as the engine reads them."""
-    off = np.cumsum([0, *(len(sentence) for sentence in found)])
+    off = np.cumsum([0, *(len(sentence) for sentence in sentences)])
     columns = {}
     for n, name in enumerate("wv"):
-        texts = [token[n] for sentence in found for token in sentence]
+        texts = [token[n] for sentence in sentences for token in sentence]
         values = tuple(dict.fromkeys(texts))
         columns[name] = InternedColumn(np.array([values.index(text) for text in texts], np.int32), values)
     return CorpusValues(spec, Corpus("", off, columns, np.arange(1, off[-1] + 1)), LEXICONS, {}, {})

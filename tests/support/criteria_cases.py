@@ -1,8 +1,8 @@
-"""Five small models, written by hand twice: as a template for the engine, and as a list of what fires where.
+"""Five small models, each written twice by hand: as a template for the engine, and as a list of the firing features.
 
-chain, factorial, skip, latent, and a chain with labels that are missing; each with plain states and with those of
-segments. Nothing here reads a template: the instances of cliques and their features are spelled out sentence by
-sentence, and labellings are all of them. Not here: what criteria make of it (`criteria_twin`).
+They are a chain, factorial chains, skip edges, latent variables, and a chain with missing labels, each with plain
+states and with segment states. Nothing here reads a template: the clique instances and their features are spelled out
+for each sentence, and all labellings are enumerated. Not here: the criteria (`criteria_twin`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 __all__ = ["MISSING", "STRUCTURES", "Enumerated", "Instance", "Structure", "segments_of"]
 
 Floats = NDArray[np.float64]
-Row = tuple[str, ...]  # the cells of a token: the word, then a label each
-Key = tuple[str, str, tuple[str, ...]]  # of a weight: clique, feature, states of the sites
+Row = tuple[str, ...]  # the cells of a token: the word, then its labels
+Key = tuple[str, str, tuple[str, ...]]  # the key of a weight: clique, feature, states of the sites
 Labelling = Mapping[str, Sequence[str]]
 MISSING = "_"
 BIO = ("B-X", "I-X", "O")
 
 
 class Instance(NamedTuple):
-    """A clique where it lies: the variable and position of each site, and the features that fire there."""
+    """An instance of a clique: the variable and position of each site, and the features that fire there."""
 
     clique: str
     sites: tuple[tuple[str, int], ...]
@@ -39,7 +39,7 @@ class Instance(NamedTuple):
 
 @dataclass(frozen=True)
 class Structure:
-    """A model. states: of every variable, labels first.   instances: of the cliques in a sentence of these words."""
+    """A model. states: those of every variable, labels first.   instances: the clique instances of a list of words."""
 
     text: str
     sentences: list[list[Row]]
@@ -48,40 +48,40 @@ class Structure:
     instances: Callable[[Sequence[str]], Iterator[Instance]]
 
     def known(self, sentence: Sequence[Row]) -> dict[str, list[str | None]]:
-        """What is known of each label."""
+        """The cells of each label; None where the label is unknown."""
         return {
             name: [None if row[1 + m] == MISSING else row[1 + m] for row in sentence]
             for m, name in enumerate(self.labels)
         }
 
     def labellings(self, length: int) -> Iterator[dict[str, list[str]]]:
-        """All of the variables, but those that break the scheme of segments."""
-        every = itertools.product(*(own for _ in range(length) for own in self.states.values()))
+        """All labellings of the variables except those that break the segment scheme."""
+        every = itertools.product(*(label_states for _ in range(length) for label_states in self.states.values()))
         for flat in every:
-            found = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
-            if all(is_legal(own) for own in found.values()):
-                yield found
+            labelling = {name: list(flat[m :: len(self.states)]) for m, name in enumerate(self.states)}
+            if all(is_legal(cells) for cells in labelling.values()):
+                yield labelling
 
 
 def is_legal(states: Sequence[str]) -> bool:
-    """No I without a B or an I before it."""
+    """Whether every I follows a B or an I."""
     return all(state != "I-X" or (t > 0 and states[t - 1] in ("B-X", "I-X")) for t, state in enumerate(states))
 
 
 def segments_of(states: Sequence[str]) -> set[tuple[int, int]]:
     """First and last position of each segment."""
-    found = set()
+    segments = set()
     for t, state in enumerate(states):
         if state == "B-X":
             end = t
             while end + 1 < len(states) and states[end + 1] == "I-X":
                 end += 1
-            found.add((t, end))
-    return found
+            segments.add((t, end))
+    return segments
 
 
 class Enumerated:
-    """Every labelling of a sentence. counts [labellings, weights].   agrees: with all that is known."""
+    """Every labelling of a sentence. counts: [labellings, weights].   agrees: [labellings], with all known labels."""
 
     def __init__(self, structure: Structure, sentence: Sequence[Row], keys: Mapping[Key, int]):
         self.words = [row[0] for row in sentence]
@@ -95,26 +95,26 @@ class Enumerated:
                     if key in keys:  # a pair that training does not show has no weight
                         row[keys[key]] += 1.0
         self.agrees = self.where(
-            lambda own: all(
-                gold is None or own[name][t] == gold
+            lambda labelling: all(
+                gold is None or labelling[name][t] == gold
                 for name, cells in self.known.items()
                 for t, gold in enumerate(cells)
             )
         )
 
     def where(self, test: Callable[[Labelling], bool]) -> NDArray[np.bool_]:
-        return np.array([test(own) for own in self.labellings])
+        return np.array([test(labelling) for labelling in self.labellings])
 
     @property
     def num_labels(self) -> int:
         return sum(map(len, self.known.values()))
 
     def by_labels(self, scores: Floats) -> dict[tuple[tuple[str, ...], ...], list[float]]:
-        """Scores by what the labels are, whatever else there is."""
-        found: dict[tuple[tuple[str, ...], ...], list[float]] = {}
+        """The scores of all labellings, grouped by the states of the labels alone."""
+        scores_of: dict[tuple[tuple[str, ...], ...], list[float]] = {}
         for labelling, score in zip(self.labellings, scores.tolist(), strict=True):
-            found.setdefault(tuple(tuple(labelling[name]) for name in self.known), []).append(score)
-        return found
+            scores_of.setdefault(tuple(tuple(labelling[name]) for name in self.known), []).append(score)
+        return scores_of
 
 
 # the models -----------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def factorial(words: Sequence[str]) -> Iterator[Instance]:
 
 
 def skip(words: Sequence[str]) -> Iterator[Instance]:
-    """The next position at least two on with the same word."""
+    """Joins each position to the next one with the same word, at least two positions on."""
     yield from chain(words)
     for i, word in enumerate(words):
         later = [j for j in range(i + 2, len(words)) if words[j] == word]
@@ -167,16 +167,16 @@ GOLD = {
 }
 WORDS = ["abac", "b", "cb", "aba"]
 SECOND = ["SRSR", "S", "RS", "RRS"]
-UNKNOWN = {(0, 1), (2, 0), (3, 2)}  # sentence and position
+UNKNOWN = {(0, 1), (2, 0), (3, 2)}  # (sentence, position) of each missing label
 
 
 def sentences(kind: str, *more: list[str], unknown: bool = False) -> list[list[Row]]:
     spelled = {"B": "B-X", "I": "I-X"} if kind == "bio" else {}
-    found = []
+    rows = []
     for s, (words, labels) in enumerate(zip(WORDS, GOLD[kind], strict=True)):
         cells = [MISSING if unknown and (s, t) in UNKNOWN else spelled.get(y, y) for t, y in enumerate(labels)]
-        found.append(list(zip(words, cells, *(own[s] for own in more), strict=True)))
-    return found
+        rows.append(list(zip(words, cells, *(cells_of_label[s] for cells_of_label in more), strict=True)))
+    return rows
 
 
 def structures() -> Iterator[tuple[tuple[str, str], Structure]]:

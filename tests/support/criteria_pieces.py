@@ -1,6 +1,6 @@
-"""The losses of pieces by going through all states of each, for the structures of `criteria_cases`.
+"""The losses of pieces by enumeration of their states, for the structures of `criteria_cases`.
 
-Which pieces a shorthand stands for is spelled out here on instances of cliques, not on a template. Source: McCallum &
+The pieces that a shorthand stands for are spelled out here on clique instances, not on a template. Source: McCallum &
 Sutton 2004 §2 and 3. Not here: all other criteria (`criteria_twin`).
 """
 
@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Place = tuple[str, int]
-PieceAt = tuple[tuple[Place, ...], list[int]]  # what it is over, and the numbers of its clique instances
+PieceAt = tuple[tuple[Place, ...], list[int]]  # the places that a piece is over, the numbers of its clique instances
 Rule = Callable[[Sequence[Instance], Sequence[str]], Iterator[PieceAt]]
 
 
 def by_clique(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
-    """A piece an instance."""
-    yield from ((own.sites, [n]) for n, own in enumerate(instances))
+    """One piece per clique instance."""
+    yield from ((instance.sites, [n]) for n, instance in enumerate(instances))
 
 
 def joined_apart(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
-    """The same, but one piece over every position has all that the data joins, even if that is nothing."""
-    yield from ((own.sites, [n]) for n, own in enumerate(instances) if own.clique != "again")
-    everywhere = sorted({site for own in instances for site in own.sites})
-    yield tuple(everywhere), [n for n, own in enumerate(instances) if own.clique == "again"]
+    """The same, except that one piece over every position has all instances that the data joins, if any."""
+    yield from ((instance.sites, [n]) for n, instance in enumerate(instances) if instance.clique != "again")
+    everywhere = sorted({site for instance in instances for site in instance.sites})
+    yield tuple(everywhere), [n for n, instance in enumerate(instances) if instance.clique == "again"]
 
 
 def by_site(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
@@ -47,7 +47,7 @@ def by_variable(instances: Sequence[Instance], names: Sequence[str]) -> Iterator
 
 
 def directed(first: bool = False, by_slice: bool = False) -> Rule:
-    """Each instance in the piece of its last variable (or its first one), a piece a variable or a position."""
+    """Each instance belongs to the piece of its last variable (or its first); one piece per variable, or position."""
 
     def rule(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[PieceAt]:
         choose = min if first else max
@@ -69,36 +69,36 @@ def both_ways(instances: Sequence[Instance], names: Sequence[str]) -> Iterator[P
 
 @dataclass
 class Cases:
-    """What NOTA is right of. reach: `all` joint values of what a piece conditions on, or `one` that differs; chosen:
-    whether a case is among them, None: every one.
+    """The cases in which NOTA is right. reach: `all` wrong joint values of the variables that a piece conditions on, or
+    those with `one` wrong variable.   chosen: whether a case is included; None: all are.
     """
 
     reach: str = "all"
     chosen: Callable[[Enumerated, Mapping[Place, str]], bool] | None = None
 
-    def holds(self, own: Enumerated, case: Mapping[Place, str], differ: int) -> bool:
-        """Of a case in which so many variables are not as in the gold."""
+    def holds(self, sentence: Enumerated, case: Mapping[Place, str], differ: int) -> bool:
+        """Whether a case is included in which `differ` variables differ from the gold."""
         reached = differ > 0 if self.reach == "all" else differ == 1
-        return reached and (self.chosen is None or self.chosen(own, case))
+        return reached and (self.chosen is None or self.chosen(sentence, case))
 
 
 def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value:
-    """Σ −log p̃ of each piece given what else its cliques touch (McCallum & Sutton 2004 §2, 3)."""
+    """Σ −log p̃ of each piece given the other variables of its cliques (McCallum & Sutton 2004 §2, 3)."""
 
     def value(problem: Problem, weights: Floats) -> float:
         states = problem.structure.states
         names = list(states)
         total = 0.0
-        for own in problem.sentences:
-            gold = {(name, t): state for name, cells in own.known.items() for t, state in enumerate(cells)}
-            found = list(rule(own.instances, names))
-            times = [sum(n in held for _, held in found) for n in range(len(own.instances))]
+        for sentence in problem.sentences:
+            gold = {(name, t): state for name, cells in sentence.known.items() for t, state in enumerate(cells)}
+            instances_of_pieces = list(rule(sentence.instances, names))
+            times = [sum(n in held for _, held in instances_of_pieces) for n in range(len(sentence.instances))]
 
             def score(held: Sequence[int], at: Mapping[Place, str]) -> float:
-                """Of some instances; `at` says the states of all that they touch."""
+                """The score of some instances; `at` has the states of all their variables."""
                 summed = 0.0
                 for n in held:
-                    instance = own.instances[n]  # noqa: B023
+                    instance = sentence.instances[n]  # noqa: B023
                     key_states = tuple(at[site] for site in instance.sites)
                     for feature in instance.features:
                         k = problem.keys.get((instance.clique, feature, key_states))
@@ -106,10 +106,10 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
                             summed += weights[k] / (times[n] if divide else 1)  # noqa: B023
                 return summed
 
-            for over, held in found:
-                touched = {site for n in held for site in own.instances[n].sites}
-                given = sorted(touched - set(over))
-                right = {place: gold.get(place) for place in given}
+            for over, held in instances_of_pieces:
+                touched = {site for n in held for site in sentence.instances[n].sites}
+                neighbours = sorted(touched - set(over))
+                right = {place: gold.get(place) for place in neighbours}
 
                 def outcomes(at: Mapping[Place, Any], free: Sequence[Place], held: list[int] = held) -> list[float]:
                     every = itertools.product(*(states[name] for name, _ in free))
@@ -122,10 +122,10 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
                 total += log_sum([*outcomes(right, over), *none]) - gold_score
                 if nota is None:
                     continue
-                for one in itertools.product(*(states[name] for name, _ in given)):
-                    case = dict(zip(given, one, strict=True))
-                    differ = sum(case[place] != right[place] for place in given)
-                    if nota.holds(own, case, differ):
+                for one in itertools.product(*(states[name] for name, _ in neighbours)):
+                    case = dict(zip(neighbours, one, strict=True))
+                    differ = sum(case[place] != right[place] for place in neighbours)
+                    if nota.holds(sentence, case, differ):
                         total += log_sum([*outcomes(case, over), 0.0])
         return total
 
@@ -135,9 +135,9 @@ def pieces(rule: Rule, nota: Cases | None = None, divide: bool = False) -> Value
 def likely_cases(weights: Floats, threshold: float) -> Cases:
     """The cases whose joint marginal under the model is above a threshold."""
 
-    def chosen(own: Enumerated, case: Mapping[Place, str]) -> bool:
-        scores = own.counts @ weights
-        here = own.where(lambda y: all(y[name][t] == state for (name, t), state in case.items()))
+    def chosen(sentence: Enumerated, case: Mapping[Place, str]) -> bool:
+        scores = sentence.counts @ weights
+        here = sentence.where(lambda y: all(y[name][t] == state for (name, t), state in case.items()))
         return math.exp(log_sum(scores[here]) - log_sum(scores)) > threshold
 
     return Cases(chosen=chosen)

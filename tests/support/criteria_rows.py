@@ -1,6 +1,6 @@
-"""The table: every criterion with its main variants, the settings as a template says them, the value by enumeration.
+"""A table of all criteria with their main variants: the settings as in a template, and the value by enumeration.
 
-Not here: what is asked of a pair of a row and a structure (`test_all_criteria`).
+Not here: the tests of a row on a structure (`test_all_criteria`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Row:
-    """train: the criterion with its settings.   value: by enumeration; `on_skip`: where it is another one.   kind: of
-    states.   prepare: what is done to the objective before it is asked.
+    """train: the criterion with its settings.   value: its value by enumeration; `on_skip`: the value on the structure
+    `skip`, if different.   kind: the kind of states.   prepare: a call on the objective before it is evaluated.
     """
 
     train: str
@@ -48,7 +48,7 @@ class Row:
 
 
 def complete(objective: Any, weights: Floats) -> None:
-    """What is hidden is filled in at the weights."""
+    """Completes the hidden labels at the weights."""
     objective.complete(weights)
 
 
@@ -57,8 +57,12 @@ def penalised(prior: str) -> Value:
 
 
 def word_penalty(problem: Problem, weights: Floats) -> float:
-    own = np.array([key[0] == "y_words" for key in problem.keys])
-    return likelihood(problem, weights) + float((weights[own] ** 2).sum()) + float((weights[~own] ** 2).sum()) / 6.0
+    is_word = np.array([key[0] == "y_words" for key in problem.keys])
+    return (
+        likelihood(problem, weights)
+        + float((weights[is_word] ** 2).sum())
+        + float((weights[~is_word] ** 2).sum()) / 6.0
+    )
 
 
 NO = "prior = none"

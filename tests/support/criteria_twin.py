@@ -1,8 +1,8 @@
-"""What every criterion is worth, by going through all labellings: METHODS' formulas, and nothing of the engine.
+"""The value of every criterion by enumeration of all labellings, from the formulas alone and without the engine.
 
-Each is a function of the enumerated sentences and the weights. Where labels are latent or missing: `right` labellings
-agree with all that is known, the others are wrong. Not here: which criterion goes with which function
-(`test_all_criteria`).
+Each is a function of the enumerated sentences and the weights. If labels are latent or missing, the labellings that
+agree with all known labels are right, and the others are wrong. Not here: which criterion belongs to which function
+(`criteria_rows`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = Callable[["Problem", Floats], float]
 
 @dataclass
 class Problem:
-    """The sentences of a structure, enumerated. keys: the weights by number."""
+    """The sentences of a structure, enumerated. keys: the key of each weight, by number."""
 
     structure: Structure
     keys: Mapping[Key, int]
@@ -35,8 +35,8 @@ class Problem:
 
 
 def log_sum(values: Any) -> float:
-    found = np.asarray(values, float)
-    return reference.log_sum(found) if len(found) else -math.inf
+    scores = np.asarray(values, float)
+    return reference.log_sum(scores) if len(scores) else -math.inf
 
 
 # sums over labellings -------------------------------------------------------------------------------------------------
@@ -44,50 +44,51 @@ def log_sum(values: Any) -> float:
 
 def likelihood(problem: Problem, weights: Floats) -> float:
     total = 0.0
-    for own in problem.sentences:
-        scores = own.counts @ weights
-        total += log_sum(scores) - log_sum(scores[own.agrees])
+    for sentence in problem.sentences:
+        scores = sentence.counts @ weights
+        total += log_sum(scores) - log_sum(scores[sentence.agrees])
     return total
 
 
 def marginal(problem: Problem, weights: Floats) -> float:
     total = 0.0
-    for own in problem.sentences:
-        scores = own.counts @ weights
-        for name, cells in own.known.items():
+    for sentence in problem.sentences:
+        scores = sentence.counts @ weights
+        for name, cells in sentence.known.items():
             for t, gold in enumerate(cells):
                 if gold is not None:
-                    here = own.where(lambda y: y[name][t] == gold)  # noqa: B023
+                    here = sentence.where(lambda y: y[name][t] == gold)  # noqa: B023
                     total += log_sum(scores) - log_sum(scores[here])
     return total
 
 
-def wrong_ratio(own: Enumerated, weights: Floats) -> float:
-    """log of Σ over wrong labellings of exp g, over the same of right ones."""
-    scores = own.counts @ weights
-    return log_sum(scores[~own.agrees]) - log_sum(scores[own.agrees])
+def wrong_ratio(sentence: Enumerated, weights: Floats) -> float:
+    """log of Σ exp g over the wrong labellings, minus the same over the right ones."""
+    scores = sentence.counts @ weights
+    return log_sum(scores[~sentence.agrees]) - log_sum(scores[sentence.agrees])
 
 
 def exponential(weight: float | None) -> Value:
-    """weight: None for `uniform`, under which each sequence counts 1 at 0."""
+    """The exponential risk. weight: None for `uniform`, under which each sequence counts 1 at λ = 0."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total = 0.0
-        for own in problem.sentences:
-            at_zero = wrong_ratio(own, np.zeros_like(weights))
+        for sentence in problem.sentences:
+            at_zero = wrong_ratio(sentence, np.zeros_like(weights))
             if math.isfinite(at_zero):
-                share = -at_zero if weight is None else own.num_labels * math.log(weight)
-                total += math.exp(share + wrong_ratio(own, weights))
+                share = -at_zero if weight is None else sentence.num_labels * math.log(weight)
+                total += math.exp(share + wrong_ratio(sentence, weights))
         return total
 
     return value
 
 
 def shares(problem: Problem, weight: float | None) -> list[float]:
-    """D_0 of each wrong labelling of each sentence: they sum to 1 over all sentences."""
-    wrong = [int((~own.agrees).sum()) for own in problem.sentences]
+    """D_0 of each wrong labelling, one value per sentence; they sum to 1 over all labellings of all sentences."""
+    wrong = [int((~sentence.agrees).sum()) for sentence in problem.sentences]
     each = [
-        1.0 / n if weight is None else weight**own.num_labels for n, own in zip(wrong, problem.sentences, strict=True)
+        1.0 / n if weight is None else weight**sentence.num_labels
+        for n, sentence in zip(wrong, problem.sentences, strict=True)
     ]
     total = sum(n * one for n, one in zip(wrong, each, strict=True))
     return [one / total for one in each]
@@ -95,8 +96,8 @@ def shares(problem: Problem, weight: float | None) -> list[float]:
 
 def boosted(weight: float | None) -> Value:
     def value(problem: Problem, weights: Floats) -> float:
-        own = zip(problem.sentences, shares(problem, weight), strict=True)
-        return sum(share * math.exp(wrong_ratio(sentence, weights)) for sentence, share in own)
+        shared_sentences = zip(problem.sentences, shares(problem, weight), strict=True)
+        return sum(share * math.exp(wrong_ratio(sentence, weights)) for sentence, share in shared_sentences)
 
     return value
 
@@ -104,21 +105,21 @@ def boosted(weight: float | None) -> Value:
 def least_bound(
     problem: Problem, weights: Floats, weight: float | None, max_step: float
 ) -> tuple[Floats, Callable[[int, float], float]]:
-    """Of each weight the least risk that a step of it can promise, and what any step promises.
+    """For each weight the least bound on the risk after a step, and the bound as a function of weight and step.
 
-    In each sequence F_k(y) − F_k(y*) lies between −F_k(y*) and the number of places where k's feature fires less
-    F_k(y*) (Altun 2003 eq. 16, bounds per sequence); where it cannot fire the risk stays. The sum of the two-point
-    bounds is convex in the step; where all speak for one side, the step is `max_step`.
+    In each sequence F_k(y) − F_k(y*) lies between L = −F_k(y*) and U = L + the number of places where the feature of k
+    fires (Altun 2003 eq. 16, bounds per sequence); where it cannot fire, the risk is unchanged. The sum of the
+    two-point bounds is convex in the step; if all evidence is on one side, the step is `max_step`.
     """
     parts: list[list[tuple[float, float, float, float]]] = [[] for _ in problem.keys]  # L, U, risk at L, risk at U
     still = np.zeros(len(problem.keys))
-    for own, share in zip(problem.sentences, shares(problem, weight), strict=True):
+    for sentence, share in zip(problem.sentences, shares(problem, weight), strict=True):
         fires: dict[tuple[str, str], int] = {}
-        for instance in own.instances:
+        for instance in sentence.instances:
             for feature in instance.features:
                 fires[instance.clique, feature] = fires.get((instance.clique, feature), 0) + 1
-        gold = own.counts[own.agrees][0]
-        u = own.counts[~own.agrees] - gold
+        gold = sentence.counts[sentence.agrees][0]
+        u = sentence.counts[~sentence.agrees] - gold
         risk = share * np.exp(u @ weights)
         for key, k in problem.keys.items():
             low, high = -gold[k], fires.get(key[:2], 0) - gold[k]
@@ -150,24 +151,24 @@ def least_bound(
 
 def perceptron(problem: Problem, weights: Floats) -> float:
     total = 0.0
-    for own in problem.sentences:
-        scores = own.counts @ weights
-        total += float(scores.max() - scores[own.agrees].max())
+    for sentence in problem.sentences:
+        scores = sentence.counts @ weights
+        total += float(scores.max() - scores[sentence.agrees].max())
     return total
 
 
 def perceptron_steps(problem: Problem, start: Floats, epochs: int, average: bool, seed: int = 0) -> Floats:
-    """The weights after some passes (Collins 2002, figure 2), in the order that the seed draws."""
+    """The weights after `epochs` passes (Collins 2002, figure 2), in the order drawn by the seed."""
     generator = np.random.default_rng(seed)
     weights, summed, seen = start.copy(), np.zeros_like(start), 0
     for _ in range(epochs):
         moved = False
         for number in generator.permutation(len(problem.sentences)).tolist():
-            own = problem.sentences[number]
-            scores = own.counts @ weights
-            best = own.counts[int(scores.argmax())]
-            right = own.counts[own.agrees][int(scores[own.agrees].argmax())]
-            if not own.agrees[int(scores.argmax())]:
+            sentence = problem.sentences[number]
+            scores = sentence.counts @ weights
+            best = sentence.counts[int(scores.argmax())]
+            right = sentence.counts[sentence.agrees][int(scores[sentence.agrees].argmax())]
+            if not sentence.agrees[int(scores.argmax())]:
                 moved = moved or bool((best != right).any())
                 weights = weights + right - best
             summed += weights
@@ -177,33 +178,33 @@ def perceptron_steps(problem: Problem, start: Floats, epochs: int, average: bool
     return summed / seen if average else weights
 
 
-def wrong_states(own: Enumerated) -> Floats:
-    """Of each labelling how many of its states contradict what is known."""
-    found = [
+def wrong_states(sentence: Enumerated) -> Floats:
+    """For each labelling the number of its states that contradict known labels."""
+    errors = [
         sum(
             gold is not None and labelling[name][t] != gold
-            for name, cells in own.known.items()
+            for name, cells in sentence.known.items()
             for t, gold in enumerate(cells)
         )
-        for labelling in own.labellings
+        for labelling in sentence.labellings
     ]
-    return np.array(found, float)
+    return np.array(errors, float)
 
 
 def hmsvm(kind: str, slack: str, cost: float, weight: float = 1.0) -> Value:
-    """½ ‖λ‖² + C Σ ξ; for y_i stands the best labelling that agrees with what is known."""
+    """½ ‖λ‖² + C Σ ξ; y_i is the best labelling that agrees with the known labels."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total = 0.5 * float(weights @ weights)
-        for own in problem.sentences:
-            scores = own.counts @ weights
-            loss = wrong_states(own) if kind == "hamming" else (~own.agrees).astype(float)
-            violation = (loss - 0.5 * (scores[own.agrees].max() - scores))[~own.agrees]
+        for sentence in problem.sentences:
+            scores = sentence.counts @ weights
+            loss = wrong_states(sentence) if kind == "hamming" else (~sentence.agrees).astype(float)
+            violation = (loss - 0.5 * (scores[sentence.agrees].max() - scores))[~sentence.agrees]
             violation = np.maximum(violation, 0.0)
             if slack == "sequence":
                 total += cost * float(violation.max(initial=0.0))
             else:
-                total += cost * weight**own.num_labels * float(violation.sum())
+                total += cost * weight**sentence.num_labels * float(violation.sum())
         return total
 
     return value
@@ -227,9 +228,9 @@ def mce_sequence(
 
     def value(problem: Problem, weights: Floats) -> float:
         total = 0.0
-        for own in problem.sentences:
-            scores = own.counts @ weights
-            wrong, right = scores[~own.agrees], scores[own.agrees]
+        for sentence in problem.sentences:
+            scores = sentence.counts @ weights
+            wrong, right = scores[~sentence.agrees], scores[sentence.agrees]
             if math.isinf(psi):
                 best, gold = float(wrong.max()), float(right.max())
             else:
@@ -247,47 +248,47 @@ def mce_sequence(
     return value
 
 
-def judged(own: Enumerated, scores: Floats, agrees: Callable[[Mapping[str, Sequence[str]]], bool]) -> float:
-    """d of a span: the best labelling that disagrees on it, less the best that agrees."""
-    right = own.where(agrees)
+def judged(sentence: Enumerated, scores: Floats, agrees: Callable[[Mapping[str, Sequence[str]]], bool]) -> float:
+    """d of a span: the score of the best labelling that disagrees on it, minus that of the best that agrees."""
+    right = sentence.where(agrees)
     return (float(scores[~right].max()) if (~right).any() else -math.inf) - float(scores[right].max())
 
 
 def mce_label(smooth: Callable[[float], float], name: str = "y", balanced: bool = False) -> Value:
     def value(problem: Problem, weights: Floats) -> float:
-        found: list[tuple[str, float]] = []
-        for own in problem.sentences:
-            scores = own.counts @ weights
-            for t, gold in enumerate(own.known[name]):
+        losses: list[tuple[str, float]] = []
+        for sentence in problem.sentences:
+            scores = sentence.counts @ weights
+            for t, gold in enumerate(sentence.known[name]):
                 if gold is not None:
-                    found.append((gold, smooth(judged(own, scores, lambda y: y[name][t] == gold))))  # noqa: B023
-        states = [state for state, _ in found]
+                    losses.append((gold, smooth(judged(sentence, scores, lambda y: y[name][t] == gold))))  # noqa: B023
+        states = [state for state, _ in losses]
         share = {state: len(states) / (len(set(states)) * states.count(state)) for state in states}
-        return sum((share[state] if balanced else 1.0) * one for state, one in found)
+        return sum((share[state] if balanced else 1.0) * one for state, one in losses)
 
     return value
 
 
 def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, name: str = "y") -> Value:
-    """Eq. 13–16: gold segments that are missed, and those of the best wrong labelling that are falsely found."""
+    """Eq. 13–16: missed gold segments, and false segments of the best wrong labelling, both smoothed."""
 
     def value(problem: Problem, weights: Floats) -> float:
         total, missed, false = 0, 0.0, 0.0
-        for own in problem.sentences:
-            scores = own.counts @ weights
-            gold = [str(state) for state in own.known[name]]
+        for sentence in problem.sentences:
+            scores = sentence.counts @ weights
+            gold = [str(state) for state in sentence.known[name]]
             for segment in segments_of(gold):
                 total += 1
-                missed += smooth(judged(own, scores, lambda y: segment in segments_of(y[name])))  # noqa: B023
-            measured = own.where(lambda y: list(y[name]) != gold)  # noqa: B023
-            rival = own.labellings[int(np.flatnonzero(measured)[scores[measured].argmax()])]
+                missed += smooth(judged(sentence, scores, lambda y: segment in segments_of(y[name])))  # noqa: B023
+            measured = sentence.where(lambda y: list(y[name]) != gold)  # noqa: B023
+            rival = sentence.labellings[int(np.flatnonzero(measured)[scores[measured].argmax()])]
             for first, last in segments_of(rival[name]) - segments_of(gold):
 
                 def agrees(y: Mapping[str, Sequence[str]], first: int = first, last: int = last) -> bool:
                     same = list(y[name][first : last + 1]) == gold[first : last + 1]  # noqa: B023
                     return same and goes_on(y[name], last) == goes_on(gold, last)  # noqa: B023
 
-                false += smooth(judged(own, scores, agrees))
+                false += smooth(judged(sentence, scores, agrees))
         hit = total - missed
         return {
             "fscore": (gamma**2 * missed + false) / ((gamma**2 + 1.0) * hit),
@@ -299,7 +300,7 @@ def mce_segments(smooth: Callable[[float], float], measure: str, gamma: float, n
 
 
 def goes_on(states: Sequence[str], last: int) -> bool:
-    """Whether the segment at `last` goes on behind it."""
+    """Whether the segment at `last` continues after it."""
     return states[last] != "O" and last + 1 < len(states) and states[last + 1] == "I-X"
 
 
@@ -307,11 +308,11 @@ def goes_on(states: Sequence[str], last: int) -> bool:
 
 
 def scaled(problem: Problem, weights: Floats, per: str) -> tuple[list[object], Callable[[Floats], float]]:
-    """The subset of each weight, and the likelihood as a function of their factors."""
+    """The key of each subset of weights, and the likelihood as a function of the factors of the subsets."""
     sites = {
         instance.clique: tuple(name for name, _ in instance.sites)
-        for own in problem.sentences
-        for instance in own.instances
+        for sentence in problem.sentences
+        for instance in sentence.instances
     }
 
     def subset(key: Key) -> object:
@@ -341,12 +342,12 @@ def joint_log_probability(problem: Problem, smoothing: float, moves: float) -> C
     from_state = {a: sum(steps[a, b] for b in states) for a in states}
     often = {a: sum(emitted[a, w] for w in words) for a in states}
 
-    def log_p(own: Enumerated, number: int) -> float:
-        y = own.labellings[number]["y"]
+    def log_p(enumerated: Enumerated, number: int) -> float:
+        y = enumerated.labellings[number]["y"]
         total = math.log((first[y[0]] + moves) / (sum(first.values()) + moves * len(states)))
         for a, b in itertools.pairwise(y):
             total += math.log((steps[a, b] + moves) / (from_state[a] + moves * len(states)))
-        for state, word in zip(y, own.words, strict=True):
+        for state, word in zip(y, enumerated.words, strict=True):
             total += math.log((emitted[state, word] + smoothing) / (often[state] + smoothing * (len(words) + 1)))
         return total
 

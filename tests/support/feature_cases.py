@@ -63,7 +63,7 @@ def matches(term: ex.Term, pattern: str) -> ex.Matches:
 def spec_of(
     *features: ex.Feature, pad: tuple[int, ...] = (), groups: tuple[model.FeatureGroup, ...] = ()
 ) -> model.ModelSpec:
-    """A model with one clique; `pad`: the offsets of its sites beside 0, with `edges = pad`."""
+    """A model with one clique; `pad`: the offsets of its other sites, with `edges = pad`."""
     sites = tuple(model.Site(variable="y", place=place(offset)) for offset in (*pad, 0))
     clique = model.CliqueSpec(sites=sites, edges="pad" if pad else "inside", features=features)
     lexicons = tuple(model.Lexicon(name=name, path="-") for name in LEXICONS)
@@ -96,7 +96,7 @@ def sentence(
     }  # fmt: skip
 
 
-# what the words of a test are drawn from: cases, digits, several scripts, prefixes of one another, entries of lexicons
+# the words of the tests: cases, digits, several scripts, prefixes of one another, entries of lexicons
 WORDS = ["a", "A", "ab", "aba", "New", "York", "new", "3", "3rd", "Éa", "ß", "日本", "x-y", "abababab" * 3, "I"]
 TOKEN = st.fixed_dictionaries(
     {

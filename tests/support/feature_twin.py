@@ -1,8 +1,8 @@
-"""Feature extraction, slow and obvious: token by token, in texts. The twin of `dcrfdsl.features`.
+"""A slow and obvious reimplementation of `dcrfdsl.features`: token by token, on texts.
 
-At an anchor t every listed feature is written out as a text (`lower(word)[-1]=the & pos=NN`) with its value; a
-feature is its text. Nothing is interned and nothing is shared with the code under test but the specification's
-classes and the notation of one term.
+At an anchor t every listed feature is written out as a text (`lower(word)[-1]=the & pos=NN`) with its value; the text
+identifies the feature. Nothing is interned. Shared with the code under test are only the classes of the specification
+and the notation of one term.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def shape(value: str, short: bool) -> str:
 
 
 class Twin:
-    """`sizes`: numeric columns and the length of vectors; `bags`: bag columns; lexicons as dicts (sets: to "")."""
+    """`sizes`: the numeric columns, with the length of vectors; `bags`: the bag columns; lexicons are dicts (sets map
+    to "").
+    """
 
     def __init__(self, spec: ModelSpec, lexicons: Mapping[str, Mapping[str, str]], functions: Mapping[str, Any]):
         self.spec, self.lexicons, self.functions = spec, lexicons, functions
@@ -70,7 +72,7 @@ class Twin:
             yield from self.cross(*combination, sentence, t)
 
     def crossed(self, feature: ex.Feature, shift: int) -> Iterator[tuple[list[ex.Condition], int, bool]]:
-        """The factors of every feature that an entry of a list stands for, windows and groups written out."""
+        """The factors of every feature that an entry of a list stands for, with windows and groups expanded."""
         parts = feature.factors if isinstance(feature, ex.Cross) else (feature,)
         for chosen in itertools.product(*(list(self.alternatives(part, shift)) for part in parts)):
             factors = [factor for one in chosen for factor in one[0]]
@@ -109,19 +111,19 @@ class Twin:
 
     def factor(self, condition: ex.Condition, sentence: Sentence, t: int) -> list[tuple[str, float]]:
         if isinstance(condition, ex.Reference | ex.Apply):
-            found = self.term(condition, sentence, t)
+            value = self.term(condition, sentence, t)
             name = place_last(condition)
-            if isinstance(found, str):  # outside
+            if isinstance(value, str):  # outside
                 if self.is_text(condition):
-                    return [(f"{name}={found}", 1.0)]
+                    return [(f"{name}={value}", 1.0)]
                 return []
-            if isinstance(found, bool):
-                return [(name, 1.0)] if found else []
-            if isinstance(found, float):
-                return [(name, found)]
-            if isinstance(found, tuple):
-                return [(f"{name}#{i}", number) for i, number in enumerate(found) if number]
-            return [(f"{name}={text}", 1.0) for text in dict.fromkeys(found)]
+            if isinstance(value, bool):
+                return [(name, 1.0)] if value else []
+            if isinstance(value, float):
+                return [(name, value)]
+            if isinstance(value, tuple):
+                return [(f"{name}#{i}", number) for i, number in enumerate(value) if number]
+            return [(f"{name}={text}", 1.0) for text in dict.fromkeys(value)]
         return [(self.test_name(condition), 1.0)] if self.truth(condition, sentence, t) is True else []
 
     def is_text(self, term: ex.Reference | ex.Apply) -> bool:
@@ -190,8 +192,8 @@ class Twin:
         """True, False, or None: reads outside the sequence."""
         match condition:
             case ex.Not(inner=inner):
-                found = self.truth(inner, sentence, t)
-                return None if found is None else not found
+                inner_truth = self.truth(inner, sentence, t)
+                return None if inner_truth is None else not inner_truth
             case ex.And(parts=parts):
                 found_all = [self.truth(part, sentence, t) for part in parts]
                 return False if False in found_all else None if None in found_all else True
@@ -270,7 +272,7 @@ class Twin:
 def known_rows(
     rows: list[dict[str, tuple[float, int]]], training: list[dict[str, tuple[float, int]]]
 ) -> list[dict[str, float]]:
-    """Rows without what fired too seldom in `training`."""
+    """Rows without the features that fired too seldom in `training`."""
     counts = Counter(text for row in training for text in row)
     needed = {text: min_count for row in training for text, (_, min_count) in row.items()}
     return [

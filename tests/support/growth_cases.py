@@ -1,7 +1,7 @@
-"""Templates that grow: one text for each kind of statement, by the number of statements, or of items in one.
+"""Templates of growing size: for each kind of statement, n statements, or one with n items.
 
-Each case is a function of n; what it gives is meant to cost the compiler no more than n log n. Those whose name ends in
-`_wrong` hold n mistakes. Not here: how the growth is measured.
+Each case is a function of n; compiling its template should cost no more than n log n. Cases whose name ends in `_wrong`
+contain n mistakes. Not here: the measurement of the growth.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHAIN = DATA + LABEL + "clique y[-1], y\n"
 
 
 def _lines(n: int, line: str) -> str:
-    """`line` n times, `{k}` the number and `{b}` the one before."""
+    """`line` n times, with `{k}` replaced by the number of the line and `{b}` by the number before it."""
     return "".join(line.format(k=k, b=k - 1) + "\n" for k in range(1, n + 1))
 
 

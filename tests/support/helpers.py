@@ -1,4 +1,4 @@
-"""What several test files need: places drawn into a text, and files of expected output."""
+"""Helpers of several test files: places marked in a text, and files of expected output."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SHARED = ROOT.parent / "shared"
 
 
 def example_modules(folder: Path, *names: str) -> list[ModuleType]:
-    """Files of an example: scripts that lie beside each other and find each other there, and no package."""
-    for name in names:  # another example may have loaded its own
+    """The modules of an example: scripts in one folder that import each other, and no package."""
+    for name in names:  # another example may have loaded modules of the same name
         sys.modules.pop(name, None)
-    paths = [str(folder), str(folder.parent)]  # what all examples share lies beside their folders
+    paths = [str(folder), str(folder.parent)]  # modules shared by all examples are beside their folders
     sys.path[:0] = paths
     try:
         return [importlib.import_module(name) for name in names]
@@ -31,7 +31,7 @@ def example_modules(folder: Path, *names: str) -> list[ModuleType]:
 
 
 def marked(text: str) -> tuple[str, tuple[int, int]]:
-    """The text without its one pair of `<` and `>`, and the start and end of what stood between them.
+    """The text without its one pair of `<` and `>`, and the start and end of the part between them.
 
     >>> marked("a <b> c")
     ('a b c', (2, 3))
@@ -47,7 +47,7 @@ def items(path: Path) -> list[tuple[str, str]]:
 
 
 def check_golden(path: Path, actual: str, *, update: bool) -> None:
-    """The output is what `path` says. `pytest --update-golden` writes the file anew; read it before you commit it."""
+    """Asserts that the output equals the file. `pytest --update-golden` rewrites it; read it before you commit it."""
     if update:
         path.write_text(actual, encoding="utf-8")
         return
@@ -56,7 +56,7 @@ def check_golden(path: Path, actual: str, *, update: bool) -> None:
 
 
 def shared(*parts: str) -> Path:
-    """A file or folder beside the repository that some tests use if it is there; skips the test otherwise."""
+    """A file or folder beside the repository; skips the test if it does not exist."""
     path = SHARED.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"needs {'/'.join(parts)}, which does not ship with the project")

@@ -1,4 +1,4 @@
-"""Templates whose labels are latent, missing or ambiguous, and every labelling of all their variables."""
+"""Templates with latent variables, missing or ambiguous labels, and every labelling of all their variables."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ HIDDEN = {
 
 
 class Enumerated(NamedTuple):
-    """Every labelling of a sentence. features: their counts; wrong: how many known labels each contradicts, in all and
-    of `y` alone; states: of all variables, flat as the engine has them.
+    """Every labelling of a sentence. features: feature counts; wrong: the number of known labels that each contradicts,
+    in all and of `y` alone; states: of all variables, flat as in the engine.
     """
 
     features: Floats
@@ -61,7 +61,7 @@ def may_be(text: str, state: str) -> bool:
 
 def enumerate_all(case: Case) -> list[Enumerated]:
     model, _ = trained(case)
-    size, found = model.num_weights, []
+    size, sentences = model.num_weights, []
     tables = [columns(case, sentence) for sentence in case.sentences]
     raised = [twin_of(model.with_weights(row, model.record), case) for row in np.eye(size)]
     names, labels = list(model.states), [label.name for label in model.spec.labels]
@@ -75,6 +75,6 @@ def enumerate_all(case: Case) -> list[Enumerated]:
                 if name in labels and not may_be(table[name][t], model.states[name][state]):
                     wrong[:, row] += [1, name == "y"]
         features = joint[(slice(None), *cells.T)].T
-        found.append(Enumerated(features, wrong[0], wrong[1], cells))
+        sentences.append(Enumerated(features, wrong[0], wrong[1], cells))
         assert len(sentence) * len(names) == cells.shape[1]
-    return found
+    return sentences

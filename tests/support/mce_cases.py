@@ -1,4 +1,4 @@
-"""What the tests of error rates share: templates with segments, and every labelling of a sentence with its score."""
+"""Shared by the tests of error rates: templates with segments, and every labelling of a sentence with its score."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dcrfdsl.semantics.settings.loss_settings import MceSettings, SmoothingSetti
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
 
 
-def settings_of(**own: Any) -> TrainSettings:
-    return TrainSettings(criterion=MceSettings(**own), prior=NoPrior(), infer=ExactSettings())
+def settings_of(**criterion: Any) -> TrainSettings:
+    return TrainSettings(criterion=MceSettings(**criterion), prior=NoPrior(), infer=ExactSettings())
 
 
 def scores_of(case: Case, weights: Any) -> list[tuple[Any, tuple[int, ...]]]:
-    """Of every sentence the log potential of each labelling, and the index of the right one."""
+    """For every sentence the log potential of each labelling, and the index of the right one."""
     model, _ = trained(case)
     model = model.with_weights(weights, model.record)
-    twin, found = twin_of(model, case), []
+    twin, scores = twin_of(model, case), []
     for sentence in case.sentences:
         table = columns(case, sentence)
         gold = gold_of(model, table)
         right = tuple(model.states[name].index(gold[name][t]) for t in range(len(sentence)) for name in model.states)
-        found.append((twin.joint(table), right))
-    return found
+        scores.append((twin.joint(table), right))
+    return scores
 
 
-def smooth(own: SmoothingSettings, d: float, beta: float = 0.0) -> float:
-    z = own.alpha * d + (beta if own.beta is None else own.beta)
+def smooth(settings: SmoothingSettings, d: float, beta: float = 0.0) -> float:
+    z = settings.alpha * d + (beta if settings.beta is None else settings.beta)
     logistic = float(np.logaddexp(0.0, z))
-    return math.exp(z - logistic) if own.method == "sigmoid" else logistic / own.alpha
+    return math.exp(z - logistic) if settings.method == "sigmoid" else logistic / settings.alpha
 
 
 HEADER = "data conll(word, y)\nlabel y in {scheme}(A, B)\nclique y: bias, word\nclique y[-1], y\n"
@@ -67,29 +67,29 @@ SEGMENTED = {
 
 
 def segments(labels: list[str]) -> set[tuple[int, int, str]]:
-    """The segments of a legal labelling: from each B or S to the last label of its type that goes on."""
-    found = set()
+    """The segments of a legal labelling: from each B or S to the last label that continues it."""
+    segments_seen = set()
     for t, label in enumerate(labels):
         if label[0] in "BS":
             end = t
             while label[0] == "B" and end + 1 < len(labels) and labels[end + 1][0] in "IE":
                 end += 1
-            found.add((t, end, label[2:]))
-    return found
+            segments_seen.add((t, end, label[2:]))
+    return segments_seen
 
 
 def goes_on(labels: list[str], last: int) -> bool:
-    """Whether the segment at `last` goes on behind it."""
+    """Whether the segment at `last` continues after it."""
     return labels[last][0] in "BI" and last + 1 < len(labels) and labels[last + 1][0] in "IE"
 
 
 def labellings_of(
     case: Case, weights: Any
 ) -> list[tuple[dict[str, list[str]], list[tuple[dict[str, list[str]], float]]]]:
-    """Of every sentence the gold labels, and every labelling with its score."""
+    """For every sentence the gold labels, and every labelling with its score."""
     model, _ = trained(case)
     model = model.with_weights(weights, model.record)
-    twin, found = twin_of(model, case), []
+    twin, sentences = twin_of(model, case), []
     names = list(model.states)
     for sentence in case.sentences:
         table = columns(case, sentence)
@@ -103,23 +103,23 @@ def labellings_of(
             for index in np.argwhere(np.isfinite(scores)).tolist()
             for index in [tuple(index)]
         ]  # fmt: skip
-        found.append((gold_of(model, table), every))
-    return found
+        sentences.append((gold_of(model, table), every))
+    return sentences
 
 
 def labellings_with_hidden(case: Case, weights: Any) -> list[tuple[list[str], Any]]:
-    """As `labellings_of`, where not every label is known."""
+    """Like `labellings_of`, for templates in which not every label is known."""
     model, _ = trained(case)
     twin = twin_of(model.with_weights(weights, model.record), case)
-    names, found = list(model.states), []
+    names, sentences = list(model.states), []
     for sentence in case.sentences:
         scores = twin.joint(columns(case, sentence))
         every = []
         for index in map(tuple, np.argwhere(np.isfinite(scores)).tolist()):
-            own = {
+            labels = {
                 name: [model.states[name][index[t * len(names) + m]] for t in range(len(sentence))]
                 for m, name in enumerate(names)
             }
-            every.append((own, float(scores[index])))
-        found.append(([row[1] for row in sentence], every))
-    return found
+            every.append((labels, float(scores[index])))
+        sentences.append(([row[1] for row in sentence], every))
+    return sentences

@@ -1,6 +1,6 @@
-"""Models of small templates with random weights, their likelihood and their twin; and a stored model with its answers.
+"""Models of small templates with random weights, their likelihood and their twin; a stored model with its answers.
 
-Not here: objectives as training makes them (`training_cases`).
+Not here: objectives as training builds them (`training_cases`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def trained(case, seed=0, scale=1.0):
 
 
 def objective_of(model, corpus, settings, precision=0.0, threads=1):
-    """The likelihood of a model's data under one inference method, gold counts taken by differences of scores."""
+    """The likelihood of a model's data under one inference method; gold counts come from differences of scores."""
     from dcrfdsl.graph import learn_parameters
 
     entry = METHODS[settings.method]
@@ -84,7 +84,7 @@ clique x, z as xz with states = all: bias, f
 
 
 def tiny_model(name):
-    """A stored model, its corpus, the given weights by (clique, feature, states), all such keys, and the answers."""
+    """A stored model, its corpus, its weights by (clique, feature, states), all such keys, and the expected answers."""
     answers = json.loads((SHARED / "reference" / "training" / f"{name}.json").read_text())
     cliques = ["x", "z", "xx", "zz", "xz"] if TINY[name] else ["xx", "zz", "xz"]
     unaries = (
@@ -98,12 +98,12 @@ def tiny_model(name):
 
     corpus = corpus_from_rows(rows, resolved.require().data)
     model = fit(resolved, corpus, threads=1)
-    given = {}
+    weight_of = {}
     for parameter in answers["parameters"]:
         clique = cliques[parameter["t"]]
         states = tuple(answers["assignment_labels"][parameter["t"]][parameter["assn"]])
-        given[clique + ("1" if len(clique) == 1 else ""), parameter["feat"] or "bias", states] = parameter["w"]
+        weight_of[clique + ("1" if len(clique) == 1 else ""), parameter["feat"] or "bias", states] = parameter["w"]
     order = [(c, text.removeprefix("f="), states) for c, text, states, _ in model.show_weights()]
-    weights = np.array([given.get(key, 0.0) for key in order])
-    assert set(given) <= set(order)
-    return model.with_weights(weights, model.record), corpus, given, order, answers
+    weights = np.array([weight_of.get(key, 0.0) for key in order])
+    assert set(weight_of) <= set(order)
+    return model.with_weights(weights, model.record), corpus, weight_of, order, answers

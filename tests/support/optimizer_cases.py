@@ -1,8 +1,8 @@
-"""Problems whose optimum is known by another way, methods with how near they come, and which pairs are refused, why.
+"""Problems with an independently known optimum, optimizers with their accuracy, and the pairs that are refused.
 
-A method that needs more of an objective than value and gradient is refused where the problem does not have it: the
-part that the objective lacks is written beside it, or the slug of the complaint where a template asks for the pair.
-Not here: rules of single methods, and objectives without an optimum (`test_stopping`).
+An optimizer that needs more than value and gradient is refused if the objective does not offer it. For such a pair the
+table has the missing part, or the slug of the checker's complaint if the objective comes from a template. Not here:
+rules of single optimizers, and objectives without an optimum (`test_stopping`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dcrfdsl.semantics.settings.training_settings import MethodSettings
 
 Floats = NDArray[np.float64]
 
-# method -> its settings, and how near its objective comes to the optimum, relatively
+# method -> its settings, and the largest relative distance of its objective from the optimum
 METHODS: Mapping[str, tuple[MethodSettings, float]] = {
     "auto": (AutoOptimizer(tolerance=1e-8), 1e-9),
     "lbfgs": (LbfgsSettings(tolerance=1e-8), 1e-9),
@@ -60,7 +60,7 @@ VALUE = 1000.0  # at the minimum
 
 
 class Quadratic(Objective):
-    """½ Σ c_i (x_i − m_i)² + VALUE, cut to multiples of `step`; `sharpen` makes the step ten times smaller."""
+    """½ Σ c_i (x_i − m_i)² + VALUE, rounded to multiples of `step`; `sharpen` makes the step ten times smaller."""
 
     def __init__(self, step: float, sharpest: float):
         self.step, self.sharpest = step, sharpest
@@ -93,7 +93,7 @@ class Valley(Objective):
 
 
 class Parabolas(Objective):
-    """f_i = ½ (λ_i − m_i)² + ½ (λ_0 − 1)²: sequence i touches the weights 0 and i. Records the gradients asked for."""
+    """f_i = ½ (λ_i − m_i)² + ½ (λ_0 − 1)²: sequence i has the weights 0 and i. Records the requested gradients."""
 
     MIDDLES = np.array([0.0, 3.0, -2.0, 5.0])
     BEST = np.array([3.0 / 3.5, 2.0, -4.0 / 3.0, 10.0 / 3.0])
@@ -111,10 +111,10 @@ class Parabolas(Objective):
         self.weights = weights
 
     def gradient(self, number: int) -> tuple[float, NDArray[np.int32], Floats]:
-        own = np.array([0, number + 1], np.int32)
-        away = self.weights[own] - [1.0, self.MIDDLES[number + 1]]
+        columns = np.array([0, number + 1], np.int32)
+        away = self.weights[columns] - [1.0, self.MIDDLES[number + 1]]
         self.asked.append((number, self.weights.copy()))
-        return 0.5 * float(away @ away), own, away
+        return 0.5 * float(away @ away), columns, away
 
     def moved(self, number: int) -> None:
         pass
@@ -135,7 +135,7 @@ class Parabolas(Objective):
 
 
 def least_smooth(objective: Any) -> float:
-    """The optimum by SciPy's L-BFGS-B, from where it stops once more."""
+    """The optimum by SciPy's L-BFGS-B, restarted once from where it stops."""
     at = np.zeros(objective.num_weights)
     for _ in range(2):
         at = minimize(
@@ -165,7 +165,7 @@ def least_with_corners(objective: Any) -> float:
 
 
 def least_primal(objective: Any) -> float:
-    """The least primal by a general solver of the dual over the cuts at hand; cuts are added while some are missing."""
+    """The least primal by a general solver of the dual over the known cuts; cuts are added while some are violated."""
     count, size = len(objective.limit), objective.num_weights
     rows, losses_of, owner = [], [], []
     weights = np.zeros(size)
@@ -173,7 +173,9 @@ def least_primal(objective: Any) -> float:
         added = 0
         cuts = objective.find_cuts(weights, 0, count)
         known = list(zip(rows, losses_of, owner, strict=True))
-        slack = [max([0.0, *(loss - row @ weights for row, loss, own in known if own == i)]) for i in range(count)]
+        slack = [
+            max([0.0, *(loss - row @ weights for row, loss, sequence in known if sequence == i)]) for i in range(count)
+        ]
         for i in range(count):
             for n in range(cuts.block_off[i], cuts.block_off[i + 1]):
                 row = np.zeros(size)
@@ -185,22 +187,22 @@ def least_primal(objective: Any) -> float:
                     added += 1
         if not added:
             break
-        table, loss, own = np.array(rows), np.array(losses_of), np.array(owner)
+        table, loss, sequence = np.array(rows), np.array(losses_of), np.array(owner)
 
         def negative_dual(alpha: Floats, table: Floats = table, loss: Floats = loss) -> tuple[float, Floats]:
             combined = alpha @ table
             return 0.5 * float(combined @ combined) - float(alpha @ loss), table @ combined - loss
 
         inside = [
-            {"type": "ineq", "fun": lambda a, who=own == i, most=objective.limit[i]: most - a[who].sum(),
-             "jac": lambda a, who=own == i: -who.astype(float)}
+            {"type": "ineq", "fun": lambda a, who=sequence == i, most=objective.limit[i]: most - a[who].sum(),
+             "jac": lambda a, who=sequence == i: -who.astype(float)}
             for i in range(count)
         ]  # fmt: skip
-        found = minimize(
+        result = minimize(
             negative_dual, np.zeros(len(loss)), jac=True, bounds=[(0.0, None)] * len(loss), constraints=inside,
             method="SLSQP", options={"maxiter": 1000, "ftol": 1e-12},
         )  # fmt: skip
-        weights = found.x @ table
+        weights = result.x @ table
     return objective.value_and_gradient(weights)[0]
 
 
@@ -209,11 +211,12 @@ def least_primal(objective: Any) -> float:
 
 @dataclass(frozen=True)
 class Problem:
-    """make: the objective.   best: its least value, by another way.   refused: method -> what it lacks, or the slug.
+    """make: builds the objective.   best: its least value, computed independently.   refused: method -> the missing
+    part, or the slug.
 
-    near: what is asked at most, relatively.   within: of a formula, how far a method that has converged may be from the
-    least value, and any weight from `where`.   template: what makes the objective, where that is a template.
-    unsuited: methods that are not asked to solve it.
+    near: the tightest relative accuracy that is required.   within: for a formula, the largest distance of a converged
+    method from the least value, and of any weight from `where`.   template: the template of the objective, if any.
+    unsuited: methods that are not tried on it.
     """
 
     make: Callable[[], Any]
@@ -240,7 +243,9 @@ OFFERED: Mapping[str, Callable[[Objective], object]] = {
     "scaling": lambda objective: objective.scaling(),
     "margin problem": lambda objective: objective.margin_problem(),
 }
-LONG_WAY = 1e-8 * float(np.linalg.norm(CURVATURE * MINIMUM))  # the curvature is at least 1: no weight is further off
+LONG_WAY = 1e-8 * float(
+    np.linalg.norm(CURVATURE * MINIMUM)
+)  # the curvature is at least 1, so no weight can be further off
 
 
 def of_template(
@@ -255,14 +260,14 @@ def of_template(
 GAUSSIAN = ("train.prior=gaussian(variance = 2)",)
 LAPLACE = ("train.prior=laplace(scale = 2)",)
 FREE = ("train.prior=none", "train.infer=exact")
-# Without a prior, weights of what gold labels never show are best at minus infinity: steps that are as
-# long as their rate, or grow by a factor at most, take for ever.
+# Without a prior, weights of features that the gold labels never show are best at minus infinity. Methods with a
+# fixed step size, or with steps that grow at most by a factor, never get there.
 AT_INFINITY = "an optimum at infinity"
 NEVER_THERE = needing(AT_INFINITY, "sgd", "gpd", "quickprop", "quickprop alone")
 MARGINS = ("train.C=0.7", "train.tolerance=1e-6")
 NO_PRIOR_FOR_SCALING = needing("prior-not-treated", "iis by S", "iis by T")
 NO_MARGINS = needing("cannot-train", "working_set", "bcfw")
-# Odd numbers of states: with two, adding to the weights of one what is taken off the other changes no penalty.
+# Odd numbers of states: with two, moving weight from one state to the other changes no penalty.
 WINDOW = Case("data conll(word, y)\nlabel y\nclique y: word[-1..1]\nclique y[-1], y\n", CASES["chain"].sentences)
 
 PROBLEMS: Mapping[str, Problem] = {
@@ -277,7 +282,7 @@ PROBLEMS: Mapping[str, Problem] = {
         where=np.ones(20), within=(1e-9, 1e-5),
     ),
     "parabolas of three sequences": Problem(
-        Parabolas, np.zeros(4), lambda own: own.value_and_gradient(own.BEST)[0], NO_TOTALS | NO_CUTS,
+        Parabolas, np.zeros(4), lambda problem: problem.value_and_gradient(problem.BEST)[0], NO_TOTALS | NO_CUTS,
         where=Parabolas.BEST, within=(1e-3, 0.1),
     ),
     "chain": of_template(
@@ -313,6 +318,6 @@ PROBLEMS: Mapping[str, Problem] = {
 
 @cache
 def least(problem: str) -> float:
-    """The least objective, worked out once for all methods."""
-    own = PROBLEMS[problem]
-    return own.best(own.make())
+    """The least objective, computed once for all methods."""
+    problem_class = PROBLEMS[problem]
+    return problem_class.best(problem_class.make())

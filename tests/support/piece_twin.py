@@ -1,4 +1,4 @@
-"""The losses of pieces by going through all their states in texts, and problems to compare them on."""
+"""The losses of pieces by enumeration of their states as texts, and problems to compare them on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Labelling = Mapping[str, Sequence[str]]
 
 
 class PieceTwin:
-    """The losses of pieces by going through all their states, clique by clique, in texts."""
+    """The losses of pieces by enumeration of their states as texts, clique by clique."""
 
     def __init__(self, twin: TemplateTwin, sentence: Mapping[str, Sequence[Any]], gold: Labelling):
         self.twin, self.gold = twin, gold
@@ -43,7 +43,7 @@ class PieceTwin:
         self.firing = [twin.firing(number, sentence, self.length) for number in range(len(twin.spec.cliques))]
 
     def clique_score(self, label: str, anchor: int, labelling: Labelling) -> float | None:
-        """log potential of one instance of a clique; None where it does not exist."""
+        """The log potential of one instance of a clique; None if there is no such instance."""
         number = [clique.label for clique in self.twin.spec.cliques].index(label)
         clique = self.twin.spec.cliques[number]
         places = [(site.variable, position(site, anchor, clique.positions)) for site in clique.sites]
@@ -59,17 +59,19 @@ class PieceTwin:
         return sum(value * weight.get((label, text, states), 0.0) for text, value in fires.items())
 
     def instances(self, piece: Piece) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int, bool]]]]:
-        """What each instance is over, and its clique instances."""
+        """The places that each instance is over, and its clique instances (label, anchor, locked)."""
         for t in range(self.length):
             over = [(site.variable, t + getattr(site.place, "offset", 0)) for site in piece.over]
             if all(0 <= at < self.length for _, at in over):
                 held = [(m.clique, t + getattr(m.place, "offset", 0), m.locked) for m in piece.members]
-                held = [own for own in held if self.clique_score(own[0], own[1], self.gold) is not None]
+                held = [
+                    instance for instance in held if self.clique_score(instance[0], instance[1], self.gold) is not None
+                ]
                 if held:
                     yield over, held
 
     def changed(self, places: Sequence[tuple[str, int]], states: Sequence[str]) -> Labelling:
-        labelling = {name: list(own) for name, own in self.gold.items()}
+        labelling = {name: list(cells) for name, cells in self.gold.items()}
         for (name, t), state in zip(places, states, strict=True):
             labelling[name][t] = state
         return labelling
@@ -77,8 +79,10 @@ class PieceTwin:
     def joint(self, places: Sequence[tuple[str, int]]) -> Iterator[tuple[str, ...]]:
         return itertools.product(*(self.twin.states[name] for name, _ in places))
 
-    def given(self, over: Sequence[tuple[str, int]], held: Sequence[tuple[str, int, bool]]) -> list[tuple[str, int]]:
-        """What the cliques of an instance touch beside its own variables."""
+    def neighbours(
+        self, over: Sequence[tuple[str, int]], held: Sequence[tuple[str, int, bool]]
+    ) -> list[tuple[str, int]]:
+        """The places that the cliques of an instance touch outside `over`."""
         views = self.twin.views
         touched = set()
         for label, anchor, _ in held:
@@ -89,31 +93,31 @@ class PieceTwin:
         return sorted(place for place in touched - set(over) if 0 <= place[1] < self.length)
 
     def score(self, held: Sequence[tuple[str, int, bool]], labelling: Labelling, shares: Mapping[Any, float]) -> float:
-        found = 0.0
+        total = 0.0
         for label, anchor, _ in held:
-            own = self.clique_score(label, anchor, labelling)
-            assert own is not None
-            found += shares.get((label, anchor), 1.0) * own
-        return found
+            clique_score = self.clique_score(label, anchor, labelling)
+            assert clique_score is not None
+            total += shares.get((label, anchor), 1.0) * clique_score
+        return total
 
     def loss(self, pieces: Sequence[Piece], nota: int | None = None, divide: bool = False) -> float:
         total, shares = 0.0, {}
-        found = [own for piece in pieces for own in self.instances(piece)]
+        instances = [instance for piece in pieces for instance in self.instances(piece)]
         if divide:
             times: dict[Any, int] = {}
-            for _, held in found:
+            for _, held in instances:
                 for label, anchor, locked in held:
                     times[label, anchor] = times.get((label, anchor), 0) + (not locked)
             shares = {place: 1.0 / max(1, count) for place, count in times.items()}
-        for over, held in found:
+        for over, held in instances:
             total += self.log_sum(over, held, self.gold, shares, nota) - self.score(held, self.gold, shares)
             if nota is not None:
-                given = self.given(over, held)
-                right = tuple(self.gold[name][t] for name, t in given)
-                for states in self.joint(given):
+                neighbours = self.neighbours(over, held)
+                right = tuple(self.gold[name][t] for name, t in neighbours)
+                for states in self.joint(neighbours):
                     differ = sum(a != b for a, b in zip(states, right, strict=True))
                     if differ and (nota == ALL or differ == 1):
-                        total += self.log_sum(over, held, self.changed(given, states), shares, nota)
+                        total += self.log_sum(over, held, self.changed(neighbours, states), shares, nota)
         return total
 
     def log_sum(
@@ -124,10 +128,10 @@ class PieceTwin:
         shares: Mapping[Any, float],
         nota: int | None,
     ) -> float:
-        """log Σ exp score over the states of `over`, NOTA included if there is one."""
+        """log Σ exp score over the states of `over`, including NOTA if there is one."""
         scores = [0.0] if nota is not None else []
         for states in self.joint(over):
-            both = {name: list(own) for name, own in labelling.items()}
+            both = {name: list(cells) for name, cells in labelling.items()}
             for (name, t), state in zip(over, states, strict=True):
                 both[name][t] = state
             scores.append(self.score(held, both, shares))
@@ -138,11 +142,11 @@ def supervised(case: Case) -> tuple[Supervision, Any]:
     resolved, corpus = case.resolved(), case.corpus()
     parts = assemble(resolved.require(), corpus, resolved.directories, {})
     parameters, counts = parts.learn_parameters()
-    given = Supervision(
+    supervision = Supervision(
         parts.spec, parts.graph, parameters, parts.rows, parts.relations, corpus.sentence_off, parts.gold, counts,
         Workers(2), states=tuple(parts.states[name] for name in parts.graph.variables),
     )  # fmt: skip
-    return given, np.random.default_rng(0).normal(0.0, 0.8, parameters.num_weights)
+    return supervision, np.random.default_rng(0).normal(0.0, 0.8, parameters.num_weights)
 
 
 def settings_of(**criterion: Any) -> TrainSettings:

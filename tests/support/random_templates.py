@@ -1,8 +1,8 @@
 """Random templates as texts, with sentences and gold: every family of graphs, small enough to be enumerated.
 
-A template is drawn statement by statement: a family gives the cliques that it is named for, and on top of these come
-constraints, memories, latent variables, views, padded edges and unknown labels as chance has it. What the checker
-refuses is drawn again. Gold is drawn among the labellings that the hard constraints allow, as the twin reads them.
+A template is drawn statement by statement: the family determines its main cliques; constraints, memories, latent
+variables, views, padded edges and unknown labels are added at random. Templates that the checker refuses are drawn
+again. Gold is drawn from the labellings that the hard constraints allow, according to the twin.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ONE_ITERATION = "train.optimizer=lbfgs(max_iterations=1)"
 
 @dataclass(frozen=True)
 class RandomCase:
-    """`known`: of each sentence what its label cells say: of each label the states that each position may have."""
+    """`known`: for each sentence and label, the states that the cell at each position allows."""
 
     family: str
     text: str
@@ -47,7 +47,7 @@ class RandomCase:
 
     @property
     def partly_known(self) -> bool:
-        """Whether a cell says that its label is not known, be it of one state only."""
+        """Whether a cell leaves its label open, even if the label has only one state."""
         return any(mark in cell for sentence in self.rows for row in sentence for cell in row for mark in "_|")
 
 
@@ -63,7 +63,7 @@ class Draft:
     heads: bool = False
     statements: list[str] = field(default_factory=list)
     cliques: list[str] = field(default_factory=list)
-    unknown: dict[str, str] = field(default_factory=dict)  # of a label: `missing`, `ambiguous` or both
+    unknown: dict[str, str] = field(default_factory=dict)  # for a label: `missing`, `ambiguous` or both
 
     def chance(self, p: float) -> bool:
         return bool(self.rng.random() < p)
@@ -74,7 +74,7 @@ class Draft:
     # statements ---------------------------------------------------------------------------------------------------
 
     def label(self, name: str, *, card: int | None = None) -> str:
-        """A new label with plain states, or those of segments."""
+        """A new label with plain states, or segment states."""
         if card is None and self.chance(0.25):
             marks, domain = ("BI", "bio(X)") if self.chance(0.6) else ("BIES", "bioes(X)")
             states = (*(f"{mark}-X" for mark in marks), "O")
@@ -115,8 +115,8 @@ class Draft:
 
     def features(self) -> list[str]:
         count = int(self.rng.integers(1, 3))
-        found = list(dict.fromkeys(self.pick(FEATURES) for _ in range(count)))
-        return ["bias", *found] if self.chance(0.4) else found
+        features = list(dict.fromkeys(self.pick(FEATURES) for _ in range(count)))
+        return ["bias", *features] if self.chance(0.4) else features
 
     def state_of(self, name: str) -> str:
         return self.pick({**self.labels, **self.latents, **self.memories}[name])
@@ -223,7 +223,7 @@ def latent(d: Draft) -> None:
 
 
 def counter(d: Draft) -> None:
-    """Segments of a length: the label stays while a latent counter counts down."""
+    """Segments with a length: the label stays the same while a latent counter counts down."""
     y, left = d.label("y", card=2), d.latent("left", ["0", "1", "2"])
     d.clique(f"{y}[-1], {left}[-1], {y}")
     d.clique(f"{y}, {left}")
@@ -255,7 +255,7 @@ def views(d: Draft) -> None:
 
 
 def sparse(d: Draft) -> None:
-    """Cliques that leave variables of short sentences alone."""
+    """Cliques that do not touch the variables of short sentences."""
     y, z = d.label("y", card=2), d.label("z")
     d.clique(f"{y}[-2], {z}")
     d.clique(f"{z}, {y}[1]")
@@ -387,7 +387,7 @@ def draw(seed: int) -> RandomCase:
             spec = load_text(d.text()).require()
         except DcrfError:
             continue
-        if any(found.severity == "error" for found in check(load_text(d.text()))):
+        if any(diagnostic.severity == "error" for diagnostic in check(load_text(d.text()))):
             continue
         case = RandomCase(family, d.text(), [], [], [])
         twin = TemplateTwin(spec, {**d.labels, **d.latents, **d.memories}, {})
@@ -399,13 +399,13 @@ def draw(seed: int) -> RandomCase:
 
 
 def enumerable(states: Mapping[str, Sequence[str]], length: int, memories: int) -> bool:
-    cards = [len(own) for own in states.values()]
+    cards = [len(label_states) for label_states in states.values()]
     free = float(np.prod(cards[: len(cards) - memories]))
     return free**length <= MOST_LABELLINGS and float(np.prod(cards)) ** length <= MOST_ENTRIES
 
 
 def add_sentence(case: RandomCase, d: Draft, twin: TemplateTwin, length: int) -> None:
-    """A random sentence with one of its possible labellings as gold; none, if it has no possible labelling."""
+    """Adds a random sentence with one of its possible labellings as gold, or nothing if no labelling is possible."""
     table: dict[str, list[str]] = {
         "word": [d.pick("aabA") for _ in range(length)],
         "pos": [d.pick("NV") for _ in range(length)],
@@ -428,7 +428,7 @@ def add_sentence(case: RandomCase, d: Draft, twin: TemplateTwin, length: int) ->
 
 
 def cell(d: Draft, name: str, state: str) -> tuple[str, frozenset[str]]:
-    """How a gold state is written, and the states that this leaves open."""
+    """The cell of a gold state, and the states that the cell allows."""
     states, unknown = d.labels[name], d.unknown.get(name, "")
     if "missing" in unknown and d.chance(0.3):
         return "_", frozenset(states)

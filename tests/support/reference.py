@@ -1,6 +1,6 @@
-"""Slow and obvious: joint tables, log Z, marginals, best labellings, finite differences. Only numpy and itertools.
+"""Slow and obvious reference: joint tables, log Z, marginals, best labellings, finite differences, in NumPy alone.
 
-Every kernel is compared with something in this file. Nothing of the package is used here.
+Every kernel is compared with a function of this file, which uses nothing of the package.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def finite_difference(function: Callable[[Floats], float], at: Floats, step: flo
 def one_sweep(
     cards: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequence[Floats], beliefs: Sequence[Floats]
 ) -> float:
-    """How far clique beliefs are from agreeing with each other: the largest difference of variable marginals."""
+    """The largest difference between the marginals of a variable according to different clique beliefs."""
     seen: dict[int, Floats] = {}
     worst = 0.0
     for scope, belief in zip(scopes, beliefs, strict=True):
         for axis, v in enumerate(scope):
-            own = belief.sum(axis=tuple(a for a in range(belief.ndim) if a != axis))
-            worst = max(worst, float(np.abs(own - seen.setdefault(v, own)).max()))
+            marginal = belief.sum(axis=tuple(a for a in range(belief.ndim) if a != axis))
+            worst = max(worst, float(np.abs(marginal - seen.setdefault(v, marginal)).max()))
     return worst

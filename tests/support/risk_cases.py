@@ -1,4 +1,4 @@
-"""What the tests of risks share: settings, and risks by going through every labelling."""
+"""Shared by the tests of risks: settings, and risks by enumeration of all labellings."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior,
 __all__ = ["risks_of", "settings_of", "shares_at_start"]
 
 
-def settings_of(own: Any, **more: Any) -> TrainSettings:
-    return TrainSettings(**{"criterion": own, "prior": NoPrior(), "infer": ExactSettings(), **more})
+def settings_of(criterion: Any, **more: Any) -> TrainSettings:
+    return TrainSettings(**{"criterion": criterion, "prior": NoPrior(), "infer": ExactSettings(), **more})
 
 
 def shares_at_start(case: Case, weight: str | float) -> list[float]:
-    """D_i: of each wrong labelling of each sentence."""
+    """D_i: the initial weight of each wrong labelling, one value per sentence."""
     every = scores_of(case, np.zeros(supervised(case)[0].parameters.num_weights))
     wrong = [int(np.isfinite(scores).sum()) - 1 for scores, _ in every]
-    own = [1.0 / max(n, 1) if weight == "uniform" else float(weight) ** scores.ndim
+    shares = [1.0 / max(n, 1) if weight == "uniform" else float(weight) ** scores.ndim
            for (scores, _), n in zip(every, wrong, strict=True)]  # fmt: skip
-    total = sum(w * n for w, n in zip(own, wrong, strict=True))
-    return [w / total for w in own]
+    total = sum(w * n for w, n in zip(shares, wrong, strict=True))
+    return [w / total for w in shares]
 
 
 def risks_of(case: Case, weights: Any, shares: list[float]) -> tuple[float, float]:

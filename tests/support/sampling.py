@@ -1,7 +1,7 @@
-"""Which cases run every time where tests train models: as few as show every value of every parameter. Others: `long`.
+"""Selects the cases that run every time: the fewest that cover every value of every parameter. The rest are `long`.
 
-The tests of a file share the work: 26 templates by nine tests are 234 cases, of which 27 show each template once and
-each test three times. Not here: tests that take long whatever their case, which are marked where they stand.
+The tests of a file share the work: 26 templates by nine tests are 234 cases, of which 27 cover each template once and
+each test three times. Not here: tests that take long in every case, which are marked where they are defined.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def values_of(parameters: dict[str, Any]) -> Values:
 
 
 def cover(tests: Mapping[str, Mapping[str, Values]]) -> set[str]:
-    """Names of cases in which every value occurs, `FEWEST` of each test; tests take turns at what is missing.
+    """Names of cases in which every value occurs, at least `FEWEST` of each test; tests take turns to cover the rest.
 
-    tests: of each its cases, name -> values.
+    tests: the cases of each test, name -> values.
 
     >>> tests = {t: {f"{t}{x}": frozenset({("x", x)}) for x in "abcdef"} for t in "ST"}
     >>> sorted(name[0] for name in cover(tests))
@@ -54,14 +54,14 @@ def cover(tests: Mapping[str, Mapping[str, Values]]) -> set[str]:
 
 
 def some(cases: Iterable[Any], count: int) -> list[Any]:
-    """The cases of one list as parameters: `count` of them, spread by the hash of what they are, run every time."""
+    """The cases of a list as parameters; `count` of them, chosen by a hash of their content, run every time."""
     every = list(cases)
     kept = sorted(range(len(every)), key=lambda n: crc32(repr(every[n]).encode()))[:count]
     return [case if n in kept else pytest.param(case, marks=pytest.mark.long) for n, case in enumerate(every)]
 
 
 def mark_rest(items: Sequence[pytest.Item]) -> None:
-    """Marks the cases `long` that a covering of their file leaves out."""
+    """Marks the cases as `long` that are not in the cover of their file."""
     files: dict[str, dict[str, dict[str, Values]]] = defaultdict(lambda: defaultdict(dict))
     for item in items:
         if item.path.parent.name in ROOMS and hasattr(item, "callspec") and not item.get_closest_marker("long"):

@@ -11,7 +11,7 @@ from dcrfdsl.graph import FactorGraph
 
 
 def random_tables(cards, scopes, seed, scale=1.0, zeros=0.0):
-    """Gaussian log tables; a share `zeros` of entries is forbidden, the all-zero labelling never."""
+    """Gaussian log tables; a share `zeros` of the entries is forbidden, but never the all-zero labelling."""
     generator = np.random.default_rng(seed)
     tables = []
     for scope in scopes:

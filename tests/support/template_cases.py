@@ -69,29 +69,29 @@ def at(table, column, t):
 
 
 def repeated_words(table):
-    """The next position at least two on with the same word, other than `c`."""
-    words, found = table["word"], {}
+    """Joins each position to the next one with the same word, at least two on, unless the word is `c`."""
+    words, pairs = table["word"], {}
     for i, word in enumerate(words):
         later = [j for j in range(i + 2, len(words)) if words[j] == word != "c"]
         if later:
             j = later[0]
-            found[i, j] = [
+            pairs[i, j] = [
                 "bias",
                 f"word[i-1]={at(table, 'word', i - 1)} & word[j-1]={at(table, 'word', j - 1)}",
                 f"word[i]={word}",
             ]
-    return found
+    return pairs
 
 
 def same_words(table):
-    """Every later position at most two on with the same word, or `a` before `b`."""
+    """Joins each position to every later one with the same word, at most two on."""
     words = table["word"]
     pairs = [(i, j) for i in range(len(words)) for j in range(i + 1, min(len(words), i + 3)) if words[i] == words[j]]
     return {pair: ["bias"] for pair in pairs}
 
 
 def arcs(table):
-    """From each word to its head, in either direction."""
+    """Joins each word and its head, in either direction."""
     pairs = [(i, int(head) - 1) for i, head in enumerate(table["head"])]
     return {(i, j): [f"word[i]={table['word'][i]} & word[j]={table['word'][j]}"]
             for i, j in pairs if 0 <= j < len(table["word"]) and i != j}  # fmt: skip

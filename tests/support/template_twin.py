@@ -1,9 +1,9 @@
-"""A template model, slow and obvious: every labelling of a sentence scored clique by clique, in texts.
+"""A slow and obvious template model: scores every labelling of a sentence clique by clique, on texts.
 
-The twin of unrolling, tables, hard constraints, memories and criteria: it knows the specification, the words of a
-sentence and a weight for each (clique, feature text, states), and nothing of kinds, arenas, programs or feature
-numbers. A labelling gives a state to every label, latent variable and memory; memories are not tried but computed, from
-left to right. A condition is read aloud: what lies outside the sequence makes a test false.
+It reimplements unrolling, tables, hard constraints, memories and criteria from the specification, the words of a
+sentence and a weight for each (clique, feature text, states), without kinds, arenas, programs or feature numbers. A
+labelling has a state for every label, latent variable and memory; memories are not enumerated but computed, from left
+to right. A test that reads outside the sequence is false.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class Enumerated:
         return self.counts @ weights
 
     def joint(self, weights: Floats) -> Floats:
-        """log potential of every labelling; axis t·variables + variable, -inf where it is not possible."""
-        total = np.full([len(own) for own in self.states.values()] * self.length, -np.inf)
+        """log potential of every labelling; axis t·variables + variable, -inf for impossible labellings."""
+        total = np.full([len(label_states) for label_states in self.states.values()] * self.length, -np.inf)
         total[tuple(self.index.T)] = self.scores(weights)
         return total
 
     def agreeing(self, known: Known) -> NDArray[np.bool_]:
-        """Which labellings have the known labels."""
+        """[labellings] whether each has the known labels."""
         agree = np.ones(len(self.index), bool)
         for m, (name, states) in enumerate(self.states.items()):
             for t, allowed in enumerate(known.get(name, ())):
-                own = [allowed] if isinstance(allowed, str) else allowed
-                numbers = [number for number, state in enumerate(states) if state in own]
+                allowed_states = [allowed] if isinstance(allowed, str) else allowed
+                numbers = [number for number, state in enumerate(states) if state in allowed_states]
                 agree &= np.isin(self.index[:, t * len(self.states) + m], numbers)
         return agree
 
@@ -65,7 +65,7 @@ class Enumerated:
         return Enumerated(self.states, self.length, self.index[agree], self.counts[agree])
 
     def loss(self, weights: Floats, known: Known) -> float:
-        """−log p(known | sentence), all that is not known summed out."""
+        """−log p(known | sentence), with everything unknown summed out."""
         scores = self.scores(weights)
         return reference.log_sum(scores) - reference.log_sum(scores[self.agreeing(known)])
 
@@ -83,19 +83,19 @@ class Enumerated:
         """log potential of every labelling of the labels alone, the other variables summed out."""
         axes = [t * len(self.states) + m for t in range(self.length)
                 for m, name in enumerate(self.states) if name in labels]  # fmt: skip
-        found: dict[tuple[int, ...], list[float]] = {}
+        scores_of: dict[tuple[int, ...], list[float]] = {}
         for row, score in zip(self.index[:, axes].tolist(), self.scores(weights).tolist(), strict=True):
-            found.setdefault(tuple(row), []).append(score)
-        return {row: reference.log_sum(np.array(scores)) for row, scores in found.items()}
+            scores_of.setdefault(tuple(row), []).append(score)
+        return {row: reference.log_sum(np.array(scores)) for row, scores in scores_of.items()}
 
 
 class TemplateTwin:
-    """`states`: of each variable in order: labels, latents, memories.   `weight`: of (clique's label, feature text,
-    states of the sites).
+    """`states`: those of each variable in order: labels, latents, memories.   `weight`: by (clique's label, feature
+    text, states of the sites).
 
-    What follows from the specification can also be given by hand. `allowed(labelling, t)`: hard constraints at
-    position t.   `joins`: of each relational clique, by its label, the pairs of positions in a sentence with the
-    features that fire.   `views`: of each view its label and what each state is seen as.
+    Optional replacements for what follows from the specification. `allowed(labelling, t)`: hard constraints at position
+    t.   `joins`: for each relational clique, by its label, the pairs of positions in a sentence with the features that
+    fire.   `views`: for each view its label and the text that it maps each state to.
     """
 
     def __init__(
@@ -133,7 +133,9 @@ class TemplateTwin:
             for key, value in self.fired(labelling, firing, length):
                 if key in self.number:
                     row[self.number[key]] += value
-        numbers = {name: {state: n for n, state in enumerate(own)} for name, own in self.states.items()}
+        numbers = {
+            name: {state: n for n, state in enumerate(label_states)} for name, label_states in self.states.items()
+        }
         index = [[numbers[name][labelling[name][t]] for t in range(length) for name in self.states]
                  for labelling in possible]  # fmt: skip
         return Enumerated(self.states, length, np.array(index, np.int64).reshape(len(index), -1), counts)
@@ -158,7 +160,7 @@ class TemplateTwin:
                 yield labelling
 
     def fired(self, labelling: Labelling, firing: Sequence[Firing], length: int) -> Iterator[tuple[Any, float]]:
-        """(clique, feature, states) and value of every feature of every clique, wherever it lies."""
+        """(clique, feature, states) and value of every firing feature of every clique instance."""
         for clique, fires in zip(self.spec.cliques, firing, strict=True):
             for anchor, features in fires.items():
                 places = [(site.variable, position(site, anchor, clique.positions)) for site in clique.sites]
@@ -199,7 +201,7 @@ class TemplateTwin:
         }
 
     def joined(self, clique: CliqueSpec, sentence: Sentence, length: int) -> Iterator[tuple[int, int]]:
-        """The pairs of positions that a relational clique joins: every pair tried in turn."""
+        """The pairs of positions that a relational clique joins, by testing every pair."""
         least, most = clique.min_gap, length if clique.max_gap is None else clique.max_gap
         for i in range(length):
             good = []
@@ -214,7 +216,7 @@ class TemplateTwin:
 
     def joint_features(self, clique: CliqueSpec, sentence: Sentence, pair: tuple[int, int]) -> dict[str, float]:
         """Crosses of columns at the joined positions, or next to them: `word[i]=a & word[j-1]=b`."""
-        found = {}
+        features = {}
         at = dict(zip(clique.positions, pair, strict=True))
         for feature in clique.features:
             texts = []
@@ -225,8 +227,8 @@ class TemplateTwin:
                 value = self.features.term(condition, sentence, 0)
                 texts.append(f"{named_place(factor)}={value if isinstance(value, str) else value[0]}")
             if texts:
-                found[" & ".join(texts)] = 1.0
-        return found
+                features[" & ".join(texts)] = 1.0
+        return features
 
 
 def position(site: Site, anchor: int | tuple[int, int], names: Sequence[str]) -> int:
@@ -254,7 +256,7 @@ def named_place(term: ex.Reference) -> str:
 
 
 class Meaning:
-    """What conditions say of one labelling of one sentence."""
+    """The truth of conditions on one labelling of one sentence."""
 
     def __init__(self, twin: TemplateTwin, sentence: Sentence, labelling: Labelling, length: int):
         self.twin, self.spec, self.sentence = twin, twin.spec, sentence
@@ -280,7 +282,7 @@ class Meaning:
         )
 
     def remembered(self, memory: Memory, t: int) -> str:
-        """The state of a memory at t, of the states before it."""
+        """The state of a memory at t, computed from the earlier states."""
         states = self.twin.states[memory.name]
         initially = memory.initially or "no"
         if t == 0:
@@ -322,8 +324,8 @@ class Meaning:
         if isinstance(term, ex.Reference) and self.spec.column(term.name) is None:
             return term.name
         (plain,) = unrolled(term, 0)
-        found = self.twin.features.term(plain, self.sentence, t)
-        return None if isinstance(found, str) else found[0]
+        texts = self.twin.features.term(plain, self.sentence, t)
+        return None if isinstance(texts, str) else texts[0]
 
     def is_variable(self, term: ex.Reference | ex.Apply) -> bool:
         return isinstance(term, ex.Reference) and (term.name in self.twin.states or term.name in self.twin.views)
@@ -367,7 +369,7 @@ def offset(term: ex.Reference | ex.Apply) -> int:
 
 
 def view_of(spec: ModelSpec, view: Any, states: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:
-    """The label of a view and what each of its states is seen as: state by state."""
+    """The label of a view, and the text that it maps each state of the label to."""
     value = view.value
     inner = [node.arguments[0].value if isinstance(node, ex.Apply) else node
              for node in terms(value.value, value.condition, value.otherwise)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Objectives of small templates as training makes them, and data of the rib/rob automaton."""
+"""Objectives of small templates as training builds them, and data of the rib/rob automaton."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dcrfdsl.training.problem import assemble
 
 
 def problem_of(case: Case, criterion: str, *overrides: str, threads: int = 1) -> tuple[Supervision, TrainSettings]:
-    """What a criterion is built of, and the settings of its stage."""
+    """The supervision from which a criterion is built, and the settings of its stage."""
     case = replace(case, text=f"{case.text}\ntrain {criterion}\n")
     resolved, corpus = case.resolved(*overrides), case.corpus()
     spec = resolved.require()
@@ -38,7 +38,7 @@ def objective_of(case: Case, criterion: str, *overrides: str, threads: int = 1) 
 
 
 def many(case: Case, times: int) -> Case:
-    """A case with its sentences `times` over."""
+    """A case with its sentences repeated `times` times."""
     return replace(case, sentences=case.sentences * times)
 
 
@@ -48,7 +48,7 @@ SYMBOLS = "ribo"
 
 
 def noisy_words(count: int, words: tuple[int, ...] = (1,), seed: int = 0) -> list[Any]:
-    """Sentences of `words` words each, in turn; a symbol is another one with probability 3/32."""
+    """Sentences of `words` words each, in turn; each symbol is replaced by another with probability 3/32."""
     generator = np.random.default_rng(seed)
     sentences = []
     for n in range(count):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..schema import ModelSpec
 from .context import Context
 
-__all__ = ["running_stages", "unchained"]
+__all__ = ["running_stages", "without_stage_order"]
 
 
 def running_stages(context: Context) -> tuple[int, ...]:
@@ -33,10 +33,10 @@ def _running(context: Context) -> tuple[int, ...]:
     return tuple(reversed(chain))
 
 
-def unchained(context: Context) -> ModelSpec:
+def without_stage_order(context: Context) -> ModelSpec:
     """The same stages without their order: a problem of the chain must not hide those of a stage."""
-    if unchained not in context.kept:
+    if without_stage_order not in context.kept:
         stages = tuple(stage.model_copy(update={"after": None}) for stage in context.spec.stages)
-        context.kept[unchained] = context.spec.model_copy(update={"stages": stages})
-    loose: ModelSpec = context.kept[unchained]
+        context.kept[without_stage_order] = context.spec.model_copy(update={"stages": stages})
+    loose: ModelSpec = context.kept[without_stage_order]
     return loose

@@ -42,9 +42,9 @@ from .context import Context, Data, Rule
 
 __all__ = ["RULES", "Context", "Data", "Rule", "check", "check_or_raise"]
 
-NO_MODEL = ("no-template", "file-too-large")  # of a file without anything to check
-WITH_BLOCK = ("unindented-line",)  # problems whose further places could not be read either
-DROPPED = ("declared-twice",)  # problems of statements that were read, and left out of the specification
+NO_MODEL = ("no-template", "file-too-large")  # problems of a file in which there is nothing to check
+WITH_BLOCK = ("unindented-line",)  # problems whose secondary places could not be read either
+DROPPED = ("declared-twice",)  # problems of statements that were read but left out of the specification
 
 # In this order: of two problems at the same place the first one stays.
 RULES: tuple[Rule, ...] = (

@@ -1,9 +1,9 @@
 """Rules on `forbid` and `require`: constraints that nothing can satisfy, and constraints that always hold.
 
-Every assignment of the sites of a constraint is tried, for every reading of the data, together with the scheme of its
-labels, the memories among its sites and the other constraints on these sites. Narrow constraints go first, so that of
-two the wider one is reported as superfluous. Only variables with declared states can be judged, and no views. Not here:
-whether the training data obeys (found in training).
+Every assignment of the sites of a constraint is tried, for every value of its observations, together with the scheme of
+its labels, the memories among its sites and the other constraints on these sites. Narrow constraints go first, so that
+of two the wider one is reported as superfluous. Only variables with declared states can be judged, and no views. Not
+here: whether the training data satisfies the constraints (training checks that).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..conditions import HardTable, Sites, constraint_sites, constraint_table, m
 from ..schema import Frozen, Label, Memory, Path, Scheme, legal_moves, reference_names
 from .context import LABEL_KINDS, Context, Rule
 from .evaluable_conditions import constraint_can_be_tried, memory_can_be_tried
-from .joint_constraints import Before, placements, spread
+from .joint_constraints import EarlierConstraints, placements, spread
 from .walk import constraint_nodes
 
 __all__ = ["RULES"]
 
 MOST_CAUSES = 8  # in a message
 MOST_TRIED = 2**26  # entries of the tables of all constraints
-FARTHEST = 8  # positions back; each needs its own tables, and constraints seldom follow from such a memory
+FARTHEST = 8  # positions that a judged memory may look back; each needs its own tables, and it seldom matters
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Judged:
 
 
 def without_label(context: Context) -> Iterator[Diagnostic]:
-    """A condition on observations alone is true or false of the data, whatever is predicted."""
+    """A condition on observations alone holds or fails whatever the labels are."""
     for n, constraint in enumerate(context.spec.constraints):
         names = set(reference_names(constraint_nodes(constraint)))
         kinds = {entry.kind for name in names if (entry := context.named(name)) is not None}
@@ -80,7 +80,7 @@ def satisfiable(context: Context) -> Iterator[Diagnostic]:
             yield context.complaint("not-judged", message, at, "not compared", help=remedy, severity="note")
             break
         judged.append(one)
-    before = Before()
+    before = EarlierConstraints()
     for one in sorted(judged, key=lambda one: len(one.sites)):
         complaint = _alone(context, one) or _together(context, one, before)
         if complaint is not None:
@@ -129,9 +129,9 @@ def _alone(context: Context, one: _Judged) -> Diagnostic | None:
 
 
 def _impossible_reading(one: _Judged) -> str | None:
-    """Whether the only test of the data must be true, or false, for any labelling to remain.
+    """The value of the only test of the data for which no labelling remains, in words; None if there is no such value.
 
-    Several tests, or compared texts, have readings that the data may never show.
+    Not judged: several tests, or compared texts, because some of their joint values may never occur in the data.
     """
     possible: Mask = np.asarray(one.allowed.reshape(len(one.allowed), -1).any(axis=1))
     tests = [read for read in one.table.observed if not read.states]
@@ -140,7 +140,7 @@ def _impossible_reading(one: _Judged) -> str | None:
     return "false" if bool(possible[1]) else "true"
 
 
-def _together(context: Context, one: _Judged, before: Before) -> Diagnostic | None:
+def _together(context: Context, one: _Judged, before: EarlierConstraints) -> Diagnostic | None:
     """`one` together with everything that already holds on its sites."""
     possible = np.ones_like(one.allowed)
     causes: dict[tuple[Path, str], None] = {}

@@ -15,7 +15,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ...arrays import Ints
-from ...errors import Diagnostic, Guesses, Label, Span, did_you_mean, quoted_names
+from ...errors import Diagnostic, Label, Span, SpellingGuesses, did_you_mean, quoted_names
 from ...syntax import KEYWORDS, SYNONYMS as WORDS_FOR
 from ..conditions import BOOLEAN
 from ..schema import (
@@ -110,7 +110,7 @@ class Context:
     _states: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     _lines: dict[FilePath, tuple[str, ...] | str] = field(default_factory=dict)
     _known: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
-    guesses: Guesses = field(default_factory=Guesses)
+    guesses: SpellingGuesses = field(default_factory=SpellingGuesses)
     kept: dict[Any, Any] = field(default_factory=dict)  # results of one rule that others need
 
     # complaints -----------------------------------------------------------------------------------------------

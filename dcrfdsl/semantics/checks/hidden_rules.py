@@ -88,7 +88,7 @@ def _borrowing_circles(lenders: Mapping[str, tuple[Path, str]]) -> dict[str, lis
 
 
 def no_states(context: Context) -> Iterator[Diagnostic]:
-    """No data teaches the types of a latent variable or memory."""
+    """A latent variable or memory cannot learn its segment types from data."""
     for path, variable in context.variables():
         if isinstance(variable, Label) or not isinstance(variable.domain, Scheme) or variable.domain.types:
             continue

@@ -35,7 +35,7 @@ def unused(context: Context) -> Iterator[Diagnostic]:
         slug, words, remedy = _IDLE[part]
         for n, item in enumerate(getattr(spec, part)):
             at: Path = (part, n, "name")
-            if item.name in used or not _is_own(context, at) or context.mentioned_in_lost(item.name):
+            if item.name in used or not _is_in_main_file(context, at) or context.mentioned_in_lost(item.name):
                 continue
             message = f"nothing uses the {kind} `{item.name}`: it changes nothing"
             help = remedy.format(name=item.name, label=label)
@@ -68,8 +68,8 @@ def _texts(part: Any, *, but: str = "") -> Iterator[str]:
             left.extend(getattr(node, name) for name in type(node).model_fields if name not in ("doc", "kind"))
 
 
-def _is_own(context: Context, at: Path) -> bool:
-    """Whether the main file declares it, which is read after the files that it uses."""
+def _is_in_main_file(context: Context, at: Path) -> bool:
+    """Whether the main file declares the part at a path, and not a file that it uses."""
     span = context.spans.nearest(*at)
     return span is None or span.source.name == context.main_file
 

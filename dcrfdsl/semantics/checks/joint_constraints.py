@@ -16,7 +16,7 @@ from ...arrays import Mask
 from ..conditions import Sites
 from ..schema import Path
 
-__all__ = ["Before", "placements", "spread"]
+__all__ = ["EarlierConstraints", "placements", "spread"]
 
 
 MOST_PATHS = 8  # constraints remembered for one shape of sites
@@ -32,7 +32,7 @@ class _Shape:
 
 
 @dataclass
-class Before:
+class EarlierConstraints:
     """The constraints so far, by the shape of their sites: offsets from the first position."""
 
     count: int = 0

@@ -25,7 +25,7 @@ def _margins(context: Context) -> Iterator[tuple[StageView, HmsvmSettings]]:
 
 
 def loss_labels(context: Context) -> Iterator[Diagnostic]:
-    """`hamming` names labels."""
+    """The loss `hamming` names labels only."""
     for stage, _ in _margins(context):
         for setting in stage.stage.criterion.settings:
             if setting.key != ("loss",):
@@ -41,7 +41,7 @@ def loss_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def slacks(context: Context) -> Iterator[Diagnostic]:
-    """A slack per labelling lists labellings by exact inference; otherwise the settings of the list are idle."""
+    """`slack = labelling` lists labellings by exact inference; with `slack = sequence` the list's settings are idle."""
     for stage, settings in _margins(context):
         if settings.slack == "sequence":
             for key in ("most", "weight"):
@@ -65,7 +65,9 @@ def kernels(context: Context) -> Iterator[Diagnostic]:
     for stage, _ in _margins(context):
         for n, name in enumerate(stage.settings.clique_kernels):
             at = stage.place("kernel", name)
-            number, clique = next((c, own) for c, own in enumerate(context.spec.cliques) if own.label == name)
+            number, clique = next(
+                (c, candidate) for c, candidate in enumerate(context.spec.cliques) if candidate.label == name
+            )
             there = [(("cliques", number), "this clique")]
             obstacle = _obstacle(context, clique)
             if obstacle is not None:
@@ -93,7 +95,9 @@ def _obstacle(context: Context, clique: CliqueSpec) -> str | None:
 
 
 def what_follows(context: Context) -> Iterator[Diagnostic]:
-    """The dual begins at 0; and weights of single positions mean nothing to another stage."""
+    """An earlier stage has no effect on `hmsvm`, whose dual starts at 0. No stage can continue from the weights of the
+    positions of a kernel.
+    """
     running = {context.spec.stages[n].label: n for n in running_stages(context) if context.spec.stages}
     compared = {stage.stage.label for stage, _ in _margins(context) if stage.settings.clique_kernels}
     hidden = bool(context.spec.latents) or any(label.missing for label in context.spec.labels)

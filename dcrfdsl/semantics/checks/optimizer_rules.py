@@ -1,6 +1,7 @@
-"""Rules on how a stage is trained: its criterion by its optimizer, under its priors. `trainable` has the tables.
+"""Rules on the training of a stage: whether its optimizer can train its criterion and treat its priors.
 
-Not here: whether a method is known (`setting_rules`), what only the data tells (`criteria.scaling`).
+The tables are in `trainable`. Not here: whether a method is known (`setting_rules`), facts that need data
+(`criteria.scaling`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..settings import (
     inference_settings,
     stage_settings,
 )
-from .checked_stages import running_stages, unchained
+from .checked_stages import running_stages, without_stage_order
 from .context import Context, Rule, listed
 
 __all__ = ["RULES", "StageView", "stage_views"]
@@ -41,10 +42,10 @@ EXACT = ("exact", "auto")  # inference methods; whether `auto` takes `exact` dep
 
 
 class StageView:
-    """A stage that runs: what it says, and where."""
+    """A stage that runs: its settings, and their places in the text."""
 
     def __init__(self, context: Context, number: int):
-        loose = unchained(context)
+        loose = without_stage_order(context)
         self.context, self.number = context, number
         self.stage = loose.stages[number] if loose.stages else DEFAULT_STAGE
         self.settings = stage_settings(loose, self.stage.label)
@@ -59,46 +60,50 @@ class StageView:
         return self.settings.optimizer.method
 
     def written(self, *key: str) -> Path | None:
-        """Where a setting is written; None where it is not."""
+        """The place of a setting; None if it is not written."""
         return self._places.get(key)
 
     @cached_property
     def _places(self) -> Mapping[tuple[str, ...], Path]:
-        """The first place of each setting: in the block, else among the arguments."""
-        found: dict[tuple[str, ...], Path] = {}
+        """The place of each written setting: in the block, else among the arguments."""
+        places: dict[tuple[str, ...], Path] = {}
         for s, setting in enumerate(self.stage.criterion.settings):
-            found.setdefault(setting.key, (*self.path, "settings", s, "value"))
+            places.setdefault(setting.key, (*self.path, "settings", s, "value"))
         for a, argument in enumerate(self.stage.criterion.arguments):
             if argument.name is not None:
-                found.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
-        return found
+                places.setdefault((argument.name,), (*self.path, "arguments", a, "value"))
+        return places
 
     def value(self, *key: str) -> Value | None:
-        """A setting as written; None where it is not."""
+        """The value of a setting as written; None if it is not."""
         return next((setting.value for setting in self.stage.criterion.settings if setting.key == key), None)
 
     def place(self, *key: str) -> Path:
-        """Where a setting is written, else the criterion."""
+        """The place of a setting, or that of the criterion if it is not written."""
         return self.written(*key) or (*self.path, "name")
 
 
 def stage_views(context: Context) -> Iterator[StageView]:
     """The stages that run and whose settings can be read."""
     if stage_views not in context.kept:
-        found: list[StageView] = []
+        views: list[StageView] = []
         for n in running_stages(context):
-            with suppress(DcrfError):  # which `settings` reports
-                found.append(StageView(context, n))
-        context.kept[stage_views] = found
+            with suppress(DcrfError):  # `setting_rules` reports it
+                views.append(StageView(context, n))
+        context.kept[stage_views] = views
     yield from context.kept[stage_views]
 
 
 def trained_by(context: Context) -> Iterator[Diagnostic]:
-    """Every criterion by an optimizer that can train it."""
+    """The optimizer of each stage must be able to train its criterion."""
     for stage in stage_views(context):
         able = TRAINED_BY[stage.criterion]
-        own = stage.settings.criterion
-        if isinstance(own, PieceSettings) and isinstance(own.nota, LikelyCases) and stage.optimizer in STEPWISE:
+        criterion = stage.settings.criterion
+        if (
+            isinstance(criterion, PieceSettings)
+            and isinstance(criterion.nota, LikelyCases)
+            and stage.optimizer in STEPWISE
+        ):
             message = f"`{stage.optimizer}` cannot train pieces whose cases of `nota` the model chooses on the way"
             remedy = f"they are trained by {listed(SMOOTH)}"
             others = [(stage.place("nota"), "chosen on the way")]
@@ -116,7 +121,7 @@ def trained_by(context: Context) -> Iterator[Diagnostic]:
 
 
 def priors(context: Context) -> Iterator[Diagnostic]:
-    """Every prior by an optimizer that can treat its penalty."""
+    """The optimizer of each stage must be able to treat the penalties of its priors."""
     for stage in stage_views(context):
         if stage.criterion in WITHOUT_PENALTY:
             written = [setting.key for setting in stage.stage.criterion.settings if setting.key[0] == "prior"]
@@ -158,14 +163,14 @@ def scaling(context: Context) -> Iterator[Diagnostic]:
     for stage in stage_views(context):
         if not isinstance(stage.settings.optimizer, IisSettings) or "iis" not in TRAINED_BY[stage.criterion]:
             continue
-        own = stage.settings.infer
+        stage_inference = stage.settings.infer
         try:
-            method = own.method if own is not None else inference_settings(context.spec).method
+            method = stage_inference.method if stage_inference is not None else inference_settings(context.spec).method
         except DcrfError:
             continue
         if method not in EXACT:
             message = f"`iis` needs exact expectations, and `{method}` does not give them"
-            at = stage.place("infer") if own is not None else ("infer", "name")
+            at = stage.place("infer") if stage_inference is not None else ("infer", "name")
             yield context.complaint("cannot-scale", message, at, "not exact", help="write `infer = exact` in the stage")
         for n, latent in enumerate(context.spec.latents[:1]):
             message = f"`iis` needs labels that are all known, and `{latent.name}` is latent"

@@ -121,11 +121,11 @@ def _labelled(context: Context, clique: CliqueSpec) -> list[tuple[str, int]]:
     return labels
 
 
-_Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, "all" for wherever it is, "any" for somewhere
+_Spot: TypeAlias = tuple[str, int | str]  # a variable at an offset, at every position ("all") or at some ("any")
 
 
 def _spots(site: Site) -> tuple[_Spot, _Spot]:
-    """The place of a clique that touches a site of a piece, and that of one that data joins."""
+    """The spots of a site of a piece: as an ordinary clique touches it, and as a clique joined by the data does."""
     return (site.variable, ALL if _is_everywhere(site) else place_offset(site.place) or 0), (site.variable, ANY)
 
 

@@ -106,7 +106,7 @@ def gaps_and_edges(context: Context) -> Iterator[Diagnostic]:
 
 
 def no_equality(context: Context) -> Iterator[Diagnostic]:
-    """Positions are joined on equal values; without an equality every pair of a sentence must be tried."""
+    """Positions are joined on equal values; without an equality every pair of positions must be tested."""
     for path, clique in _relational(context):
         if clique.where is None or len(clique.positions) != 2 or clique.max_gap is not None:
             continue
@@ -127,8 +127,8 @@ def _positions_of(part: Node) -> set[str]:
 
 
 def _number(context: Context, value: int | Reference | None) -> int | None:
-    found = plain(context.spec.settled(value)) if isinstance(value, Reference) else value
-    return found if isinstance(found, int) else None
+    settled = plain(context.spec.settled(value)) if isinstance(value, Reference) else value
+    return settled if isinstance(settled, int) else None
 
 
 RULES: tuple[Rule, ...] = (two_positions, place_of_each_term, no_equality, gaps_and_edges)

@@ -16,8 +16,8 @@ EXACT = ("exact", "auto")  # inference methods; whether `auto` chooses `exact` d
 
 
 def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
-    """Sums over all wrong labellings must be exact: log Z by messages may lie below the gold score. So training always
-    uses `exact`.
+    """Sums over all wrong labellings must be exact, because an approximate log Z may lie below the gold score. So
+    training always uses `exact`.
     """
     for stage in stage_views(context):
         if isinstance(stage.settings.criterion, AdaboostSettings | ExponentialSettings):
@@ -25,7 +25,10 @@ def all_wrong_labellings(context: Context) -> Iterator[Diagnostic]:
 
 
 def takes_exact(context: Context, stage: StageView, what: str, otherwise: str = "") -> Iterator[Diagnostic]:
-    """`what` sums over all wrong labellings; `otherwise`: the setting by which a stage uses the written method."""
+    """A note that a stage trains under `exact` because `what` sums over all wrong labellings.
+
+    `otherwise`: a setting with which it would use the written method.
+    """
     written = stage.value("infer")
     call = as_call(context.spec.settled(written)) if written is not None else None
     method = call.name if call is not None else context.spec.infer.name

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import DcrfError, Diagnostic
 from ..schema import RANGES, SCHEMES, Cardinality, Enumerated, Label as LabelSpec, Learned, Scheme, read_range, shown
 from ..settings import DEFAULT_STAGE, decode_statement, inference_settings, stage_settings
-from .checked_stages import running_stages, unchained
+from .checked_stages import running_stages, without_stage_order
 from .context import Context, Rule, a, listed
 
 __all__ = ["RULES"]
@@ -26,7 +26,7 @@ def inference(context: Context) -> Iterator[Diagnostic]:
 
 def stages(context: Context) -> Iterator[Diagnostic]:
     """The stages that run; a broken chain (`training_rules`) must not hide their problems."""
-    loose = unchained(context)
+    loose = without_stage_order(context)
     for n in running_stages(context):
         label = loose.stages[n].label if loose.stages else DEFAULT_STAGE.label
         problems = _problems(lambda label=label: stage_settings(loose, label, spans=context.spans))  # type: ignore[misc]

@@ -17,7 +17,9 @@ __all__ = ["label_as_argument", "unknown_function", "unknown_state"]
 def unknown_state(
     context: Context, state: str, at: Path, states: Sequence[str], variable: str | None = None
 ) -> Diagnostic:
-    """`variable`: the one that has `states`; None if it is the statement itself."""
+    """The error for `state`, which is none of `states`. `variable`: the variable with these states; None if it is the
+    statement itself.
+    """
     guess = context.guesses.near(state, states)
     shown = listed(states, "or") if len(states) <= 12 else f"one of its {len(states)} states"
     entry = context.named(variable) if variable else None
@@ -29,7 +31,7 @@ def unknown_state(
 
 
 def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnostic]:
-    """Nothing, if an unreadable statement or the user may have declared it."""
+    """The error for an unknown function; nothing if an unreadable statement or the user may have declared it."""
     entry = context.named(name)
     if entry is not None:
         message = f"`{name}` is {a(entry.kind)}, not a function"
@@ -45,7 +47,7 @@ def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnost
 
 
 def label_as_argument(context: Context, subject: Reference | Apply, at: Path, call: Apply | None = None) -> Diagnostic:
-    """A function of a label (`call`), or a label that is looked up in a lexicon."""
+    """The error for a function of a label (`call`), or for a label that is looked up in a lexicon."""
     name = next(reference_names(nodes(subject)), "")
     entry = context.named(name)
     kind = "label" if entry is None else entry.kind

@@ -121,9 +121,9 @@ def log_z(context: Context) -> Iterator[Diagnostic]:
         method: tuple[str, Path] = (spec.infer.name, ("infer", "name"))
         for stage in spec.stages[n : n + 1]:
             for s, setting in enumerate(stage.criterion.settings):
-                own = as_call(spec.settled(setting.value)) if setting.key == ("infer",) else None
-                if own is not None:
-                    method = own.name, ("stages", n, "criterion", "settings", s, "value")
+                stage_inference = as_call(spec.settled(setting.value)) if setting.key == ("infer",) else None
+                if stage_inference is not None:
+                    method = stage_inference.name, ("stages", n, "criterion", "settings", s, "value")
         yield from _without_log_z(
             context, *method, "so nothing can be trained by it", "write `infer = trp` in the stage"
         )

@@ -44,7 +44,7 @@ def _voted(stage: StageView) -> Iterator[Diagnostic]:
         yield context.complaint("vote-settings", message, at, "not with `vote`", help="set `epochs`", others=[vote])
     try:
         decode = decoding(context.spec, stage.stage.label)
-    except DcrfError:  # which `settings` reports
+    except DcrfError:  # `setting_rules` reports it
         return
     if decode != "joint":
         message = f"`vote = yes` is a vote on whole labellings, which `decode {decode}` does not find"

@@ -1,8 +1,8 @@
 """Conditions over variables and data as tables: one axis for each site and for each observation.
 
-All combinations of states and observations are tried at once, by arrays with named axes that broadcast against each
-other. Any part that reads only the data is a single test of it, however long (`Observed`), so that a table stays small;
-only its value at the anchor counts. Outside the sequence a test is false, and `not` of it true. Not here: the use of a
+All combinations of states and observations are evaluated at once, by arrays with named axes that broadcast against each
+other. Any part that reads only the data, however long, is a single observation (`Observed`): its value at the anchor is
+one axis, so tables stay small. Outside the sequence a test is false, and `not` of it true. Not here: the use of a
 table by `forbid` or a memory, evaluating tests on data (`features`).
 """
 
@@ -45,26 +45,40 @@ from ..schema import (
 )
 
 __all__ = [
-    "BOOLEAN", "FALSE_STATE", "MOST_ENTRIES", "TRUE_STATE", "ConditionReader", "HardTable", "Observed", "Over", "Sites",
-    "Views", "combined", "compile_regex", "is_word", "laid_out", "site_of",
-    "variable_names", "view_label",
+    "BOOLEAN",
+    "FALSE_STATE",
+    "MOST_ENTRIES",
+    "TRUE_STATE",
+    "AxisArray",
+    "ConditionReader",
+    "HardTable",
+    "Observed",
+    "Sites",
+    "Views",
+    "as_table",
+    "combined",
+    "compile_regex",
+    "is_word",
+    "site_of",
+    "variable_names",
+    "view_label",
 ]  # fmt: skip
 
 Sites: TypeAlias = tuple[tuple[str, int], ...]  # (variable, offset)
 Views: TypeAlias = Mapping[
     str, tuple[str, tuple[str, ...]]
-]  # its label, and what each of the label's states is seen as
+]  # the label of a view, and the text that it maps each state of the label to
 
-BOOLEAN = FALSE_STATE, TRUE_STATE = "no", "yes"  # a variable that stands alone as a condition is true in this state
-MOST_ENTRIES = 2**22  # of one table, all readings of the data together
-MOST_AXES = 30  # numpy has 32 at least, and the memory's own state is one more
+BOOLEAN = FALSE_STATE, TRUE_STATE = "no", "yes"  # a variable used as a condition is true in TRUE_STATE
+MOST_ENTRIES = 2**22  # entries of one table, for all values of its observations
+MOST_AXES = 30  # NumPy has at least 32, and the state of a memory takes one more
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a table reads of the data at its anchor: a test, or a term whose text is held against `states`.
+    """An observation at the anchor of a table: a test, or a term whose text is compared with `states`.
 
-    Codes of a test: 0 false, 1 true. Codes of a text: s where it equals `states[s]`, `len(states)` where it is none.
+    Codes of a test (`states` empty): 0 false, 1 true. Codes of a text: s if it equals `states[s]`, else `len(states)`.
     """
 
     term: Condition
@@ -79,7 +93,7 @@ class Observed:
 class HardTable:
     """Which states `sites` may take together, for each joint code of `observed` (the first Observed slowest).
 
-    `position` None: wherever all the sites lie in the sequence; k: at anchor k alone, counted from the start.
+    `position` None: the table applies wherever all sites lie in the sequence; k: only at anchor k, counted from 0.
     """
 
     sites: Sites
@@ -98,12 +112,12 @@ def variable_names(spec: ModelSpec) -> frozenset[str]:
 
 
 def view_label(spec: ModelSpec, view: View) -> str | None:
-    """The label that a view is of; None if it names none, or several."""
+    """The label that a view maps; None if it names no label, or several."""
     kept, is_declared = spec.label_of_view, spec.views_by_name.get(view.name) is view
     if is_declared and view.name in kept:
         return kept[view.name]
-    found = {name for name in reference_names(value_if_nodes(view.value)) if name in spec.labels_by_name}
-    label = found.pop() if len(found) == 1 else None
+    labels = {name for name in reference_names(value_if_nodes(view.value)) if name in spec.labels_by_name}
+    label = labels.pop() if len(labels) == 1 else None
     if is_declared:
         kept[view.name] = label
     return label
@@ -120,7 +134,9 @@ def site_of(spec: ModelSpec, term: Reference | Apply) -> tuple[str, int] | None:
 
 
 def is_word(spec: ModelSpec, term: Condition) -> bool:
-    """Whether a term names a state, or a constant that does: a bare word that nothing with values has as its name."""
+    """Whether a term is the name of a state, or of a constant that is one: no column, variable, view or function has
+    this name.
+    """
     if not isinstance(term, Reference) or term.place != Here() or spec.column(term.name) is not None:
         return False
     signature = FUNCTIONS.get(term.name)
@@ -129,8 +145,8 @@ def is_word(spec: ModelSpec, term: Condition) -> bool:
 
 
 def compile_regex(regex: Regex) -> Any:
-    """The compiled RE2 pattern; `re2.error` (a `Exception`) if it is none."""
-    import re2  # only here: a template without regexes needs no engine
+    """The compiled RE2 pattern. Raises `re2.error` if the pattern is invalid."""
+    import re2  # on use: a template without regexes does not need it
 
     options = re2.Options()
     options.log_errors = False
@@ -143,32 +159,35 @@ def compile_regex(regex: Regex) -> Any:
 Axis: TypeAlias = "Observed | tuple[str, int]"
 
 
-class Over(NamedTuple):
-    """An array whose axes are sites and observations, in the order in which they were first read."""
+class AxisArray(NamedTuple):
+    """An array with named axes: sites and observations, in the order in which they were first read."""
 
     axes: tuple[Axis, ...]
     values: NDArray[Any]
 
 
-def combined(function: Callable[..., NDArray[Any]], *parts: Over) -> Over:
-    """`function` of arrays that are spread over the axes of all of them."""
+def combined(function: Callable[..., NDArray[Any]], *parts: AxisArray) -> AxisArray:
+    """`function` of the arrays, broadcast over the union of their axes. Raises DcrfError if the result is too large."""
     axes = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
     sizes = {axis: size for part in parts for axis, size in zip(part.axes, part.values.shape, strict=True)}
     _refuse_if_large([sizes[axis] for axis in axes])
-    return Over(axes, np.asarray(function(*(_spread(part, axes) for part in parts))))
+    return AxisArray(axes, np.asarray(function(*(_spread(part, axes) for part in parts))))
 
 
-def laid_out(found: Over, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
-    """`found` as [codes, sizes…], with the observations that its codes count."""
-    observed = tuple(axis for axis in found.axes if isinstance(axis, Observed))
+def as_table(table: AxisArray, sites: Sites, sizes: Sequence[int]) -> tuple[tuple[Observed, ...], NDArray[Any]]:
+    """`table` as an array [codes, sizes…], and the observations whose joint value is the code.
+
+    `sizes`: the number of states of each of `sites`. Raises DcrfError if the array is too large.
+    """
+    observed = tuple(axis for axis in table.axes if isinstance(axis, Observed))
     shape = [*(one.count for one in observed), *sizes]
     _refuse_if_large(shape)
-    full = np.broadcast_to(_spread(found, (*observed, *sites)), shape)
+    full = np.broadcast_to(_spread(table, (*observed, *sites)), shape)
     return observed, full.reshape([-1, *sizes]).copy()
 
 
-def _spread(part: Over, axes: Sequence[Axis]) -> NDArray[Any]:
-    """An array over `axes`, with size 1 along those that `part` does not have."""
+def _spread(part: AxisArray, axes: Sequence[Axis]) -> NDArray[Any]:
+    """The array over `axes`, with size 1 along those that `part` does not have."""
     order = sorted(range(len(part.axes)), key=lambda n: axes.index(part.axes[n]))
     sizes = {part.axes[n]: part.values.shape[n] for n in order}
     return np.transpose(part.values, order).reshape([sizes.get(axis, 1) for axis in axes])
@@ -177,13 +196,13 @@ def _spread(part: Over, axes: Sequence[Axis]) -> NDArray[Any]:
 def _refuse_if_large(sizes: Sequence[int]) -> None:
     entries = prod(sizes)
     if entries > MOST_ENTRIES:
-        found = f"it makes a table of {entries:,} entries, and at most {MOST_ENTRIES:,} are tried"
+        reason = f"it makes a table of {entries:,} entries, and at most {MOST_ENTRIES:,} are tried"
     elif len(sizes) > MOST_AXES:
-        found = f"it reads {len(sizes)} states and tests, and at most {MOST_AXES} are combined"
+        reason = f"it reads {len(sizes)} states and tests, and at most {MOST_AXES} are combined"
     else:
         return
     remedy = "write several conditions that read fewer variables and columns each"
-    raise DcrfError(Diagnostic("reads-too-much", f"the condition reads too much at once: {found}", help=remedy))
+    raise DcrfError(Diagnostic("reads-too-much", f"the condition reads too much at once: {reason}", help=remedy))
 
 
 # conditions -------------------------------------------------------------------------------------------------------
@@ -191,10 +210,10 @@ def _refuse_if_large(sizes: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class ConditionReader:
-    """Reads conditions into tables. `states_of`: the states of each variable that they name.
+    """Turns conditions into tables. `states_of`: the states of each variable that they name.
 
-    `first`: the first offset that lies in the sequence, None if all do. `DcrfError` where a condition cannot be a
-    table: functions of variables, windows, comparisons of nothing.
+    `first`: the first offset that lies in the sequence, None if all do. Raises `DcrfError` if a condition cannot be a
+    table: functions of variables, windows, comparisons without a variable.
     """
 
     spec: ModelSpec
@@ -202,9 +221,9 @@ class ConditionReader:
     views: Views
     first: int | None = None
 
-    def truth(self, condition: Condition) -> Over:
+    def truth(self, condition: Condition) -> AxisArray:
         if self.is_observed(condition):
-            return Over((Observed(condition, ()),), np.array([False, True]))
+            return AxisArray((Observed(condition, ()),), np.array([False, True]))
         match condition:
             case Reference():
                 return self._where(condition, lambda state: state == TRUE_STATE)
@@ -232,18 +251,20 @@ class ConditionReader:
         read = [term for term in terms(condition) if not is_word(self.spec, term)]
         return bool(read) and not any(self._names_variable(term) for term in read)
 
-    def texts(self, term: Reference | Apply) -> Over | None:
-        """The states of a variable, or what a view sees in them, along its axis; None if it lies outside."""
+    def texts(self, term: Reference | Apply) -> AxisArray | None:
+        """The states of a variable, or the texts that a view maps them to, along its axis; None if its offset lies
+        outside the sequence.
+        """
         site = site_of(self.spec, term)
         if site is None or not isinstance(term, Reference):
             raise _unreadable(term)
         if self.first is not None and site[1] < self.first:
             return None
         seen = self.views[term.name][1] if term.name in self.views else self.states_of[site[0]]
-        return Over((site,), np.array(seen, object))
+        return AxisArray((site,), np.array(seen, object))
 
     def word(self, term: Reference) -> str:
-        """The state that a bare word names, or the constant that it is."""
+        """The state that a bare word names, directly or as the name of a constant."""
         settled = plain(self.spec.settled(term))
         return term.name if settled is None else str(settled)
 
@@ -251,66 +272,66 @@ class ConditionReader:
         spec = self.spec
         return any(name in spec.hidden_names or name in spec.views_by_name for name in reference_names(nodes(term)))
 
-    def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> Over:
-        """The parts that read the data alone are one observation together."""
-        found = [(part, self.is_observed(part)) for part in parts]
-        observed = tuple(part for part, is_observed in found if is_observed)
-        mixed: Iterable[Condition] = (part for part, is_observed in found if not is_observed)
+    def _joined(self, operator: np.ufunc, condition: And | Or, parts: Sequence[Condition]) -> AxisArray:
+        """The parts joined by `operator`; those that read only the data become one observation."""
+        classified_parts = [(part, self.is_observed(part)) for part in parts]
+        observed = tuple(part for part, is_observed in classified_parts if is_observed)
+        mixed: Iterable[Condition] = (part for part, is_observed in classified_parts if not is_observed)
         together = observed if len(observed) < 2 else (condition.model_copy(update={"parts": observed}),)
         joined, *rest = (self.truth(part) for part in (*together, *mixed))
         for part in rest:
             joined = combined(operator, joined, part)
         return joined
 
-    def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> Over:
-        found = self.texts(term)
-        if found is None:
+    def _where(self, term: Reference | Apply, test: Callable[[str], object]) -> AxisArray:
+        texts = self.texts(term)
+        if texts is None:
             return _FALSE
-        return Over(found.axes, np.array([bool(test(text)) for text in found.values], np.bool_))
+        return AxisArray(texts.axes, np.array([bool(test(text)) for text in texts.values], np.bool_))
 
-    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> Over:
-        """`_where` of one state, without a call for each of ten thousand others."""
-        found = self.texts(term)
-        if found is None:
+    def _equals_word(self, term: Reference | Apply, wanted: str, negated: bool) -> AxisArray:
+        """`_where` for a single state, vectorised: a variable may have ten thousand."""
+        texts = self.texts(term)
+        if texts is None:
             return _FALSE
-        equal = np.asarray(found.values == wanted, np.bool_)
-        return Over(found.axes, ~equal if negated else equal)
+        equal = np.asarray(texts.values == wanted, np.bool_)
+        return AxisArray(texts.axes, ~equal if negated else equal)
 
-    def _equal(self, condition: Equals) -> Over:
+    def _equal(self, condition: Equals) -> AxisArray:
         sides, negated = (condition.left, condition.right), condition.negated
         words = [term for term in sides if is_word(self.spec, term)]
         variables = [term for term in sides if term not in words and not self.is_observed(term)]
         if not variables:
             raise _unreadable(condition)
-        found = [self.texts(term) for term in variables]
-        first, last = found[0], found[-1]
+        texts = [self.texts(term) for term in variables]
+        first, last = texts[0], texts[-1]
         if first is None or last is None:
             return _FALSE
         if len(variables) == 2:
             equal = combined(np.equal, first, last)
         elif words:
             wanted = self.word(words[0])  # type: ignore[arg-type]  # a word is a Reference
-            equal = Over(first.axes, first.values == wanted)
+            equal = AxisArray(first.axes, first.values == wanted)
         else:
             return self._equals_text(first, next(term for term in sides if term not in variables), negated)
         return combined(np.logical_not, equal) if negated else equal
 
-    def _equals_text(self, variable: Over, term: Reference | Apply, negated: bool) -> Over:
+    def _equals_text(self, variable: AxisArray, term: Reference | Apply, negated: bool) -> AxisArray:
         states = tuple(dict.fromkeys(variable.values))
-        codes = Over(variable.axes, np.array([states.index(text) for text in variable.values]))
+        codes = AxisArray(variable.axes, np.array([states.index(text) for text in variable.values]))
         text = Observed(term, states)
-        read = Over((text,), np.arange(text.count))
+        read = AxisArray((text,), np.arange(text.count))
         if not negated:
             return combined(np.equal, codes, read)
         unequal = combined(np.not_equal, codes, read)
         if all(place_offset(place) == 0 for place in term_places(term)):
             return unequal
-        # outside the sequence nothing is unequal either; a term is inside where it equals itself or does not
+        # outside the sequence `!=` is false too; a term is inside where it either equals itself or does not
         inside = Or(parts=(Equals(left=term, right=term), Equals(left=term, right=term, negated=True)))
         return combined(np.logical_and, unequal, self.truth(inside))
 
 
-_FALSE = Over((), np.array(False))
+_FALSE = AxisArray((), np.array(False))
 
 
 def _unreadable(condition: Condition) -> DcrfError:

@@ -1,4 +1,5 @@
-"""The table of a `forbid` or `require`: every assignment of the sites that it names, for every reading of the data.
+"""The table of a `forbid` or `require`: every assignment of the sites that it names, for every value of its
+observations.
 
 Not here: how a condition becomes a table (`condition_tables`), the places of instances (`graph`), whether a constraint
 is meaningful (`checks`).
@@ -20,9 +21,9 @@ from .condition_tables import (
     Observed,
     Sites,
     Views,
+    as_table,
     combined,
     compile_regex,
-    laid_out,
     site_of,
 )
 
@@ -37,11 +38,11 @@ NO_VIEWS: Views = MappingProxyType({})
 def constraint_table(
     spec: ModelSpec, constraint: Constraint, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> HardTable:
-    """The sites of a constraint in order of first mention, what it reads of the data, and what it allows.
+    """The sites of a constraint in order of first mention, its observations, and the assignments that it allows.
 
-    `states_of`: the states of every label, latent variable and memory that it names. `views`: of each view its label
-    and the text that each state of the label is seen as; the site of a condition that reads a view is its label's.
-    `DcrfError` if the condition is none over such variables, or its table would be too large.
+    `states_of`: the states of every label, latent variable and memory that it names. `views`: for each view its label
+    and the text that it maps each state to; a condition that reads a view has a site of the label. Raises `DcrfError`
+    if the condition names no such variable or cannot be a table, or if the table would be too large.
     """
     sites = constraint_sites(spec, constraint)
     if not sites:
@@ -53,16 +54,16 @@ def constraint_table(
         allowed = combined(np.logical_not, allowed)
     if constraint.when is not None:
         allowed = combined(lambda held, when: held | ~when, allowed, reader.truth(constraint.when))
-    observed, table = laid_out(allowed, sites, [len(states_of[name]) for name, _ in sites])
+    observed, table = as_table(allowed, sites, [len(states_of[name]) for name, _ in sites])
     return HardTable(sites, observed, table, name=constraint.name or "constraint")
 
 
 def constraint_sites(spec: ModelSpec, constraint: Constraint) -> Sites:
     """The variables that a constraint reads, each with its offset; a window or a named position has no site."""
-    found: dict[tuple[str, int], None] = {}
+    sites: dict[tuple[str, int], None] = {}
     for condition in (constraint.condition, constraint.when):
         for term in terms(condition) if condition is not None else ():
             site = site_of(spec, term)
             if site is not None:
-                found[site] = None
-    return tuple(found)
+                sites[site] = None
+    return tuple(sites)

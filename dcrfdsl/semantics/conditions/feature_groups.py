@@ -1,7 +1,7 @@
-"""Feature groups that contain each other: cycles, depth of nesting, numbers of features.
+"""Feature groups inside each other: cycles, depth of nesting, numbers of features.
 
-Nothing here recurses or is expanded, so any template can be analysed. Not here: reporting (`checks.group_rules`), the
-expansion itself (`features`).
+Nothing here recurses or expands a group, so any template can be analysed. Not here: reporting (`checks.group_rules`),
+the expansion itself (`features`).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from ..schema import (
 __all__ = ["COUNT_LIMIT", "DEEPEST", "MOST_FEATURES", "GroupTree", "held_names", "strong_components"]
 
 MOST_FEATURES = 100_000  # entries that a list may expand to, before the data is looked at
-DEEPEST = 64  # groups inside each other: safe for every recursive walk over them
-COUNT_LIMIT = 10**12  # numbers of features are counted up to here, and then no further
+DEEPEST = 64  # levels of groups inside each other: safe for every recursive walk over them
+COUNT_LIMIT = 10**12  # numbers of features are counted up to here
 
 
 def held_names(feature: Feature) -> list[str]:
-    """The names that stand alone in a feature, or as factors of it: groups, if they are declared as such."""
+    """The bare names in a feature: the feature itself, or its factors. Those declared as groups are its groups."""
     factors = feature.factors if isinstance(feature, Cross) else (feature,)
     return [factor.name for factor in factors if isinstance(factor, Reference)]
 
 
 def strong_components(leads_to: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
-    """Names that lead to each other, set by set; a set comes after those that it leads to. Source: Tarjan 1972."""
+    """The strongly connected components of a graph of names; each comes after those that it leads to (Tarjan 1972)."""
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []
@@ -76,9 +76,10 @@ def strong_components(leads_to: Mapping[str, Sequence[str]]) -> Iterator[list[st
 
 @dataclass(frozen=True)
 class GroupTree:
-    """`circles`: groups that contain each other.   depth: of each group, 1 for one without groups inside.
+    """The nesting of groups. circles: the sets of groups that contain each other.   depth: of each group; 1 for a group
+    without groups inside, and for one on a circle.
 
-    sizes: features that a group stands for, at most `COUNT_LIMIT`. A group on a circle counts as one feature.
+    sizes: the number of features of each group, at most `COUNT_LIMIT`. A group on a circle counts as one feature.
     """
 
     groups: Mapping[str, FeatureGroup]
@@ -104,7 +105,7 @@ class GroupTree:
         return cls(groups, tuple(circles), depth, sizes)
 
     def size(self, feature: Feature) -> int:
-        """How many features an entry of a list stands for, at most `COUNT_LIMIT`."""
+        """How many features an entry of a feature list stands for, at most `COUNT_LIMIT`."""
         product = 1
         for factor in feature.factors if isinstance(feature, Cross) else (feature,):
             product = min(COUNT_LIMIT, product * self._factor(factor))
@@ -119,12 +120,12 @@ class GroupTree:
         return product
 
     def circle(self, component: Sequence[str]) -> list[str]:
-        """A shortest way from the first declared group of a circle back to it."""
+        """A shortest path from the first declared group of a circle back to it."""
         within = set(component)
         start = next(name for name in self.groups if name in within)
         came_from: dict[str, str] = {}
         ways = [start]
-        for name in ways:  # grows while it is read: breadth first
+        for name in ways:  # grows during the loop: breadth-first search
             for other in _groups_in(self.groups[name].features, within):
                 if other == start:
                     way = [name]
@@ -137,7 +138,9 @@ class GroupTree:
         raise AssertionError(component)
 
     def way_down(self, feature: Feature, by: Mapping[str, int]) -> list[str]:
-        """The groups inside an entry, each time the one that is most by `depth` or `sizes`."""
+        """A path through the groups inside an entry: at each level the group with the largest value of `by` (`depth` or
+        `sizes`).
+        """
         way: list[str] = []
         names = [name for name in held_names(feature) if name in self.groups]
         while names and len(way) <= len(self.groups):

@@ -1,9 +1,10 @@
 """Models that `train hmm` can express: each label given its earlier neighbours, and observations given the label alone.
 
 A clique belongs to the last of its labels, by position and, within a position, by declaration; with `order = reverse`
-to the first. The cliques of a label without features define its distribution: the widest one that lies there. Narrower
-ones must lie within it and apply where it does not fit, at the first positions. Cliques of one site may list features,
-which the label emits. Not here: counting, facts that need data (both in `criteria.hidden_markov`).
+to the first. The cliques of a label give its distribution: at each position, the widest one that fits there. The scopes
+of narrower cliques must lie within those of wider ones; they apply at the first positions, where the wider ones do not
+fit. Cliques of one site may list features, which the label emits. Not here: counting, facts that need data (both in
+`criteria.hidden_markov`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Order = Literal["declared", "reverse"]
 
 
 class Obstacle(NamedTuple):
-    """What `hmm` cannot count: where in the specification, the message, its short form, and the remedy."""
+    """Why a specification is no hidden Markov model: the place, the message, the words at the place, and the remedy."""
 
     path: Path
     message: str
@@ -39,20 +40,20 @@ class Obstacle(NamedTuple):
 
 
 def last_site(spec: ModelSpec, clique: CliqueSpec, order: Order) -> int:
-    """The number of the site that a clique gives the distribution of."""
+    """The number of the site whose conditional distribution a clique gives."""
     names = [label.name for label in spec.labels]
     keys = [(shift_of_site(site.place), names.index(site.variable)) for site in clique.sites]
     return keys.index(max(keys) if order == "declared" else min(keys))
 
 
 def scope(spec: ModelSpec, clique: CliqueSpec, order: Order) -> frozenset[tuple[str, int]]:
-    """Its labels, each with its position from that of the last one."""
+    """The labels of a clique, each with its position relative to `last_site`."""
     origin = shift_of_site(clique.sites[last_site(spec, clique, order)].place)
     return frozenset((site.variable, shift_of_site(site.place) - origin) for site in clique.sites)
 
 
 def obstacles(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
-    """Everything in a specification that is no hidden Markov model."""
+    """Everything that keeps a specification from being a hidden Markov model."""
     hidden = list(_hidden(spec))
     yield from hidden
     labels = {label.name for label in spec.labels}
@@ -105,7 +106,7 @@ def _features(spec: ModelSpec, clique: CliqueSpec, path: Path) -> Iterator[Obsta
 
 
 def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | None:
-    """The first numeric column that a feature has as its value."""
+    """The first numeric column that a feature uses as its value; None if there is none."""
     if isinstance(feature, Cross):
         return next((name for part in feature.factors if (name := _number(spec, part, groups))), None)
     if not isinstance(feature, Reference):
@@ -121,20 +122,20 @@ def _number(spec: ModelSpec, feature: Feature, groups: frozenset[str]) -> str | 
 
 
 def _distributions(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
-    """Each label has cliques that lie within each other, and one of them at every position."""
+    """Each label needs cliques with nested scopes, one of which fits at every position."""
     for n, label in enumerate(spec.labels):
-        own = [
+        cliques = [
             (number, clique)
             for number, clique in enumerate(spec.cliques)
             if clique.sites[last_site(spec, clique, order)].variable == label.name
         ]
-        if not own:
+        if not cliques:
             message = f"`hmm` has no distribution of `{label.name}`: other labels stand last in all of its cliques"
             remedy = f"add `clique {label.name}`"
             yield Obstacle(("labels", n, "name"), message, "given what?", remedy)
             continue
-        own.sort(key=lambda item: len(item[1].sites))
-        for (_, narrow), (number, wide) in pairwise(own):
+        cliques.sort(key=lambda item: len(item[1].sites))
+        for (_, narrow), (number, wide) in pairwise(cliques):
             if not scope(spec, narrow, order) <= scope(spec, wide, order):
                 message = (
                     f"in an `hmm` each label has one distribution, and `{label.name}` has those of "
@@ -143,7 +144,7 @@ def _distributions(spec: ModelSpec, order: Order) -> Iterator[Obstacle]:
                 remedy = f"join them to one clique, `clique {_joined(spec, narrow, wide, order)}`"
                 yield Obstacle(("cliques", number), message, "another one", remedy)
                 break
-        number, least = own[0]
+        number, least = cliques[0]
         if len(least.sites) > 1 and least.edges == "inside" and _spans(least):
             message = f"`{least.label}` does not lie at the ends of a sequence, so `hmm` has no distribution there"
             remedy = f"write `edges = pad`, or add `clique {label.name}`"

@@ -1,9 +1,9 @@
 """Memory variables as tables: the state of a memory as a function of the past and of the data.
 
 A memory is a variable of the graph whose state is determined by earlier states and the data, so a table that allows one
-state for each reading defines it. The first position has the value `initially`. Near the start, where part of the input
-lies before the sequence, a test of that part is false and a copy of it is `initially`. A copied text that is not a
-state of the memory counts as `initially` too. Not here: meaningless memories (`checks`).
+state for each joint value of these defines it. At the first position its state is `initially`. Near the start, where
+part of the input lies before the sequence, a test of that part is false and a copy of it is `initially`. A text copied
+from the data that is not a state of the memory counts as `initially` too. Not here: meaningless memories (`checks`).
 """
 
 from __future__ import annotations
@@ -34,34 +34,37 @@ from .condition_tables import (
     BOOLEAN,
     FALSE_STATE,
     TRUE_STATE,
+    AxisArray,
     ConditionReader,
     HardTable,
     Observed,
-    Over,
     Sites,
     Views,
+    as_table,
     combined,
     is_word,
-    laid_out,
     site_of,
 )
 from .constraint_tables import NO_VIEWS
 
-__all__ = ["BOOLEAN", "Stray", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
+__all__ = ["BOOLEAN", "StrayValue", "initial_state", "listed_states", "memory_sites", "memory_states", "memory_tables",
            "stray_state"]  # fmt: skip
 
 
-class Stray(NamedTuple):
-    """A value that a memory could take and that is none of its states; `part` of its expression gives it."""
+class StrayValue(NamedTuple):
+    """A value that a memory could take but that is not one of its states. `part`: the field of its expression
+    (`value` or `otherwise`) that gives it.
+    """
 
     state: str
     part: str
 
 
 def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The states of a memory: its domain's, those of another variable, or `no` and `yes`.
+    """The states of a memory: those of its domain, those of another variable, or `no` and `yes`.
 
-    `states_of`: of the other variables, and of a memory whose states lie in a file. `DcrfError` if nothing says them.
+    `states_of`: the states of the other variables, and of a memory whose states are in a file. Raises `DcrfError` if
+    the states are unknown.
     """
     passed = {memory.name: None}
     while memory.name not in states_of and isinstance(memory.domain, StatesOf):
@@ -81,7 +84,7 @@ def memory_states(spec: ModelSpec, memory: Memory, states_of: Mapping[str, Seque
 
 
 def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
-    """The states that a domain names by itself, those of a test if there is none; None if they lie elsewhere."""
+    """The states that a domain lists itself; `no` and `yes` without a domain; None if they are defined elsewhere."""
     match domain:
         case None:
             return BOOLEAN
@@ -95,7 +98,7 @@ def listed_states(domain: Domain | None) -> tuple[str, ...] | None:
 
 
 def initial_state(memory: Memory, states: Sequence[str]) -> str | None:
-    """The state at the first position; None if it is not said and the states are not `no` and `yes`."""
+    """The state at the first position; None if it is not declared and the states are not `no` and `yes`."""
     if memory.initially is not None:
         return memory.initially
     return FALSE_STATE if set(states) == set(BOOLEAN) else None
@@ -110,19 +113,20 @@ def memory_sites(spec: ModelSpec, memory: Memory) -> Sites:
 def memory_tables(
     spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
 ) -> tuple[HardTable, ...]:
-    """A table for each of the first anchors, where some of what is read lies before the sequence, and one for the rest.
+    """One table for each of the first anchors, where part of the input lies before the sequence, and one for the rest.
 
-    Sites are the memory, then what it reads: `allowed[code, m, reads…]` is `m == f(reads, code)`. `states_of` and
-    `views` as in `constraint_table`; `states_of` holds the other memories that are read. `DcrfError` if the memory
-    reads the present, or could take a value that is none of its states.
+    The sites are the memory, then those that it reads: `allowed[code, m, reads…]` is `m == f(reads, code)`. `states_of`
+    and `views` are as in `constraint_table`; `states_of` includes the other memories that it reads. Raises `DcrfError`
+    if the memory has no initial state, reads a variable at its position or later, could take a value that is not one of
+    its states, or needs too large a table.
     """
     states = memory_states(spec, memory, states_of)
     first = initial_state(memory, states)
     if first not in states:
-        found = "has no `initially`" if first is None else f"begins with `{first}`, which is none of its states"
+        problem = "has no `initially`" if first is None else f"begins with `{first}`, which is none of its states"
         remedy = f"write `initially {states[0]}`, or another state"
-        raise DcrfError(Diagnostic("no-initially", f"memory `{memory.name}` {found}", help=remedy))
-    # a memory of the data alone still has a first position of its own, which `not the first` must leave out
+        raise DcrfError(Diagnostic("no-initially", f"memory `{memory.name}` {problem}", help=remedy))
+    # a memory that reads only the data still needs a site before its own: the table of the rest must not apply at 0
     reads = memory_sites(spec, memory) or ((memory.name, -1),)
     if any(offset >= 0 for _, offset in reads):
         message = f"memory `{memory.name}` reads a label at its own position or later"
@@ -133,8 +137,8 @@ def memory_tables(
     for anchor in (*range(1, max(-offset for _, offset in reads)), None):
         inside = tuple(site for site in reads if anchor is None or site[1] >= -anchor)
         reader = ConditionReader(spec, known, views, None if anchor is None else -anchor)
-        found_states = _values(memory, states, states.index(first), reader)
-        stray = found_states.stray()
+        next_states = _values(memory, states, states.index(first), reader)
+        stray = next_states.stray()
         if stray is not None:
             raise DcrfError(
                 Diagnostic(
@@ -143,17 +147,17 @@ def memory_tables(
                     help=f"add `{stray.state}` to its states, or exclude it by `if`",
                 )
             )
-        own = (memory.name, 0)
-        is_value = combined(np.equal, Over((own,), np.arange(len(states))), found_states.values)
-        observed, allowed = laid_out(is_value, (own, *inside), [len(known[name]) for name, _ in (own, *inside)])
-        tables.append(HardTable((own, *inside), observed, allowed, anchor, memory.name))
+        present = (memory.name, 0)
+        is_value = combined(np.equal, AxisArray((present,), np.arange(len(states))), next_states.values)
+        observed, allowed = as_table(is_value, (present, *inside), [len(known[name]) for name, _ in (present, *inside)])
+        tables.append(HardTable((present, *inside), observed, allowed, anchor, memory.name))
     return tuple(tables)
 
 
 def stray_state(
     spec: ModelSpec, memory: Memory, states_of: Mapping[str, Sequence[str]], views: Views = NO_VIEWS
-) -> Stray | None:
-    """The first value that a memory could take far from the start and that is none of its states."""
+) -> StrayValue | None:
+    """The first value outside its states that a memory could take, far from the start; None if there is none."""
     states = tuple(states_of[memory.name])
     return _values(memory, states, 0, ConditionReader(spec, states_of, views)).stray()
 
@@ -168,30 +172,33 @@ def _parts(memory: Memory) -> list[tuple[str, Condition]]:
 
 
 class _Values(NamedTuple):
-    """Numbers of states; `strays` are the values that have a number and are no state of the memory."""
+    """The value of a memory as numbers of states; `strays`: the number of each value that is not one of its states."""
 
-    values: Over
-    strays: Mapping[Stray, int]
+    values: AxisArray
+    strays: Mapping[StrayValue, int]
 
-    def stray(self) -> Stray | None:
-        """One that the memory really takes: what a condition excludes is none."""
+    def stray(self) -> StrayValue | None:
+        """A stray value that the memory can really take, not one that its condition excludes; None if there is none."""
         largest = int(self.values.values.max(initial=0))
         return next((stray for stray, number in self.strays.items() if number == largest), None)
 
 
 def _values(memory: Memory, states: Sequence[str], first: int, reader: ConditionReader) -> _Values:
-    """The state that a memory takes, for every reading."""
-    strays: dict[Stray, int] = {}
+    """The state that a memory takes, for every joint value of what it reads. `first`: the number of `initially`."""
+    strays: dict[StrayValue, int] = {}
 
     def numbers(texts: Sequence[str], part: str) -> Ints:
         known = {state: number for number, state in enumerate(states)}
         return np.array(
-            [known[t] if t in known else strays.setdefault(Stray(t, part), len(states) + len(strays)) for t in texts]
+            [
+                known[t] if t in known else strays.setdefault(StrayValue(t, part), len(states) + len(strays))
+                for t in texts
+            ]
         )
 
-    def value(part: str, node: Condition) -> Over:
-        def constant(state: str) -> Over:
-            return Over((), numbers([state], part).reshape(()))
+    def value(part: str, node: Condition) -> AxisArray:
+        def constant(state: str) -> AxisArray:
+            return AxisArray((), numbers([state], part).reshape(()))
 
         if isinstance(node, Reference) and is_word(reader.spec, node):
             return constant(reader.word(node))
@@ -200,11 +207,11 @@ def _values(memory: Memory, states: Sequence[str], first: int, reader: Condition
             return combined(np.where, reader.truth(node), constant(TRUE_STATE), constant(FALSE_STATE))
         if observed:
             text = Observed(node, tuple(states))
-            return Over((text,), np.append(np.arange(len(states)), first))
+            return AxisArray((text,), np.append(np.arange(len(states)), first))
         copied = reader.texts(node)
         if copied is None:
-            return Over((), np.array(first))
-        return Over(copied.axes, numbers(copied.values.tolist(), part))
+            return AxisArray((), np.array(first))
+        return AxisArray(copied.axes, numbers(copied.values.tolist(), part))
 
     values = value("value", memory.value.value)
     if memory.value.condition is not None and memory.value.otherwise is not None:
@@ -214,6 +221,6 @@ def _values(memory: Memory, states: Sequence[str], first: int, reader: Condition
 
 
 def _is_test(term: Reference | Apply) -> bool:
-    """`first` and `last`, which have no text to copy."""
+    """Whether a term is a test, such as `first` or `last`, which has no text to copy."""
     signature = FUNCTIONS.get(term.name if isinstance(term, Reference) else term.function)
     return signature is not None and signature.returns == "test"

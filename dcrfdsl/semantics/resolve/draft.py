@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
 from ...errors import MOST_SHOWN, Diagnostic, Label, Span
-from ..schema import Noted, Path, expressions as ex, model_spec as model
+from ..schema import Path, RecordedSpans, expressions as ex, model_spec as model
 
 __all__ = ["Draft", "Entry"]
 
@@ -55,7 +55,7 @@ class Draft:
     """
 
     problems: list[Diagnostic] = field(default_factory=list)
-    spans: Noted = field(default_factory=Noted)
+    spans: RecordedSpans = field(default_factory=RecordedSpans)
     directories: dict[str, FilePath] = field(default_factory=dict)
     doc: tuple[str, ...] = ()
     file: tuple[int, ...] = ()

@@ -82,7 +82,7 @@ from .segment_schemes import (
     legal_moves as legal_moves,
     scheme_states as scheme_states,
 )
-from .source_spans import Noted as Noted, Path as Path, SpanTable as SpanTable
+from .source_spans import Path as Path, RecordedSpans as RecordedSpans, SpanTable as SpanTable
 from .stage_order import stage_cycle as stage_cycle, unknown_stage as unknown_stage
 from .statement_options import (
     CLIQUE_OPTIONS as CLIQUE_OPTIONS,

@@ -1,6 +1,6 @@
-"""Conditions, features and terms as one tree: walked, folded and rewritten without a word about each kind of node.
+"""Conditions, features and terms as one tree, which is walked, folded and rewritten alike for all kinds of nodes.
 
-Not here: what a kind means. Whoever evaluates, checks or writes conditions says that of the kinds that differ for it.
+Not here: the meaning of each kind, which belongs to the code that evaluates, checks or writes conditions.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def value_if_nodes(value: ValueIf, path: Path = ()) -> Iterator[tuple[Path, Node
 
 
 def terms(node: Node) -> Iterator[Reference | Apply]:
-    """The terms of a condition, from left to right. What stands inside a term is a part of it."""
+    """The terms of a condition, from left to right, without the terms inside them."""
     if isinstance(node, Reference | Apply):
         yield node
         return
@@ -101,9 +101,9 @@ def term_places(node: Node) -> Iterator[Place]:
     return (inner.place for _, inner in nodes(node) if isinstance(inner, Reference | Apply))
 
 
-def reference_names(found: Iterable[tuple[Path, Node]]) -> Iterator[str]:
+def reference_names(visited: Iterable[tuple[Path, Node]]) -> Iterator[str]:
     """The names that nodes refer to."""
-    return (node.name for _, node in found if isinstance(node, Reference))
+    return (node.name for _, node in visited if isinstance(node, Reference))
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
@@ -115,7 +115,7 @@ def conjuncts(condition: Condition) -> tuple[Condition, ...]:
 
 
 class Connectives(NamedTuple, Generic[T]):
-    """What `not`, `and` and `or` make of what their operands give."""
+    """The results of `not`, `and` and `or` from those of their operands."""
 
     negation: Callable[[T], T]
     conjunction: Callable[[list[T]], T]
@@ -128,7 +128,7 @@ def fold(
     leaf: Callable[[Condition], T],
     is_leaf: Callable[[Condition], bool] = lambda condition: False,
 ) -> T:
-    """`leaf` of the conditions between connectives, put together. Where `is_leaf`, a condition is not taken apart."""
+    """The results of `leaf`, combined by the connectives. A condition for which `is_leaf` holds is not taken apart."""
 
     def one(part: Condition) -> T:
         return fold(part, connectives, leaf, is_leaf)
@@ -148,7 +148,7 @@ def fold(
 
 
 def with_children(node: N, fresh: Iterable[Node]) -> N:
-    """`node` with other nodes below it, as many as `children` lists."""
+    """`node` with `fresh` in place of its children, in the order of `children`."""
     left = iter(fresh)
 
     def renewed(value: Any) -> Any:
@@ -161,5 +161,5 @@ def with_children(node: N, fresh: Iterable[Node]) -> N:
 
 
 def rewritten(node: N, change: Callable[[Any], Node]) -> N:
-    """`node` with `change` of each node right below it."""
+    """`node` with `change` applied to each of its children."""
     return with_children(node, [change(inner) for _, inner in children(node)])  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ __all__ = ["place_offset", "place_text", "shift_of_site"]
 
 
 def place_text(place: Place) -> str:
-    """A place as it is written, `[-1]`; nothing for the position itself."""
+    """A place as it is written, `[-1]`; "" for the current position."""
     match place:
         case Here() | At(offset=0):
             return ""
@@ -34,5 +34,5 @@ def place_offset(place: Place) -> int | None:
 
 
 def shift_of_site(place: Place) -> int:
-    """Of a clique's site from its anchor, or from the named position that it stands at."""
+    """The offset of a clique's site from its anchor, or from its named position."""
     return place.shift if isinstance(place, Named) else place_offset(place) or 0

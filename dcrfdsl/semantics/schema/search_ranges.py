@@ -18,7 +18,7 @@ __all__ = ["RANGES", "Candidates", "Interval", "Kind", "SearchRange", "read_rang
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers from `low` to `high`, both included; `log`: even on a log scale; `whole`: whole numbers only."""
+    """Numbers from `low` to `high`, both included; `log`: spaced on a log scale; `whole`: whole numbers only."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ SearchRange = Interval | Candidates
 
 @dataclass(frozen=True)
 class Kind:
-    """expected: its arguments, in words.   read: the range of these arguments, None if they are invalid."""
+    """A kind of range. expected: its arguments, in words.   read: the range of these arguments, None if invalid."""
 
     expected: str
     example: str

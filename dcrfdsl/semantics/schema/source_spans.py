@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 from ...errors import Label, Span
 
-__all__ = ["Noted", "Path", "SpanTable"]
+__all__ = ["Path", "RecordedSpans", "SpanTable"]
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
-class Noted(dict[Path, Span]):
-    """Spans during recording. Those under a path of one or two parts are found without visiting all."""
+class RecordedSpans(dict[Path, Span]):
+    """Spans under construction, with an index: those under a path of one or two parts are found without a full scan."""
 
     def __init__(self) -> None:
         super().__init__()

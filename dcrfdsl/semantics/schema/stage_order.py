@@ -23,9 +23,10 @@ def unknown_stage(label: str, known: Iterable[str], place: Label | None) -> Diag
 
 
 def stage_cycle(stages: Sequence[Stage], circle: Sequence[int], spans: SpanTable) -> Diagnostic:
-    """`circle`: numbers of stages, each of which comes after the next, and the last after the first.
+    """The error for stages that wait for each other. `circle`: their numbers; each stage comes after the next one, and
+    the last after the first.
 
-    Points at the first `after` that names a later stage or its own: stages run in the order of the text.
+    Points at the first `after` that names a later stage or its own stage, because stages run in the order of the text.
     """
     number = {stages[n].label: n for n in circle}
     first = min(n for n in circle if number[stages[n].after or ""] >= n)

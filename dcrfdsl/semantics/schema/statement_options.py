@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...errors import Diagnostic, Guesses, Label, did_you_mean
+from ...errors import Diagnostic, Label, SpellingGuesses, did_you_mean
 from .expressions import Apply, Number, Range, Reference, Regex, Text, Value
 from .model_spec import ModelSpec, Setting
 from .source_spans import Path, SpanTable
@@ -145,7 +145,7 @@ def read_options(
 
 def check_constants(spec: ModelSpec, spans: SpanTable) -> list[Diagnostic]:
     """Problems of options that name a constant which does not exist or is not a whole number of at least 1."""
-    problems, guesses = [], Guesses()
+    problems, guesses = [], SpellingGuesses()
     names = [let.name for let in spec.lets]
     for part, field in _CONSTANT_COUNTS:
         for n, item in enumerate(getattr(spec, part)):

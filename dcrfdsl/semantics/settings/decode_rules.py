@@ -1,10 +1,10 @@
-"""By which rule labels are decoded: what the stage says, else the statement, else what the criterion trains for.
+"""The rule that decodes labels: the stage names it, else the `decode` statement, else it follows from the criterion.
 
-Locally normalised training of a directed model is the likelihood of the product of its pieces' distributions. Scores
-are then free up to anything that the normalisers take out again, so the labelling of the highest score means little,
-and that of the highest product is what was trained for (McCallum & Sutton 2004 §3, "standard MEMM inference"). Pseudo-
-likelihoods estimate the model whose conditionals they are made of (Besag 1975), and it is decoded jointly. Not here:
-decoding itself; whether pieces of learned sizes fit (`criteria.pieces.piece_likelihood`).
+Locally normalised training of a directed model maximises the product of its pieces' distributions. The normalisers
+cancel part of each score, so the labelling with the highest score means little; decoding maximises the product that was
+trained (McCallum & Sutton 2004 §3, "standard MEMM inference"). Pseudolikelihood estimates the model whose conditionals
+it multiplies (Besag 1975), and that model is decoded jointly. Not here: decoding itself; whether pieces of learned
+sizes fit (`criteria.pieces.piece_likelihood`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ JOINT, LOCAL = "joint", "local"
 
 
 class DecodeRule(NamedTuple):
-    """`name` of the rule; `trained`: it follows from the criterion, because neither the stage nor the statement names
-    one.
+    """A decoding rule. name: the rule.   trained: the criterion that it follows from; None where the stage or the
+    statement names the rule, and for the default `joint`.
     """
 
     name: str
@@ -60,8 +60,10 @@ def _is_local(spec: ModelSpec, criterion: MethodSettings) -> bool:
 
 
 def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
-    """Whether the pieces are those of a directed model: together they hold every clique, each is over variables of one
-    position, each variable in one of them, and all are given earlier variables alone, or all later ones.
+    """Whether the pieces are those of a directed model.
+
+    Together they hold every clique. Each is over variables of one position, and each variable is in exactly one of
+    them. Either all condition on earlier variables only, or all on later ones.
     """
     try:
         pieces = pieces_of(spec, criterion)
@@ -83,7 +85,7 @@ def _has_pieces_in_order(spec: ModelSpec, criterion: PiecewiseSettings) -> bool:
 
 
 def _parents(spec: ModelSpec, piece: Piece, piece_of: dict[str, int]) -> Iterator[tuple[str, int | None]]:
-    """The variables that a piece conditions on, with their offsets; None if the data decides them.
+    """The variables that a piece conditions on, with their offsets; None for an offset that the data decides.
 
     A memory follows from earlier variables, so a memory at the piece's position or earlier counts as earlier.
     """
@@ -109,7 +111,7 @@ def _offset(site: Site) -> int:
 
 
 def _is_acyclic(parents: Sequence[Sequence[tuple[str, int | None]]], piece_of: dict[str, int]) -> bool:
-    """Whether the pieces of one position can be put into an order in which each is given earlier ones."""
+    """Whether the pieces of one position can be ordered so that each conditions only on earlier ones."""
     before = {
         number: {piece_of[name] for name, offset in piece_parents if offset == 0 and name in piece_of}
         for number, piece_parents in enumerate(parents)

@@ -1,4 +1,4 @@
-"""Settings in the spelling and place of other tools, and their equivalents here as text that can be copied.
+"""Settings as other tools spell and place them, and their equivalents here as text that can be copied.
 
 CRF++ (`c`, `f`), CRFsuite (`c1`, `c2`, `feature.minfreq`), Wapiti (`rho1`, `stopeps`), scikit-learn (`max_iter`, `tol`,
 `alpha`) and the usual words of other libraries put everything on the trainer. Here a penalty is a `prior`, stopping
@@ -22,7 +22,7 @@ from .prior_settings import PRIORS
 from .trainable import TRAINED_BY, WITHOUT_PENALTY
 from .training_settings import CRITERIA, INFERENCE
 
-__all__ = ["Advice", "Holder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
+__all__ = ["Advice", "SettingHolder", "advice", "entry_remedy", "prior_remedy", "unnamed_remedy"]
 
 _ITERATIONS = ("max_iterations", "epochs", "rounds", "iterations")
 _PASSES = ("epochs", "max_iterations", "rounds")
@@ -81,11 +81,11 @@ _NOTHING = (
 
 
 @dataclass(frozen=True)
-class Holder:
-    """What a setting was written on.
+class SettingHolder:
+    """The stage or method on which a setting was written.
 
-    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: of a stage, what it says, by
-    name; None for a method that is a value.
+    `known`: the settings that it has.   `table`: the methods of its kind.   `written`: the settings of a stage as
+    written, by name; None for a method that is itself the value of a setting.
     """
 
     method: str
@@ -97,30 +97,30 @@ class Holder:
 
 @dataclass(frozen=True)
 class Advice:
-    """A remedy, and the names as written that it is about."""
+    """A remedy, and the names that it is about, as written."""
 
     names: tuple[str, ...]
     remedy: str
 
 
-def advice(strange: Mapping[str, ex.Value], holder: Holder) -> list[Advice]:
-    """What to write for settings that `holder` does not have. Those that become one setting share a remedy."""
-    found: list[Advice] = []
+def advice(strange: Mapping[str, ex.Value], holder: SettingHolder) -> list[Advice]:
+    """What to write instead of settings that `holder` does not have. Names that become one setting share a remedy."""
+    remedies: list[Advice] = []
     rest = dict(strange)
     for take in (_spelt, _penalty, _optimizer, _inference):
         for names, remedy in take(rest, holder):
-            found.append(Advice(tuple(names), remedy))
+            remedies.append(Advice(tuple(names), remedy))
             for name in names:
                 rest.pop(name)
-    found += [Advice((name,), _other(name, value, holder)) for name, value in rest.items()]
+    remedies += [Advice((name,), _other(name, value, holder)) for name, value in rest.items()]
     order = {name: n for n, name in enumerate(strange)}
-    return sorted(found, key=lambda one: order[one.names[0]])
+    return sorted(remedies, key=lambda one: order[one.names[0]])
 
 
 _Taken = Iterable[tuple[Sequence[str], str]]
 
 
-def _spelt(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _spelt(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     """Settings that the holder has under another spelling."""
     for name in list(strange):
         ours = next((same for same in _SAME.get(_folded(name), ()) if same in holder.known), None)
@@ -128,7 +128,7 @@ def _spelt(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
             yield (name,), f"did you mean `{ours}`?"
 
 
-def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _penalty(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     names = [name for name in strange if _folded(name) in _PENALTIES or _folded(name) == "regularizer"]
     takes_prior = holder.written is None or holder.method not in WITHOUT_PENALTY
     if (
@@ -146,10 +146,10 @@ def _penalty(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
     yield names, f"a penalty is a prior: write `prior = {prior}`{instead}{beside}"
 
 
-def _prior(given: Iterable[tuple[str, ex.Value]]) -> str:
-    """The prior whose penalty is the sum of those that were given."""
+def _prior(penalties: Iterable[tuple[str, ex.Value]]) -> str:
+    """The prior whose penalty is the sum of `penalties`, as text."""
     l1 = l2 = 0.0
-    for name, value in given:
+    for name, value in penalties:
         if isinstance(value, ex.Reference | ex.Text):
             word = value.name if isinstance(value, ex.Reference) else value.value
             return _PENALTY_WORDS.get(_folded(word), _USUAL_PRIOR)
@@ -169,12 +169,12 @@ def _prior(given: Iterable[tuple[str, ex.Value]]) -> str:
 
 
 def prior_remedy(value: ex.Value, spec: ModelSpec) -> str:
-    """For a bare number, or anything else, where a prior is needed."""
+    """What to write where a prior is needed and `value` (a bare number, for example) is none."""
     return f"write `{_prior([('variance', spec.settled(value))])}`"
 
 
 def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str | None, spec: ModelSpec) -> str | None:
-    """For a name that is no method of `table`; None where nothing more is known than the name it resembles."""
+    """What to write for a name that is no method of `table`; None if all that is known is the name it resembles."""
     arguments = [(argument.name, spec.settled(argument.value)) for argument in call.arguments]
     if table is PRIORS and len(arguments) == 1 and _folded(call.name) in _PENALTIES:
         return f"write `{_prior([(_folded(call.name), arguments[0][1])])}`"
@@ -186,12 +186,12 @@ def entry_remedy(table: Table[type[MethodSettings]], call: CallSpec, guess: str 
     return None
 
 
-def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
-    """Settings of a stage that are its optimizer's, all in one call."""
+def _optimizer(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
+    """Settings of a stage that belong to its optimizer, all in one call."""
     if holder.written is None:
         return
-    given = holder.written.get("optimizer")
-    call = as_call(holder.spec.settled(given)) if given is not None else None
+    written_optimizer = holder.written.get("optimizer")
+    call = as_call(holder.spec.settled(written_optimizer)) if written_optimizer is not None else None
     wanted = {name: _SAME[_folded(name)] for name in strange if _folded(name) in _SAME}
     trainer = next((name for name in strange if _folded(name) in _TRAINERS), None)
     if trainer is not None and call is None:
@@ -205,37 +205,41 @@ def _optimizer(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
         call = CallSpec(name="sgd" if stepwise else AutoOptimizer.method)
     settings = OPTIMIZERS.get(call.name)
     able = TRAINED_BY.get(holder.method, ())
-    if settings is None or call.name not in able or len(able) == 1:  # some criteria bring steps of their own
+    if settings is None or call.name not in able or len(able) == 1:  # some criteria have a solver of their own
         return
     kept = [argument for argument in call.arguments if argument.name in settings.model_fields]
     arguments = [f"{argument.name} = {value_text(argument.value)}" for argument in kept]
     names = [] if trainer is None else [trainer]
     for name, same in wanted.items():
-        ours = next((own for own in same if own in settings.model_fields), None)
+        ours = next((setting for setting in same if setting in settings.model_fields), None)
         if ours is not None:
             names.append(name)
             arguments.append(f"{ours} = {value_text(strange[name])}")
     if names:
         written = f"{call.name}({', '.join(arguments)})" if arguments else call.name
-        instead = " in place of the one that is given" if given is not None else ""
+        instead = " in place of the one that is given" if written_optimizer is not None else ""
         yield names, f"that is for the optimizer: write `optimizer = {written}`{instead}"
 
 
-def _inference(strange: Mapping[str, ex.Value], holder: Holder) -> _Taken:
+def _inference(strange: Mapping[str, ex.Value], holder: SettingHolder) -> _Taken:
     if holder.written is None:
         return
-    given = holder.written.get("infer")
-    call = (as_call(holder.spec.settled(given)) if given is not None else None) or holder.spec.infer
+    written_inference = holder.written.get("infer")
+    call = (
+        as_call(holder.spec.settled(written_inference)) if written_inference is not None else None
+    ) or holder.spec.infer
     for name in list(strange):
-        able = [method for method, own in INFERENCE.items() if name in own.model_fields and own.gives_log_z]
+        able = [
+            method for method, settings in INFERENCE.items() if name in settings.model_fields and settings.gives_log_z
+        ]
         if able and "infer" not in holder.written:
             method = call.name if call.name in able else able[0]
             written = f"{method}({name} = {value_text(strange[name])})"
             yield (name,), f"that is for inference: write `infer = {written}`"
 
 
-def _other(name: str, value: ex.Value, holder: Holder) -> str:
-    """What has a place elsewhere, or none; else the nearest name, whose setting it is, or the list of all."""
+def _other(name: str, value: ex.Value, holder: SettingHolder) -> str:
+    """The remedy for a setting that belongs elsewhere or nowhere; else a similar name, its owner, or all settings."""
     folded = _folded(name)
     in_stage = holder.written is not None
     if in_stage and folded in _CUTS:
@@ -246,7 +250,7 @@ def _other(name: str, value: ex.Value, holder: Holder) -> str:
         return f"that is no part of a model; leave it out: {_COMMAND[folded]}"
     if folded in _NOTHING:
         return "nothing here corresponds to it; leave it out"
-    owners = [other for other, own in holder.table.items() if name in own.model_fields]
+    owners = [other for other, settings in holder.table.items() if name in settings.model_fields]
     guess = did_you_mean(name, holder.known)
     if guess:
         return f"did you mean `{guess}`?"
@@ -278,8 +282,8 @@ def unnamed_remedy(call: CallSpec, settings: type[MethodSettings], value_of: Cal
     fitting = [[name for name in free if _fits(settings, name, value)] for value in values]
     likely = [name for name in _ITERATIONS if name in fitting[0]] if isinstance(values[0], int) else []
     if len(values) == 1 and fitting[0]:
-        names = iter((likely or fitting[0])[:1])  # a whole number is mostly that of iterations
-    elif 1 < len(values) <= len(free) and all(name in own for name, own in zip(free, fitting, strict=False)):
+        names = iter((likely or fitting[0])[:1])  # a whole number is most often the number of iterations
+    elif 1 < len(values) <= len(free) and all(name in settable for name, settable in zip(free, fitting, strict=False)):
         names = iter(free)
     else:
         return f"its settings are {_listed(list(settings.model_fields), ', ')}"

@@ -1,6 +1,6 @@
-"""Settings of minimum classification error: losses that count what is measured, and functions that smooth the count.
+"""Settings of minimum classification error: the errors that a loss counts, and the functions that smooth the count.
 
-Source: Suzuki, McDermott & Isozaki 2006. Not here: what they compute (`criteria.mce`, `criteria.mce.measures`).
+Source: Suzuki, McDermott & Isozaki 2006. Not here: the computations (`criteria.mce`, `criteria.mce.measures`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Settings of margin methods: the hidden Markov SVM, its losses and its observation kernels.
 
-Source: Altun & Hofmann 2003 §5. Not here: what they compute (`criteria.margin`).
+Source: Altun & Hofmann 2003 §5. Not here: the computations (`criteria.margin`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the settings of every method have in common: inference, priors, optimizers, criteria.
+"""Base classes of the settings of all methods: inference, priors, optimizers, criteria.
 
-Criteria say what they offer to an optimizer, and optimizers what they need: see `trainable`. Not here: any method, and
-the tables that list them (`training_settings`, `prior_settings`, `optimizer_settings`).
+A criterion declares what it offers to an optimizer, and an optimizer what it needs: see `trainable`. Not here: any
+method, or the tables that list them (`training_settings`, `prior_settings`, `optimizer_settings`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..schema import Frozen
 __all__ = ["Access", "CriterionSettings", "MethodSettings", "OptimizerSettings", "Shape", "setting"]
 
 Shape = Literal["none", "quadratic", "smooth", "corner"]
-# Value and gradient of all data; gradients of single sequences; exact expectations of counts, of the likelihood alone;
-# the labellings that violate a margin most.
+# gradient: value and gradient over all data. sequences: gradients of single sequences. counts: exact expected counts,
+# which only the likelihood offers. margins: the labellings that violate a margin most.
 Access = Literal["gradient", "sequences", "counts", "margins"]
 
 
@@ -47,9 +47,10 @@ class MethodSettings(Frozen):
 class CriterionSettings(MethodSettings):
     """Base of criteria.
 
-    offers: what optimizers can have of it; nothing, where it brings steps of its own that `auto` takes.   takes_prior:
-    whether a penalty is part of it.   margin: whether scores are only compared with each other, so that exp g(y) / Z is
-    no probability until it is calibrated.   decode: how its models are decoded where the stage does not say.
+    offers: what an optimizer can ask of it; empty if the criterion has a solver of its own, which `auto` selects.
+    takes_prior: whether a penalty is part of the objective.   margin: whether training only compares scores, so that
+    exp g(y) / Z is no probability until it is calibrated.   decode: the rule that decodes its models if neither the
+    stage nor the `decode` statement names one.
     """
 
     offers: ClassVar[tuple[Access, ...]] = ("gradient",)
@@ -64,8 +65,8 @@ class CriterionSettings(MethodSettings):
 
 
 class OptimizerSettings(MethodSettings):
-    """Base of optimizers.   needs: what it must have of a criterion, None where it takes whatever there is.   treats:
-    the shapes of penalties that it can cope with.
+    """Base of optimizers. needs: what a criterion must offer; None if any criterion will do.   treats: the shapes of
+    penalties that it can handle.
     """
 
     needs: ClassVar[Access | None] = "gradient"

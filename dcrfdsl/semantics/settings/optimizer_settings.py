@@ -1,7 +1,7 @@
-"""Settings of optimizers: what each needs of a criterion, which penalties it treats, and its numbers.
+"""Settings of optimizers: what each needs of a criterion, which penalties it treats, and its parameters.
 
-To add one: a class here and a line in `OPTIMIZERS`, and the method itself in the room of optimizers. `tolerance` is
-relative: of the gradient's norm to what it was at the start, or of the change of the objective.
+To add one: a class here, a line in `OPTIMIZERS`, and the method itself in the room `optimizers`. `tolerance` is
+relative: the norm of the gradient over that at the start, or the relative change of the objective.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NO_PENALTY: tuple[Shape, ...] = ("none",)
 
 
 class StoppingSettings(OptimizerSettings):
-    """Base of those that take the gradient of all data in each iteration. They stop where ‖g‖/‖g₀‖ < `tolerance` and
+    """Base of those that take the gradient of all data in each iteration. They stop where ‖g‖/‖g₀‖ ≤ `tolerance` and
     the objective has come to rest as well, and after `max_iterations`.
     """
 
     tolerance: float = setting(
-        1e-5, "it has converged where the gradient's norm is below this share of its norm at the start, and the "
+        1e-5, "it has converged where the gradient's norm is at most this share of its norm at the start, and the "
         "objective has come to rest as well", unit="relative", gt=0, lt=1,
     )  # fmt: skip
     max_iterations: int = setting(1000, "it ends after so many iterations, converged or not", unit="iterations", ge=1)
@@ -82,7 +82,7 @@ class SgdSettings(OnlineSettings):
     method = "sgd"
     example = "train likelihood: optimizer = sgd(epochs = 10, seed = 1)"
     tolerance: float = setting(
-        1e-4, "it ends where a pass over the data changes the objective by less than this share", unit="relative", gt=0,
+        1e-4, "it ends where a pass over the data changes the objective by at most this share", unit="relative", gt=0,
         lt=1,
     )  # fmt: skip
 

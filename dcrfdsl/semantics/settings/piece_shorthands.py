@@ -1,7 +1,7 @@
-"""Pieces of a criterion's shorthand: `memm`, `pseudolikelihood`, `pwpl`, `bidirectional`, `piecewise`.
+"""The pieces that criteria stand for: `memm`, `pseudolikelihood`, `pwpl`, `bidirectional`, `piecewise`.
 
-Each is a rule that builds pieces from a specification's cliques (McCallum & Sutton 2004 §2), so that one engine serves
-all, and `check --expand` can print the expansion. Variables are ordered by position, and within a position by their
+Each is a rule that builds pieces from the cliques of a specification (McCallum & Sutton 2004 §2), so that one engine
+serves all and `check --expand` can print the expansion. Variables are ordered by position, and within a position by
 declaration. Not here: the computations on pieces.
 """
 
@@ -17,7 +17,7 @@ from .training_settings import MemmSettings, PieceSettings, PiecewiseSettings
 
 __all__ = [
     "PIECES", "by_clique", "by_site", "by_variable", "earlier_first", "expanded", "last_pieces", "later_first",
-    "pieces_of", "times_held",
+    "pieces_of", "times_trained",
 ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ _EVERYWHERE = Named(position="all", shift=0)
 
 
 def _hidden(spec: ModelSpec) -> tuple[str, ...]:
-    """The variables that a piece can be normalised over, in the order of their declaration."""
+    """The variables that a piece can be normalised over, in order of declaration."""
     return tuple(item.name for part in (spec.labels, spec.latents) for item in part)
 
 
@@ -63,7 +63,7 @@ def by_clique(spec: ModelSpec) -> tuple[Piece, ...]:
 
 
 def by_site(spec: ModelSpec) -> tuple[Piece, ...]:
-    """`pwpl`: for each clique each variable, given the others."""
+    """`pwpl`: for each clique and each of its variables, that variable given the others."""
     return tuple(
         Piece(
             name=f"piece_{number}_{turn}",
@@ -160,7 +160,7 @@ def pieces_of(spec: ModelSpec, settings: PieceSettings) -> tuple[Piece, ...]:
 
 
 def last_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
-    """The pieces of the last stage that has some, of the chain that ends in `stage` (None: the last stage)."""
+    """The pieces of the last stage with pieces in the chain that ends in `stage` (None: the last stage)."""
     for entry in reversed(stage_chain(spec, stage)):
         criterion = stage_settings(spec, entry.label).criterion
         if isinstance(criterion, PieceSettings):
@@ -168,8 +168,8 @@ def last_pieces(spec: ModelSpec, stage: str | None = None) -> tuple[Piece, ...]:
     return ()
 
 
-def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
-    """For each clique, the number of pieces that train it; a single piece may contain it several times."""
+def times_trained(pieces: Iterable[Piece]) -> dict[str, int]:
+    """How often the pieces train each clique; a single piece may contain a clique several times."""
     counts: Counter[str] = Counter()
     for piece in pieces:
         counts.update(member.clique for member in piece.members if not member.locked)
@@ -177,7 +177,7 @@ def times_held(pieces: Iterable[Piece]) -> dict[str, int]:
 
 
 def expanded(spec: ModelSpec, stage: str | None = None) -> ModelSpec:
-    """The same model with shorthands expanded: their pieces declared, and `piecewise` instead."""
+    """The same model with shorthands expanded: it declares their pieces and trains `piecewise`."""
     chain = {entry.label for entry in stage_chain(spec, stage)}
     pieces, stages = {piece.name: piece for piece in spec.pieces}, []
     for entry in spec.stages:

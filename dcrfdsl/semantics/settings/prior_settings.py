@@ -1,7 +1,7 @@
-"""Settings of priors. A prior on the weights λ is a penalty that is added to what a criterion minimises.
+"""Settings of priors. A prior on the weights λ is a penalty that is added to the objective of a criterion.
 
-Of each the `shape` says what an optimizer must cope with. To add one: a class here, a line in `PRIORS`, its terms in
-the room that computes penalties. Not here: which optimizers treat which shape (`trainable`).
+Its `shape` tells which optimizers can handle it. To add one: a class here, a line in `PRIORS`, and its terms in the
+room that computes penalties. Not here: which optimizers treat which shape (`trainable`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Prior(MethodSettings):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """No penalty; a quadratic one; another one with a gradient; or one with a corner where a weight is zero."""
+        """`none`; `quadratic`; `smooth` for any other differentiable penalty; `corner` if it has one at zero."""
 
 
 class NoPrior(Prior):
@@ -60,7 +60,7 @@ class LaplacePrior(Prior):
 
 
 class LphiPrior(Prior):
-    """The penalty Σ |λ|^φ / φC: a gaussian of variance C at φ = 2, a laplace of scale C at φ = 1."""
+    """The penalty Σ |λ|^φ / φC: Gaussian with variance C at φ = 2, Laplace with scale C at φ = 1."""
 
     method = "lphi"
     source = "Suzuki 2006, eq. 2"

@@ -1,4 +1,4 @@
-"""Settings that templates once had and have no more. Not here: current settings (`training_settings`)."""
+"""Settings that the language no longer has. Not here: current settings (`training_settings`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..schema import ModelSpec
 
-__all__ = ["RETIRED", "without_retired"]
+__all__ = ["RETIRED", "without_retired_settings"]
 
 # The replacement of each.
 RETIRED: Mapping[str, str] = {
@@ -14,8 +14,8 @@ RETIRED: Mapping[str, str] = {
 }
 
 
-def without_retired(spec: ModelSpec) -> ModelSpec:
-    """A specification of a model file, which nobody can edit, without retired settings."""
+def without_retired_settings(spec: ModelSpec) -> ModelSpec:
+    """The specification without retired settings: a model file, which nobody can edit, may still have them."""
     stages = []
     for stage in spec.stages:
         call = stage.criterion

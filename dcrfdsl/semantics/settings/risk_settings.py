@@ -1,6 +1,6 @@
 """Settings of risks that bound the errors of whole sequences and of single labels (Altun & Hofmann 2003 §3, 4, 6).
 
-Not here: what they compute (`criteria.risks.marginal_risk`, `criteria.risks.exponential`,
+Not here: the computations (`criteria.risks.marginal_risk`, `criteria.risks.exponential`,
 `criteria.risks.boosting_risk`).
 """
 

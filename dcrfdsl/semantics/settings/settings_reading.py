@@ -1,8 +1,8 @@
 """From the methods in a template to their typed settings: inference, priors, optimizers, training stages.
 
-The tables of this room hold every name, default and limit. Here the arguments of a call and the settings of its block
-are combined, constants are replaced by their values, and each problem becomes a diagnostic with its place. Every
-function raises one `DcrfError` with all problems. Not here: whether a method can run on a model (`checks`).
+The tables of this room hold every name, default and limit. This module combines the arguments of a call with the
+settings of its block, replaces constants by their values, and turns each problem into a diagnostic with its place.
+Every function raises one `DcrfError` with all problems. Not here: whether a method can run on a model (`checks`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from ...errors import DcrfError, Diagnostic, Guesses, Table, did_you_mean
+from ...errors import DcrfError, Diagnostic, SpellingGuesses, Table, did_you_mean
 from ..schema import (
     CallSpec,
     Frozen,
@@ -28,7 +28,7 @@ from ..schema import (
     unknown_stage,
 )
 from .expected_values import expected_words
-from .foreign_spellings import Holder, advice, entry_remedy, prior_remedy, unnamed_remedy
+from .foreign_spellings import SettingHolder, advice, entry_remedy, prior_remedy, unnamed_remedy
 from .margin_settings import KERNELS, HmsvmSettings
 from .method_settings import CriterionSettings, MethodSettings
 from .optimizer_settings import OPTIMIZERS
@@ -47,7 +47,7 @@ DEFAULT_STAGE = Stage(criterion=CallSpec(name="likelihood"))
 def inference_settings(
     spec: ModelSpec, call: CallSpec | None = None, *, spans: SpanTable | None = None, path: Path = ("infer",)
 ) -> MethodSettings:
-    """Settings of `call` (an `infer` of a stage, say) or of the `infer` statement; `path` is where it stands."""
+    """Settings of `call` (such as the `infer` of a stage), by default of the `infer` statement; `path` is its place."""
     return _single(spec, spans, INFERENCE, spec.infer if call is None else call, path)
 
 
@@ -77,7 +77,7 @@ def decode_statement(spec: ModelSpec, *, spans: SpanTable | None = None) -> str 
 
 
 def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None) -> tuple[Stage, ...]:
-    """The stages to run for stage `label` (None: the last; `likelihood` where there is none), first one first."""
+    """The stages to run for stage `label` (None: the last), in order; `DEFAULT_STAGE` if the model has no stages."""
     stages = spec.stages or (DEFAULT_STAGE,)
     by_label = spec.stage_numbers or {DEFAULT_STAGE.label: 0}
     spans = spans or SpanTable()
@@ -100,10 +100,7 @@ def stage_chain(spec: ModelSpec, label: str | None = None, *, spans: SpanTable |
 def stage_settings(
     spec: ModelSpec, label: str | None = None, *, spans: SpanTable | None = None
 ) -> TrainSettings[CriterionSettings]:
-    """Everything that stage `label` (None: the last) says, defaults filled in.
-
-    The own settings of a criterion that this version does not run are not looked at.
-    """
+    """The settings of stage `label` (None: the last), with defaults filled in."""
     stage = stage_chain(spec, label, spans=spans)[-1]
     number = spec.stage_numbers.get(stage.label, 0)
     reader = _Reader(spec, spans or SpanTable())
@@ -141,10 +138,10 @@ class _Reader:
     spec: ModelSpec
     spans: SpanTable
     problems: list[Diagnostic] = field(default_factory=list)
-    guesses: Guesses = field(default_factory=Guesses)
+    guesses: SpellingGuesses = field(default_factory=SpellingGuesses)
 
     def finish(self, result: Result | None) -> Result:
-        """What was read; `DcrfError` if anything was wrong, and nothing was found only then."""
+        """`result`, which is None only after a problem. Raises `DcrfError` if there was any problem."""
         if self.problems or result is None:
             raise DcrfError(self.problems)
         return result
@@ -185,7 +182,7 @@ class _Reader:
         return self._validate(TrainSettings, {**usable, **self._values(plain)}, plain, path)
 
     def decoding(self, call: CallSpec | None, path: Path) -> str | None:
-        """The name of a way to decode."""
+        """The decoding rule that `call` names; None after a complaint. `call` None: the value was no call."""
         if call is not None and call.name in DECODINGS:
             return call.name
         known = ", ".join(f"`{name}`" for name in DECODINGS)
@@ -200,7 +197,7 @@ class _Reader:
         return None
 
     def value_method(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
-        """A method that stands as the value of a setting, perhaps by way of a constant."""
+        """A method that is the value of a setting, directly or through a constant."""
         call = as_call(self.spec.settled(item.value))
         if call is None:
             example = next(iter(table))
@@ -226,7 +223,7 @@ class _Reader:
     def _by_clique(
         self, first: str, table: Table[type[MethodSettings]], items: dict[_Key, _WrittenSetting]
     ) -> dict[str, MethodSettings]:
-        """`prior.NAME = …`, where `first` is `prior`, taken out of `given`."""
+        """The values of `prior.NAME = …`, if `first` is `prior`, by clique name; removes them from `items`."""
         by_clique: dict[str, MethodSettings] = {}
         names, in_order = self.spec.clique_names
         if (first,) in items:
@@ -249,11 +246,11 @@ class _Reader:
     def _written(
         self, call: CallSpec, path: Path, settings: type[MethodSettings] | None
     ) -> dict[_Key, _WrittenSetting]:
-        """Arguments and settings of a call by name; each may be given once. `settings`: None if they are not known."""
+        """Arguments and settings of a call by name, each once. `settings`: the class of the method, None if unknown."""
         items: dict[_Key, _WrittenSetting] = {}
         unnamed = [n for n, argument in enumerate(call.arguments) if argument.name is None]
         placed: list[int] = []
-        if settings is not None:  # the first ones may go by their place
+        if settings is not None:  # the first ones may be positional
             placed = [n for n in unnamed if n < len(settings.positional) and unnamed[: n + 1] == list(range(n + 1))]
         for n, argument in enumerate(call.arguments):
             at = (*path, "arguments", n)
@@ -299,7 +296,7 @@ class _Reader:
         strange = {parts: item for parts, item in items.items() if parts not in known}
         if strange:
             all_known = fields if written is None else [*fields, *_STAGE_KEYS]
-            self._unknown_settings(strange, Holder(name, all_known, table, self.spec, written))
+            self._unknown_settings(strange, SettingHolder(name, all_known, table, self.spec, written))
         nested = {key: self._nested(settings.methods[key], known.pop((key,))) for key in settings.methods
                   if (key,) in known}  # fmt: skip
         if len(self.problems) and None in nested.values():
@@ -307,7 +304,7 @@ class _Reader:
         return self._validate(settings, {**self._values(known), **nested, **(already_read or {})}, known, path)
 
     def _nested(self, table: Table[type[MethodSettings]], item: _WrittenSetting) -> MethodSettings | None:
-        """A setting whose value is a method; None where it is `off`, and after a complaint."""
+        """A setting whose value is a method; None if it is `off`, and after a complaint."""
         value = self.spec.settled(item.value)
         return None if isinstance(value, ex.Reference) and value.name == "off" else self.value_method(table, item)
 
@@ -323,8 +320,8 @@ class _Reader:
                 self.complain("bad-argument", f"`{call.name}` takes names here", (*path, "arguments", n), "no name")
         return tuple(names)
 
-    def _unknown_settings(self, strange: Mapping[_Key, _WrittenSetting], holder: Holder) -> None:
-        """One complaint a remedy, at the first of the settings that it is about."""
+    def _unknown_settings(self, strange: Mapping[_Key, _WrittenSetting], holder: SettingHolder) -> None:
+        """One complaint per remedy, at the first of the settings that it is about."""
         items = {".".join(parts): item for parts, item in strange.items()}
         for name in [name for name in items if name in RETIRED]:
             self.complain(

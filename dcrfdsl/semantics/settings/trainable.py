@@ -1,7 +1,7 @@
-"""Which optimizers can train which criterion, and which penalties each can treat: what the settings classes say of it.
+"""Which optimizers can train which criterion, and which penalties each optimizer treats.
 
-A criterion says what it `offers` and an optimizer what it `needs` (`method_settings`); the checker refuses all other
-pairs and names these. Not here: the words of the complaint (`checks.optimizer_rules`).
+Both follow from the settings classes: a criterion declares what it `offers` and an optimizer what it `needs`
+(`method_settings`). The checker refuses all other pairs. Not here: its messages (`checks.optimizer_rules`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ __all__ = ["SMOOTH", "STEPWISE", "TRAINED_BY", "TREATS", "WITHOUT_PENALTY"]
 
 
 def _needing(*access: Access | None) -> tuple[str, ...]:
-    return tuple(name for name, own in OPTIMIZERS.items() if own.needs in access)
+    return tuple(name for name, settings in OPTIMIZERS.items() if settings.needs in access)
 
 
 SMOOTH = _needing(None, "gradient")
 STEPWISE = _needing("sequences")
-TRAINED_BY: Mapping[str, tuple[str, ...]] = {name: _needing(None, *own.offers) for name, own in CRITERIA.items()}
-WITHOUT_PENALTY = tuple(name for name, own in CRITERIA.items() if not own.takes_prior)
-TREATS: Mapping[str, tuple[Shape, ...]] = {name: own.treats for name, own in OPTIMIZERS.items()}
+TRAINED_BY: Mapping[str, tuple[str, ...]] = {
+    name: _needing(None, *settings.offers) for name, settings in CRITERIA.items()
+}
+WITHOUT_PENALTY = tuple(name for name, settings in CRITERIA.items() if not settings.takes_prior)
+TREATS: Mapping[str, tuple[Shape, ...]] = {name: settings.treats for name, settings in OPTIMIZERS.items()}

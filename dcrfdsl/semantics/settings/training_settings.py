@@ -1,9 +1,9 @@
-"""Settings of every method that the language can name: one frozen class a method, defaults and limits included.
+"""Settings of inference methods and criteria: one frozen class per method, with its defaults and limits.
 
-`INFERENCE`, `PRIORS`, `OPTIMIZERS` and `CRITERIA` are the tables that the checker and the rooms below share: a name is
-known if it stands here. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients
-(norm over norm at the start); variances are in weight units squared. The classes of priors and optimizers are in
-`prior_settings` and `optimizer_settings`.
+`INFERENCE` and `CRITERIA` are the tables that the checker and the rooms below share: a method is known if it is listed
+in one. Units: tolerances are absolute for messages (normalised to sum 1) and relative for gradients (norm over norm at
+the start). Not here: priors (`prior_settings`), optimizers (`optimizer_settings`), and the classes of margins, losses
+and risks (`margin_settings`, `loss_settings`, `risk_settings`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Items that another thread prepares while the one before is in use. Not here: what they are."""
+"""Prefetching: another thread prepares the next item while the current one is in use. Not here: the items."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
-__all__ = ["ahead"]
+__all__ = ["prefetched"]
 
 _Item = TypeVar("_Item")
 
 
-def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """The same items, each made by another thread while the one before it is worked on."""
+def prefetched(items: Iterator[_Item]) -> Iterator[_Item]:
+    """The same items, each made by another thread while the caller works on the one before it."""
     made: Queue[_Item | BaseException | None] = Queue(maxsize=1)
     left = Event()
 
@@ -25,7 +25,7 @@ def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
                 if left.is_set():
                     return
             made.put(None)
-        except BaseException as error:  # raised where the item would have come
+        except BaseException as error:  # raised in place of the item
             made.put(error)
 
     Thread(target=make, daemon=True).start()
@@ -37,4 +37,4 @@ def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
     finally:
         left.set()
         with suppress(Empty):
-            made.get_nowait()  # lets the other thread go on, and so end
+            made.get_nowait()  # unblocks the other thread, so that it ends

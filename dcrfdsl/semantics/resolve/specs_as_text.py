@@ -20,10 +20,10 @@ from ..checks import check
 from ..schema import ModelSpec, to_text
 from .resolution import Resolved, load_text
 
-__all__ = ["approve_stored", "require_spec", "written"]
+__all__ = ["approve_stored", "require_spec", "resolved_from_spec"]
 
 
-def written(
+def resolved_from_spec(
     spec: ModelSpec,
     name: str = "model",
     *,
