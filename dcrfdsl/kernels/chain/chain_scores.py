@@ -78,12 +78,12 @@ def score_positions(s, length, chain, kinds, bindings, rows, weights, score):
         mask = (1 << bits) - 1
         for t in range(length):
             for c in range(0, width, block):
-                own = load(registers, score, t * width + c)
+                block_scores = load(registers, score, t * width + c)
                 # a finite weight times a row of the unit matrix: nothing waits for memory that was just written
                 for q in range(packed.flat_off[row + t], packed.flat_off[row + t + 1]):
-                    at = np.int64(packed.flat[q])
-                    weight = repeat(registers, weights, single + (at >> bits))
-                    own = fma(weight, load(registers, chain.unit, (at & mask) * width + c), own)
+                    flat_entry = np.int64(packed.flat[q])
+                    weight = repeat(registers, weights, single + (flat_entry >> bits))
+                    block_scores = fma(weight, load(registers, chain.unit, (flat_entry & mask) * width + c), block_scores)
                 for q in range(packed.dense_off[row + t], packed.dense_off[row + t + 1]):
-                    own = add(own, load(registers, weights, start + packed.dense[q] * width + c))
-                store(score, t * width + c, own)
+                    block_scores = add(block_scores, load(registers, weights, start + packed.dense[q] * width + c))
+                store(score, t * width + c, block_scores)

@@ -85,12 +85,12 @@ def best_agreeing(last, checked, lattice):
     state = gold[last]
     if last == length - 1 or not checked:
         return tail[last * width + state], -1
-    gold_goes, best, found = goes_on[state, gold[last + 1]], -np.inf, 0
+    gold_goes_on, best, best_state = goes_on[state, gold[last + 1]], -np.inf, 0
     for j in range(states):
-        own = pair[state * width + j] + after[(last + 1) * width + j]
-        if own > best and goes_on[state, j] == gold_goes:
-            best, found = own, j
-    return best, found
+        score_of_state = pair[state * width + j] + after[(last + 1) * width + j]
+        if score_of_state > best and goes_on[state, j] == gold_goes_on:
+            best, best_state = score_of_state, j
+    return best, best_state
 
 
 @inlined
@@ -104,22 +104,22 @@ def best_disagreeing(first, last, checked, lattice):
     at = first * width
     start = best[at + gold[first]]
     for j in range(states):
-        own = best[at + j] + tail[at + j]
-        if own > peak and j != gold[first]:
-            peak, which = own, j
+        score_of_state = best[at + j] + tail[at + j]
+        if score_of_state > peak and j != gold[first]:
+            peak, which = score_of_state, j
     for t in range(first + 1, last + 1):
         move = gold[t - 1] * width
         for j in range(states):
-            own = start + pair[move + j] + after[t * width + j]
-            if own > peak and j != gold[t]:
-                peak, where, which = own, t, j
+            score_of_state = start + pair[move + j] + after[t * width + j]
+            if score_of_state > peak and j != gold[t]:
+                peak, where, which = score_of_state, t, j
         start += pair[move + gold[t]] + score[t * width + gold[t]]
     if checked and last + 1 < length:
         move, gold_goes = gold[last] * width, goes_on[gold[last], gold[last + 1]]
         for j in range(states):
-            own = start + pair[move + j] + after[(last + 1) * width + j]
-            if own > peak and goes_on[gold[last], j] != gold_goes:
-                peak, where, which = own, last + 1, j
+            score_of_state = start + pair[move + j] + after[(last + 1) * width + j]
+            if score_of_state > peak and goes_on[gold[last], j] != gold_goes:
+                peak, where, which = score_of_state, last + 1, j
     return peak, start, where, which
 
 
@@ -134,10 +134,10 @@ def best_other(lattice, labelling):
         labelling[t] = gold[t]
     labelling[where] = state
     for t in range(where + 1, length):
-        peak, found = -np.inf, 0
+        peak, best_state = -np.inf, 0
         for j in range(states):
-            own = pair[state * width + j] + after[t * width + j]
-            if own > peak:
-                peak, found = own, j
-        labelling[t] = state = found
+            score_of_state = pair[state * width + j] + after[t * width + j]
+            if score_of_state > peak:
+                peak, best_state = score_of_state, j
+        labelling[t] = state = best_state
     return True

@@ -92,9 +92,9 @@ def exponentiate_rows(length, chain, score):
         shift += peak
         taken = broadcast(registers, peak)
         for c in range(0, width, block):
-            own = subtract(load(registers, score, t * width + c), taken)
-            least = least_finite(least, own)
-            store(score, t * width + c, exp(own))
+            centred = subtract(load(registers, score, t * width + c), taken)
+            least = least_finite(least, centred)
+            store(score, t * width + c, exp(centred))
     return shift, OK if lowest(least) > LOG_FLOOR else UNDERFLOW
 
 
@@ -109,11 +109,11 @@ def forward_backward(length, chain, score, alpha, beta, tail):
     right = (length - 1) * width
     sum_left, sum_right = zero, zero
     for c in range(0, width, block):
-        own, other = load(registers, score, c), load(registers, score, right + c)
-        store(alpha, c, own)
+        front, rear = load(registers, score, c), load(registers, score, right + c)
+        store(alpha, c, front)
         store(beta, right + c, one)
-        store(tail, right + c, other)
-        sum_left, sum_right = add(sum_left, own), add(sum_right, other)
+        store(tail, right + c, rear)
+        sum_left, sum_right = add(sum_left, front), add(sum_right, rear)
     scale_left, scale_right = total(sum_left), total(sum_right)
     log_z, product = 0.0, 1.0  # the logarithm is taken only when the product leaves the safe range
     left = 0
@@ -135,14 +135,14 @@ def forward_backward(length, chain, score, alpha, beta, tail):
                 odd = fma(repeat(registers, alpha, left + i + 1), load(registers, pair, row + width), odd)
                 odd_back = fma(repeat(registers, tail, right + i + 1), load(registers, turned, row + width), odd_back)
                 row += 2 * width
-            own = multiply(multiply(add(even, odd), factor_left), load(registers, score, left + width + c))
+            front = multiply(multiply(add(even, odd), factor_left), load(registers, score, left + width + c))
             back = multiply(add(even_back, odd_back), factor_right)
-            store(alpha, left + width + c, own)
+            store(alpha, left + width + c, front)
             store(beta, right - width + c, back)
             back = multiply(back, load(registers, score, right - width + c))
             store(tail, right - width + c, back)
-            least = least_positive(least_positive(least, own), back)
-            sum_left, sum_right = add(sum_left, own), add(sum_right, back)
+            least = least_positive(least_positive(least, front), back)
+            sum_left, sum_right = add(sum_left, front), add(sum_right, back)
         scale_left, scale_right = total(sum_left), total(sum_right)
         left += width
         right -= width
@@ -191,11 +191,11 @@ def sum_pairs(length, chain, alpha, tail, out):
             d, e = load(registers, out, row + 2 * width), load(registers, out, row + 3 * width)
             at = 0
             for _ in range(length - 1):
-                own = load(registers, tail, at + width + c)
-                a = fma(repeat(registers, alpha, at + i), own, a)
-                b = fma(repeat(registers, alpha, at + i + 1), own, b)
-                d = fma(repeat(registers, alpha, at + i + 2), own, d)
-                e = fma(repeat(registers, alpha, at + i + 3), own, e)
+                following = load(registers, tail, at + width + c)
+                a = fma(repeat(registers, alpha, at + i), following, a)
+                b = fma(repeat(registers, alpha, at + i + 1), following, b)
+                d = fma(repeat(registers, alpha, at + i + 2), following, d)
+                e = fma(repeat(registers, alpha, at + i + 3), following, e)
                 at += width
             store(out, row, a)
             store(out, row + width, b)
@@ -232,10 +232,10 @@ def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
             scatter_single(packed, k, row + t, score, t * width, gradient)
             begin, end = packed.dense_off[row + t], packed.dense_off[row + t + 1]
             for c in range(0, width, block):
-                own = load(registers, score, t * width + c)
+                marginals = load(registers, score, t * width + c)
                 for q in range(begin, end):
                     cell = start + packed.dense[q] * width + c
-                    store(gradient, cell, add(own, load(registers, gradient, cell)))
+                    store(gradient, cell, add(marginals, load(registers, gradient, cell)))
 
 
 @inner

@@ -52,30 +52,30 @@ def tangent_workspace(longest: int, width: int) -> int:
 @inlined
 def _row_sum(registers, width, rows, at):
     """The sum of a row."""
-    own = broadcast(registers, 0.0)
+    sums = broadcast(registers, 0.0)
     for c in range(0, width, len(registers) * LANES):
-        own = add(own, load(registers, rows, at + c))
-    return total(own)
+        sums = add(sums, load(registers, rows, at + c))
+    return total(sums)
 
 
 @inlined
 def _mass(registers, width, alpha, beta, at):
     """The normaliser of a position's marginals."""
-    own = broadcast(registers, 0.0)
+    products = broadcast(registers, 0.0)
     for c in range(0, width, len(registers) * LANES):
-        own = fma(load(registers, alpha, at + c), load(registers, beta, at + c), own)
-    return total(own)
+        products = fma(load(registers, alpha, at + c), load(registers, beta, at + c), products)
+    return total(products)
 
 
 @inlined
-def _handed_on(registers, states, width, given, at, pair, factor, result, out):
+def _handed_on(registers, states, width, vector, at, pair, factor, result, out):
     """result[out + j] = factor Σ_i given[at + i] pair[i, j]."""
     zero, share = broadcast(registers, 0.0), broadcast(registers, factor)
     for c in range(0, width, len(registers) * LANES):
         even, odd, row = zero, zero, c
         for i in range(0, states, 2):  # row `states` is zero
-            even = fma(repeat(registers, given, at + i), load(registers, pair, row), even)
-            odd = fma(repeat(registers, given, at + i + 1), load(registers, pair, row + width), odd)
+            even = fma(repeat(registers, vector, at + i), load(registers, pair, row), even)
+            odd = fma(repeat(registers, vector, at + i + 1), load(registers, pair, row + width), odd)
             row += 2 * width
         store(result, out + c, multiply(add(even, odd), share))
 
@@ -122,8 +122,8 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
     for t in range(length):
         row = t * width
         mass = _mass(registers, width, alpha, beta, row)
-        own = broadcast(registers, 1.0 / mass)
-        pairs, turned = own, own
+        normaliser = broadcast(registers, 1.0 / mass)
+        pairs, turned = normaliser, normaliser
         if t + 1 < length:
             between = 1.0 / (mass * _row_sum(registers, width, tail, row + width))  # β_t was divided by this sum
             pairs, turned = broadcast(registers, between), broadcast(registers, -between)
@@ -131,7 +131,7 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
             a, a_dot = load(registers, alpha, row + c), load(registers, alpha_dot, row + c)
             b, b_dot = load(registers, beta, row + c), load(registers, beta_dot, row + c)
             free = subtract(multiply(every, a), a_dot)
-            store(score, row + c, multiply(subtract(multiply(free, b), multiply(a, b_dot)), own))
+            store(score, row + c, multiply(subtract(multiply(free, b), multiply(a, b_dot)), normaliser))
             store(alpha_dot, row + c, multiply(free, pairs))
             store(alpha, row + c, multiply(a, turned))
 
@@ -172,12 +172,12 @@ def chain_tangents(first, last, chain, problem, weights, labelling, gradient, su
                     continue
                 row = t * width
                 mass = _mass(chain.registers, width, alpha, beta, row)
-                own = alpha[row + y] * beta[row + y]
-                if not own > 0.0:
+                label_mass = alpha[row + y] * beta[row + y]
+                if not label_mass > 0.0:
                     state = UNDERFLOW
                     break
                 known += 1.0
-                lift[t] = mass / own
+                lift[t] = mass / label_mass
                 loss += np.log(lift[t])
         status[s] = state
         if state != OK:

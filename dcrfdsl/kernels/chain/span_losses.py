@@ -191,13 +191,13 @@ def _walk(lattice, gathered):
             into[t * width + j] = 0.0
             belief[t * width + j] += mass
             if t > 0:
-                peak, found = -np.inf, 0
+                peak, best_state = -np.inf, 0
                 for i in range(states):
-                    own = best[(t - 1) * width + i] + turned[j * width + i]
-                    if own > peak:
-                        peak, found = own, i
-                pairs[found * width + j] += mass
-                into[(t - 1) * width + found] += mass
+                    path_score = best[(t - 1) * width + i] + turned[j * width + i]
+                    if path_score > peak:
+                        peak, best_state = path_score, i
+                pairs[best_state * width + j] += mass
+                into[(t - 1) * width + best_state] += mass
                 holds[INTO, t - 1] = True
     mass = 0.0
     for t in range(length + 1):
@@ -217,14 +217,14 @@ def _walk(lattice, gathered):
                 continue
             gone[t * width + i] = 0.0
             if t + 1 < length:
-                peak, found = -np.inf, 0
+                peak, best_state = -np.inf, 0
                 for j in range(states):
-                    own = pair[i * width + j] + after[(t + 1) * width + j]
-                    if own > peak:
-                        peak, found = own, j
-                pairs[i * width + found] += mass
-                belief[(t + 1) * width + found] += mass
-                gone[(t + 1) * width + found] += mass
+                    path_score = pair[i * width + j] + after[(t + 1) * width + j]
+                    if path_score > peak:
+                        peak, best_state = path_score, j
+                pairs[i * width + best_state] += mass
+                belief[(t + 1) * width + best_state] += mass
+                gone[(t + 1) * width + best_state] += mass
                 holds[GONE, t + 1] = holds[BELIEF, t + 1] = True
 
 

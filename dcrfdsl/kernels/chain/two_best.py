@@ -34,12 +34,12 @@ def chain_decode_other(first, last, chain, problem, weights, known, labelling, w
         length = rows.token_off[s + 1] - rows.token_off[s]
         if length == 0:
             continue
-        own = labelling.value[off[s] : off[s + 1]]
+        sequence_labels = labelling.value[off[s] : off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
         best_both_ways(length, chain, score, best, tail, after)
         lattice = Lattice(
             length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on, known[off[s] : off[s + 1]],
             score, best, tail, after,
         )  # fmt: skip
-        if not best_other(lattice, own):
-            own[:] = -1
+        if not best_other(lattice, sequence_labels):
+            sequence_labels[:] = -1

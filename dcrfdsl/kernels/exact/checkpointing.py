@@ -36,31 +36,31 @@ FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, 
 def _factors_of(g, block, problem, programs):
     """The problem with only a block's local factors in shape g, their tables at the front of the arena."""
     shapes = problem.shapes
-    own = programs.block[block]
-    count = own[LAST_FACTOR] - own[FIRST_FACTOR]
+    bounds = programs.block[block]
+    count = bounds[LAST_FACTOR] - bounds[FIRST_FACTOR]
     kind, anchor = np.empty(count, np.int32), np.empty(count, np.int32)
     table, size = np.empty(count, np.int64), np.empty(count, np.int64)
     for i in range(count):
-        f = shapes.fac_off[g] + programs.block_factor[own[FIRST_FACTOR] + i]
+        f = shapes.fac_off[g] + programs.block_factor[bounds[FIRST_FACTOR] + i]
         kind[i], anchor[i], size[i] = shapes.fac_kind[f], shapes.fac_anchor[f], shapes.fac_size[f]
-        table[i] = shapes.fac_table[f] - own[FIRST_CELL] + shapes.local_start
+        table[i] = shapes.fac_table[f] - bounds[FIRST_CELL] + shapes.local_start
     fac_off = np.zeros_like(shapes.fac_off)
     fac_off[g + 1] = count
-    own_shapes = Shapes(
+    block_shapes = Shapes(
         shapes.var_off, shapes.card, shapes.state_off, fac_off, kind, anchor, table, size, shapes.scope_off,
         shapes.scope, shapes.local_start, shapes.local_end, shapes.arena_end, shapes.log_const,
     )  # fmt: skip
-    return Problem(own_shapes, problem.kinds, problem.bindings, problem.rows)
+    return Problem(block_shapes, problem.kinds, problem.bindings, problem.rows)
 
 
 @kernel
 def _steps_of(g, block, shapes, programs):
     """A program of the block's steps alone: results that it reads come after its tables, then its own."""
-    own = programs.block[block]
-    a, b = programs.step_off[g] + own[FIRST_STEP], programs.step_off[g] + own[LAST_STEP]
+    bounds = programs.block[block]
+    a, b = programs.step_off[g] + bounds[FIRST_STEP], programs.step_off[g] + bounds[LAST_STEP]
     step = programs.step[a:b].copy()
-    table_move = own[FIRST_CELL] - shapes.local_start
-    result_move = own[REACH] - _first_result(block, shapes, programs)
+    table_move = bounds[FIRST_CELL] - shapes.local_start
+    result_move = bounds[REACH] - _first_result(block, shapes, programs)
     for i in range(b - a):
         for operand in range(1, 4):
             if step[i, operand] >= shapes.local_end[g]:
@@ -133,11 +133,11 @@ def _first_sweep(s, space, problem, programs, patterns, potentials, value, scale
 @kernel
 def _workspace_between(g, programs):
     """Where what each block reads of earlier ones lies if laid end to end; and the most steps of a block."""
-    own = programs.block[programs.block_off[g] : programs.block_off[g + 1]]
-    kept_off, steps = np.zeros(len(own) + 1, np.int64), 0
-    for n in range(len(own)):
-        kept_off[n + 1] = kept_off[n] + own[n, FIRST_RESULT] - own[n, REACH]
-        steps = max(steps, own[n, LAST_STEP] - own[n, FIRST_STEP])
+    blocks = programs.block[programs.block_off[g] : programs.block_off[g + 1]]
+    kept_off, steps = np.zeros(len(blocks) + 1, np.int64), 0
+    for n in range(len(blocks)):
+        kept_off[n + 1] = kept_off[n] + blocks[n, FIRST_RESULT] - blocks[n, REACH]
+        steps = max(steps, blocks[n, LAST_STEP] - blocks[n, FIRST_STEP])
     return kept_off, steps
 
 
@@ -162,11 +162,11 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
     for block in range(last - 1, first - 1, -1):
         n, at = block - first, _first_result(block, shapes, programs)
         factors, steps = _factors_of(g, block, problem, programs), _steps_of(g, block, shapes, programs)
-        count, own = len(steps.step), kept_off[n + 1] - kept_off[n]
+        count, num_read = len(steps.step), kept_off[n + 1] - kept_off[n]
         end = at + programs.block[block, LAST_RESULT] - programs.block[block, REACH]
         adjoint[shared:end] = 0.0
         if block + 1 < last:
-            copy_run(kept, kept_off[n], own, value[at:])
+            copy_run(kept, kept_off[n], num_read, value[at:])
             _sweep_up(s, space, factors, steps, patterns, potentials, value, scale)
             a, b = _passed_on(block, shapes, programs)
             copy_run(pulled, 0, b - a, adjoint[a:])
@@ -178,12 +178,12 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
             backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out, root)
         if len(totals.gradient) > 0:
             scatter_gradient(s, factors.shapes, kinds, bindings, rows, adjoint, totals.expected, totals.gradient)
-        pulled = adjoint[at : at + own].copy()
+        pulled = adjoint[at : at + num_read].copy()
     return total, OK
 
 
 @kernel
-def _decode(s, problem, programs, patterns, potentials, logs, own):
+def _decode(s, problem, programs, patterns, potentials, logs, assignment):
     """The best labelling of sequence s into `own`, which holds 0. Returns its score, -inf if there is none.
 
     The shared cells of `logs` hold the base tables.
@@ -202,7 +202,7 @@ def _decode(s, problem, programs, patterns, potentials, logs, own):
         if block + 1 < last:
             copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], logs[at:])
             _sweep_up(s, space, factors, steps, patterns, potentials, logs, scale)
-        trace_back(np.int64(0), len(steps.step), steps, logs, own)
+        trace_back(np.int64(0), len(steps.step), steps, logs, assignment)
     return score
 
 
@@ -265,8 +265,8 @@ def blocked_decode(first, last, problem, programs, patterns, potentials, score, 
         g = rows.shape[s]
         if programs.block_off[g] == programs.block_off[g + 1]:
             continue
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = 0
-        score[s] = _decode(s, problem, programs, patterns, potentials, logs, own)
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = 0
+        score[s] = _decode(s, problem, programs, patterns, potentials, logs, sequence_labels)
         if score[s] == -np.inf:
-            own[:] = -1
+            sequence_labels[:] = -1

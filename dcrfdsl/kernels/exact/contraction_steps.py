@@ -56,9 +56,9 @@ def scale_positive(value, at, size, factor):
     """Multiplies a run by a factor; returns the least of the results that are positive, at most 1."""
     least, share = broadcast(NARROW, 1.0), broadcast(NARROW, factor)
     for j in range(0, size, LANES):
-        own = multiply(load_some(NARROW, value, at + j, size - j), share)
-        least = least_positive(least, own)
-        store_some(value, at + j, size - j, LANES, own)
+        scaled = multiply(load_some(NARROW, value, at + j, size - j), share)
+        least = least_positive(least, scaled)
+        store_some(value, at + j, size - j, LANES, scaled)
     return lowest(least)
 
 
@@ -73,20 +73,20 @@ def contract_rows(registers, value, left, other, right, summed, num_r, out):
     zero = broadcast(registers, 0.0)
     for at in range(0, num_r, block):
         rest = num_r - at
-        own, below = zero, zero
+        row_sum, next_row_sum = zero, zero
         if rest >= block:
             for k in range(num_k):
                 row, x = load(registers, value, right + index[b_k + k] + at), index[a_k + k]
-                own = fma(repeat(registers, value, left + x), row, own)
-                below = fma(repeat(registers, value, other + x), row, below)
+                row_sum = fma(repeat(registers, value, left + x), row, row_sum)
+                next_row_sum = fma(repeat(registers, value, other + x), row, next_row_sum)
         else:
             for k in range(num_k):
                 row, x = load_part(registers, value, right + index[b_k + k] + at, rest), index[a_k + k]
-                own = fma(repeat(registers, value, left + x), row, own)
-                below = fma(repeat(registers, value, other + x), row, below)
-        store_some(value, out + at, rest, block, own)
+                row_sum = fma(repeat(registers, value, left + x), row, row_sum)
+                next_row_sum = fma(repeat(registers, value, other + x), row, next_row_sum)
+        store_some(value, out + at, rest, block, row_sum)
         if other != left:
-            store_some(value, out + num_r + at, rest, block, below)
+            store_some(value, out + num_r + at, rest, block, next_row_sum)
 
 
 @inlined
@@ -99,18 +99,18 @@ def pull_rows(registers, value, adjoint, left, other, right, summed, num_r, out,
     for at in range(0, num_r, block):
         rest = num_r - at
         pull = load_some(registers, adjoint, out + at, rest)
-        below = zero if single else load_some(registers, adjoint, out + num_r + at, rest)
+        next_pull = zero if single else load_some(registers, adjoint, out + num_r + at, rest)
         for k in range(num_k):
             x, y, row = left + index[a_k + k], other + index[a_k + k], right + index[b_k + k] + at
-            own = load_some(registers, value, row, rest)
+            right_row = load_some(registers, value, row, rest)
             sum_right = fma(repeat(registers, value, x), pull, load_some(registers, adjoint, row, rest))
-            sum_right = fma(repeat(registers, value, y), below, sum_right)
+            sum_right = fma(repeat(registers, value, y), next_pull, sum_right)
             store_some(adjoint, row, rest, block, sum_right)
-            mass = total(multiply(pull, own))
+            mass = total(multiply(pull, right_row))
             adjoint[x] += mass
             share = value[x] * mass
             if not single:
-                mass = total(multiply(below, own))
+                mass = total(multiply(next_pull, right_row))
                 adjoint[y] += mass
                 share += value[y] * mass
             if states >= 0:

@@ -59,9 +59,9 @@ def _add_lift(pattern, dims, start, index, value, a, b, c, half, state, u):
     for ib in range(num_b):
         right = b + index[b_b + ib] + index[b_k + state]
         for il in range(num_l):
-            own = u * value[a + index[a_b + ib] + index[a_l + il] + index[a_k + state]]
+            weighted = u * value[a + index[a_b + ib] + index[a_l + il] + index[a_k + state]]
             for r in range(num_r):
-                value[out + r] += own * value[right + index[b_r + r]]
+                value[out + r] += weighted * value[right + index[b_r + r]]
             out += num_r
 
 
@@ -76,11 +76,11 @@ def _pull_lift(pattern, dims, start, index, value, adjoint, a, b, c, half, state
         right = b + index[b_b + ib] + index[b_k + state]
         for il in range(num_l):
             left = a + index[a_b + ib] + index[a_l + il] + index[a_k + state]
-            own, mass = u * value[left], 0.0
+            weighted, mass = u * value[left], 0.0
             for r in range(num_r):
                 at = right + index[b_r + r]
                 mass += adjoint[out + r] * value[at]
-                adjoint[at] += own * adjoint[out + r]
+                adjoint[at] += weighted * adjoint[out + r]
             adjoint[left] += u * mass
             out += num_r
 
@@ -126,11 +126,11 @@ def _backward(first, last, programs, patterns, value, scale, adjoint, half, loca
             at = start[pattern, 0]
             for j in range(size):
                 x, y = a + j, b + index[at + j]
-                own, dot = adjoint[c + j], adjoint[half + c + j]
-                adjoint[x] += own * value[y] + dot * value[half + y]
-                adjoint[y] += own * value[x] + dot * value[half + x]
-                adjoint[half + x] += dot * value[y]
-                adjoint[half + y] += dot * value[x]
+                bar, dot_bar = adjoint[c + j], adjoint[half + c + j]
+                adjoint[x] += bar * value[y] + dot_bar * value[half + y]
+                adjoint[y] += bar * value[x] + dot_bar * value[half + x]
+                adjoint[half + x] += dot_bar * value[y]
+                adjoint[half + y] += dot_bar * value[x]
             continue
         scale_run(adjoint, c, size, scale[i])
         scale_run(adjoint, half + c, size, scale[i])
@@ -221,9 +221,9 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
                         share = np.exp(value[x] + value[y] - peak) / total
                         if share == 0.0:
                             continue
-                        own = dot[x] + dot[y] + (lift[v] if k == raised else 0.0)
+                        tangent = dot[x] + dot[y] + (lift[v] if k == raised else 0.0)
                         p = belief[out] * share
-                        moved = change[out] * share + p * (own - dot[out])
+                        moved = change[out] * share + p * (tangent - dot[out])
                         belief[x] += p
                         belief[y] += p
                         change[x] += moved

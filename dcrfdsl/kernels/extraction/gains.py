@@ -125,9 +125,9 @@ def cross_gains(often, seldom, fire_off, fire_row, instance_of_row, gold, mark, 
     """
     num_rows, size = len(instance_of_row), marginal.shape[1]
     stamp = np.full(num_rows, -1, np.int64)
-    where, own = np.empty(num_rows, np.int64), np.empty(num_rows)
+    where, probability = np.empty(num_rows, np.int64), np.empty(num_rows)
     count = np.zeros(size)
-    capacity, found = 1024, 0
+    capacity, num_gains = 1024, 0
     cross, assignment = np.empty(capacity, np.int64), np.empty(capacity, np.int32)
     counts, gains, sums = np.empty(capacity), np.empty(capacity), np.empty(capacity)
     before = -1
@@ -150,21 +150,21 @@ def cross_gains(often, seldom, fire_off, fire_row, instance_of_row, gold, mark, 
             if count[x] == 0.0 and not possible[x]:
                 continue
             for i in range(num):
-                own[i] = marginal[where[i], x]
-            gain = _gain(count[x], own[:num], penalty)
-            if found == capacity:
+                probability[i] = marginal[where[i], x]
+            gain = _gain(count[x], probability[:num], penalty)
+            if num_gains == capacity:
                 capacity *= 2
                 cross, assignment = _longer(cross, capacity), _longer(assignment, capacity)
                 counts, gains, sums = _longer(counts, capacity), _longer(gains, capacity), _longer(sums, capacity)
-            cross[found], assignment[found], counts[found], gains[found] = c, x, count[x], gain
-            sums[found] = total
-            found += 1
+            cross[num_gains], assignment[num_gains], counts[num_gains], gains[num_gains] = c, x, count[x], gain
+            sums[num_gains] = total
+            num_gains += 1
     return (
-        cross[:found].copy(),
-        assignment[:found].copy(),
-        counts[:found].copy(),
-        gains[:found].copy(),
-        sums[:found].copy(),
+        cross[:num_gains].copy(),
+        assignment[:num_gains].copy(),
+        counts[:num_gains].copy(),
+        gains[:num_gains].copy(),
+        sums[:num_gains].copy(),
     )
 
 

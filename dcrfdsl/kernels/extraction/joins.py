@@ -281,7 +281,7 @@ def mark_spans(
     for s in range(len(sentence_off) - 1):
         t, end = sentence_off[s], sentence_off[s + 1]
         while t < end:
-            node, at, found = 0, t, t
+            node, at, entry_end = 0, t, t
             while at < end and codes[at] >= 0:
                 key = node * num_codes + int(codes[at])
                 slot = _slot(key, mask)
@@ -292,12 +292,12 @@ def mark_spans(
                 node = int(slot_id[slot])
                 at += 1
                 if final[node]:
-                    found = at
-            if found > t:
+                    entry_end = at
+            if entry_end > t:
                 out[t] = 0
-                for i in range(t + 1, found):
+                for i in range(t + 1, entry_end):
                     out[i] = 1
-                t = found
+                t = entry_end
             else:
                 t += 1
     return out

@@ -51,8 +51,8 @@ def count_pairs(row, assignment, row_off, feature, value, num_features, size):
                 touched[num] = a
                 num += 1
             total[a] += amount[j] if valued else 1.0
-        own = np.sort(touched[:num])
-        for a in own:
+        assignments = np.sort(touched[:num])
+        for a in assignments:
             entry[pairs] = a
             count[pairs] = total[a]
             pairs += 1

@@ -21,13 +21,13 @@ __all__ = ["read_beliefs", "read_labelling", "score_labelling"]
 @fast_inner
 def _normalise(values, at, count, log_space):
     """Normalises a run to sum 1 (log space: to probabilities in linear space). Returns log of the sum."""
-    own = values[at : at + count]
+    run = values[at : at + count]
     if not log_space:
         total = 0.0
         for x in range(count):
-            total += own[x]
+            total += run[x]
         if total > 0.0:
-            own *= 1.0 / total
+            run *= 1.0 / total
         return np.log(total)
     peak = -np.inf
     for x in range(count):
@@ -86,10 +86,10 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                 m = message[edges.message_off[e0 + edges.var_edge[j]] + x]
                 total = total + m if log_space else total * m
             var_belief[at + x] = total
-        own = _normalise(var_belief, at, states, log_space)
-        if own == -np.inf:
+        log_norm = _normalise(var_belief, at, states, log_space)
+        if log_norm == -np.inf:
             return -np.inf
-        log_z += (1 - (last - first)) * own
+        log_z += (1 - (last - first)) * log_norm
     largest, arity = 1, 1
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
@@ -123,10 +123,10 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                     term = term + q[i, rest % card] if log_space else term * q[i, rest % card]
                     rest //= card
                 scratch[j] = term
-        own = _normalise(scratch, 0, size, log_space)
-        if own == -np.inf:
+        log_norm = _normalise(scratch, 0, size, log_space)
+        if log_norm == -np.inf:
             return -np.inf
-        log_z += own
+        log_z += log_norm
         for j in range(size):
             belief[table + j] += scratch[j]
     return log_z

@@ -98,7 +98,7 @@ def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
     for j in range(shapes.fac_size[f]):
         if logs[shapes.fac_table[f] + j] == -np.inf:
             continue
-        rest, own, possible = j, 0, True
+        rest, axis_state, possible = j, 0, True
         for i in range(arity - 1, -1, -1):
             u = shapes.scope[s0 + i]
             card = shapes.card[v0 + u]
@@ -109,9 +109,9 @@ def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
             else:
                 possible &= allowed[shapes.state_off[v0 + u] + state] > -np.inf
             if i == axis:
-                own = state
+                axis_state = state
         if possible:
-            seen[own] = True
+            seen[axis_state] = True
 
 
 @kernel
@@ -241,11 +241,11 @@ def message_labelling(g, shapes, edges, logs, node, message, labelling):
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for x in range(shapes.card[v]):
             preference[shapes.state_off[v] + x] += message[edges.message_off[e0 + e] + x]
-    found = np.empty_like(labelling)
-    state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), found)
+    mended = np.empty_like(labelling)
+    state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), mended)
     if state != GAVE_UP:
-        for v in range(len(found)):  # as a slice it would cost two seconds of compiling
-            labelling[v] = found[v]
+        for v in range(len(mended)):  # as a slice it would cost two seconds of compiling
+            labelling[v] = mended[v]
     return state
 
 
@@ -283,13 +283,13 @@ def round_marginals(first, last, problem, edges, potentials, marginals, status, 
     logs, node = np.empty(arena), np.empty(states)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        g, own = rows.shape[s], labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = -1
+        g, sequence_labels = rows.shape[s], labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = -1
         if status[s] != OK:
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         node_potentials(g, shapes, logs, True, node)
         preference = marginals.value[marginals.off[s] : marginals.off[s + 1]]
         hard = find_hard(g, shapes, logs)
-        state = feasible_labelling(g, shapes, edges, logs, node, preference, hard, own)
+        state = feasible_labelling(g, shapes, edges, logs, node, preference, hard, sequence_labels)
         status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK

@@ -96,9 +96,9 @@ def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, bel
     count = shapes.var_off[g + 1] - shapes.var_off[g]
     hard = find_hard(g, shapes, logs)
     marginal[:] = 0.0
-    found = start_labelling(g, shapes, edges, logs, node, hard, labelling)
-    if found != OK:
-        return np.inf, True, -np.inf, found
+    status = start_labelling(g, shapes, edges, logs, node, hard, labelling)
+    if status != OK:
+        return np.inf, True, -np.inf, status
     start, preference = labelling.copy(), np.empty(len(marginal))
     best[:] = labelling
     highest = score_labelling(g, shapes, logs, best)
@@ -110,10 +110,10 @@ def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, bel
             state = _random_preference(preference, state)
             if feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling) != OK:
                 labelling[:] = start
-        own = Sampling(samples // chains + (1 if chain < samples % chains else 0), burn_in, thin, seed)
+        chain_sampling = Sampling(samples // chains + (1 if chain < samples % chains else 0), burn_in, thin, seed)
         tally = Tally(marginal, means[chain], squares, belief, 1.0 / samples)
-        state, highest, whole = _run_chain(g, shapes, edges, logs, node, own, state, labelling, best, highest, tally)
-        batches += whole
+        state, highest, chain_batches = _run_chain(g, shapes, edges, logs, node, chain_sampling, state, labelling, best, highest, tally)
+        batches += chain_batches
     marginal /= samples
     if batches <= chains:
         return np.inf, True, highest, OK

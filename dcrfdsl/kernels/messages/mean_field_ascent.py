@@ -51,17 +51,17 @@ def _add_expected(g, e, shapes, edges, logs, hard, q, product, field):
                     field[x] += p * logs[table + x * step_x + y * step_u]
         return
     for j in range(shapes.fac_size[f]):
-        rest, p, own = j, 1.0, 0
+        rest, p, axis_state = j, 1.0, 0
         for i in range(arity - 1, -1, -1):
             u = v0 + shapes.scope[s0 + i]
             state = rest % shapes.card[u]
             rest //= shapes.card[u]
             if i == axis:
-                own = state
+                axis_state = state
             else:
                 p *= q[shapes.state_off[u] + state]
         if p > 0.0:
-            field[own] += p * logs[table + j]
+            field[axis_state] += p * logs[table + j]
 
 
 @fast_inner
@@ -197,7 +197,7 @@ def mean_field_expectations(first, last, problem, edges, potentials, control, to
     logs[:shared] = log_base
     for s in range(first, last):
         g = rows.shape[s]
-        own, count = marginals.off[s], marginals.off[s + 1] - marginals.off[s]
+        at, count = marginals.off[s], marginals.off[s + 1] - marginals.off[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
         converged, rounds, left = False, 0, np.inf
@@ -221,7 +221,7 @@ def mean_field_expectations(first, last, problem, edges, potentials, control, to
         belief[shared : shapes.local_end[g]] = 0.0
         log_z[s] = mean_field_beliefs(g, shapes, logs, q, belief)
         if len(marginals.value) > 0:
-            marginals.value[own : own + count] = q[:count]
+            marginals.value[at : at + count] = q[:count]
         if len(totals.gradient) > 0:
             scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
     for j in range(shared):

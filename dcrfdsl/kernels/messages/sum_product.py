@@ -118,14 +118,14 @@ def _incoming_block(registers, g, e, shapes, edges, node, message, log_space, at
     e0 = edges.edge_off[g]
     v = shapes.var_off[g] + edges.edge_var[e0 + e]
     factor, left = edges.edge_factor[e0 + e], shapes.card[v] - at
-    own = load_some(registers, node, shapes.state_off[v] + at, left)
+    product = load_some(registers, node, shapes.state_off[v] + at, left)
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
         other = e0 + edges.var_edge[j]
         if edges.edge_factor[other] == factor:
             continue
-        told = load_some(registers, message, edges.message_off[other] + at, left)
-        own = add(own, told) if log_space else multiply(own, told)
-    store_some(out, at, left, len(registers) * LANES, own)
+        block_message = load_some(registers, message, edges.message_off[other] + at, left)
+        product = add(product, block_message) if log_space else multiply(product, block_message)
+    store_some(out, at, left, len(registers) * LANES, product)
 
 
 @inner
@@ -318,14 +318,14 @@ def send_pair(g, e, shapes, edges, value, node, message, target, floor, q, new):
 @inner
 def recall(kept, count, message):
     """Fills `message` [count] from single precision. Zeros become tiny: a message says itself what is impossible."""
-    out, own = message[:count], kept[:count]
+    out, stored = message[:count], kept[:count]
     for x in range(count):
-        out[x] = max(own[x], LEAST_RECALLED)
+        out[x] = max(stored[x], LEAST_RECALLED)
 
 
 @inner
 def remember(message, count, kept):
     """Keeps `message` [count] in single precision, which is enough to begin from."""
-    out, own = kept[:count], message[:count]
+    out, current = kept[:count], message[:count]
     for x in range(count):
-        out[x] = own[x]
+        out[x] = current[x]

@@ -164,15 +164,15 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
             for x in range(states):
                 new[x] = 0.0
             for j in range(size):
-                rest, term, own = j, stretched[1, at + j], 0
+                rest, term, axis_state = j, stretched[1, at + j], 0
                 for i in range(arity - 1, -1, -1):
                     card = shapes.card[v0 + shapes.scope[s0 + i]]
                     if i == axis:
-                        own = rest % card
+                        axis_state = rest % card
                     else:
                         term *= q[i, rest % card]
                     rest //= card
-                new[own] += term
+                new[axis_state] += term
         for x in range(states):
             new[x] = np.log(new[x]) + shift if new[x] > 0.0 else -np.inf
         return
@@ -181,18 +181,18 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
         sums[x] = 0.0
     for turn in range(1 if maximise else 2):  # the largest term first, so that the sum is stable
         for j in range(size):
-            rest, term, own = j, stretched[0, at + j], 0
+            rest, term, axis_state = j, stretched[0, at + j], 0
             for i in range(arity - 1, -1, -1):
                 card = shapes.card[v0 + shapes.scope[s0 + i]]
                 if i == axis:
-                    own = rest % card
+                    axis_state = rest % card
                 else:
                     term += q[i, rest % card]
                 rest //= card
             if turn == 0:
-                new[own] = max(new[own], term)
-            elif new[own] > -np.inf:
-                sums[own] += np.exp(term - new[own])
+                new[axis_state] = max(new[axis_state], term)
+            elif new[axis_state] > -np.inf:
+                sums[axis_state] += np.exp(term - new[axis_state])
     for x in range(states):
         if new[x] > -np.inf:
             new[x] += shift if maximise else np.log(sums[x]) + shift

@@ -69,10 +69,10 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
         tell(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             share -= rho[f0 + edges.edge_factor[edges.edge_off[g] + edges.var_edge[j]]]
-        own = _log_sum(var_belief, at, shapes.card[v])
-        if own == -np.inf:
+        log_norm = _log_sum(var_belief, at, shapes.card[v])
+        if log_norm == -np.inf:
             return -np.inf
-        total += share * own
+        total += share * log_norm
     for f in range(f0, shapes.fac_off[g + 1]):
         s0, table, size = shapes.scope_off[f], shapes.fac_table[f], shapes.fac_size[f]
         arity = shapes.scope_off[f + 1] - s0
@@ -87,7 +87,7 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
         shift, linear = take_maxima(f, -1, shapes, v0, q)
         if linear and arity == 2 and fits[f - f0]:
             exponentiate_told(f, -1, shapes, v0, q)
-            own = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
+            log_norm = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
         else:
             for j in range(size):
                 rest, term = j, stretched[0, stretched_off[f] + j]
@@ -96,10 +96,10 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
                     term += q[i, rest % card]
                     rest //= card
                 scratch[j] = term
-            own = _log_sum(scratch, 0, size)
-        if own == -np.inf or shift == -np.inf:
+            log_norm = _log_sum(scratch, 0, size)
+        if log_norm == -np.inf or shift == -np.inf:
             return -np.inf
-        total += rho[f] * (own + shift) + peak[f - f0]
+        total += rho[f] * (log_norm + shift) + peak[f - f0]
         for j in range(size):
             belief[table + j] += scratch[j]
     return total

@@ -18,8 +18,8 @@ def firing_runs(first, last, shapes, kinds, rows, seen):
 
     seen [features of all cliques]: all False, and left so.
     """
-    found = np.empty(len(seen), np.int64)
-    n = 0
+    fired = np.empty(len(seen), np.int64)
+    num_fired = 0
     for s in range(first, last):
         g = rows.shape[s]
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
@@ -31,11 +31,11 @@ def firing_runs(first, last, shapes, kinds, rows, seen):
                 run = kinds.run_base[k] + rows.feature[i]
                 if not seen[run]:
                     seen[run] = True
-                    found[n] = run
-                    n += 1
-    for i in range(n):
-        seen[found[i]] = False
-    return found[:n].copy()
+                    fired[num_fired] = run
+                    num_fired += 1
+    for i in range(num_fired):
+        seen[fired[i]] = False
+    return fired[:num_fired].copy()
 
 
 @kernel

@@ -32,9 +32,9 @@ def _divide(a, b, low, high, mass, mean, left, right):
     """The parts of the groups a..b at either end, into `left` and `right` [G]. Returns the sum of both, the largest
     exponent of a group that varies, and whether there are such ones below 0, and above.
     """
-    own, rate, falls, rises = 0.0, 0.0, False, False
+    total_mass, rate, falls, rises = 0.0, 0.0, False, False
     for g in range(a, b):
-        own += mass[g]
+        total_mass += mass[g]
         width = high[g] - low[g]
         left[g], right[g] = mass[g], 0.0
         if mass[g] > 0.0 and width > 0.0:
@@ -43,7 +43,7 @@ def _divide(a, b, low, high, mass, mean, left, right):
             falls |= low[g] < 0.0
             rises |= high[g] > 0.0
             rate = max(rate, max(-low[g], high[g]))
-    return own, rate, falls, rises
+    return total_mass, rate, falls, rises
 
 
 @inner
@@ -123,11 +123,11 @@ def least_bounds(off, low, high, mass, mean, total, max_step, step, value):
     left, right = np.empty(len(mass)), np.empty(len(mass))
     for k in range(len(step)):
         a, b = off[k], off[k + 1]
-        own, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
+        group_mass, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
         step[k], value[k] = 0.0, total
-        if own > 0.0 and (falls or rises):
+        if group_mass > 0.0 and (falls or rises):
             step[k], part = _least(a, b, low, high, left, right, rate, falls, rises, max_step)
-            value[k] = total - own + part
+            value[k] = total - group_mass + part
 
 
 @kernel
@@ -143,8 +143,8 @@ def least_bound(off, low, high, mass, mean, total, max_step):
     for k in range(size):
         a, b = off[k], off[k + 1]
         lowest[k] = total
-        own, _, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
-        if own > 0.0 and (falls or rises):
+        group_mass, _, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
+        if group_mass > 0.0 and (falls or rises):
             lowest[k] = total - _two_points(a, b, low, high, left, right, max_step)[1]
         if lowest[k] < lowest[begin]:
             begin = k
@@ -154,9 +154,9 @@ def least_bound(off, low, high, mass, mean, total, max_step):
         if lowest[k] > value + ROUNDING * total or lowest[k] == total:
             continue
         a, b = off[k], off[k + 1]
-        own, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
+        group_mass, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
         x, part = _least(a, b, low, high, left, right, rate, falls, rises, max_step)
-        found = total - own + part
-        if found < value or (found == value and k < best):
-            best, step, value = k, x, found
+        bound = total - group_mass + part
+        if bound < value or (bound == value and k < best):
+            best, step, value = k, x, bound
     return best, step, value

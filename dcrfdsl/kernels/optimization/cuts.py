@@ -229,15 +229,15 @@ def join_cuts(first, first_keeps, second, second_keeps):
     loss, norm, alpha = np.empty(count), np.empty(count), np.empty(count)
     at, end = 0, 0
     for i in range(blocks):
-        for own, keeps in ((first, first_keeps), (second, second_keeps)):
-            for n in range(own.block_off[i], own.block_off[i + 1]):
+        for source, keeps in ((first, first_keeps), (second, second_keeps)):
+            for n in range(source.block_off[i], source.block_off[i + 1]):
                 if not keeps[n]:
                     continue
-                for e in range(own.off[n], own.off[n + 1]):
-                    weight[end] = own.weight[e]
-                    value[end] = own.value[e]
+                for e in range(source.off[n], source.off[n + 1]):
+                    weight[end] = source.weight[e]
+                    value[end] = source.value[e]
                     end += 1
-                loss[at], norm[at], alpha[at] = own.loss[n], own.norm[n], own.alpha[n]
+                loss[at], norm[at], alpha[at] = source.loss[n], source.norm[n], source.alpha[n]
                 at += 1
                 off[at] = end
         block_off[i + 1] = at

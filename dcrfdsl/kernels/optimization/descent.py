@@ -49,15 +49,15 @@ def combine(first, last, gradient, scale, changes, of_changes, plain, bend, metr
     """
     for begin in range(first, last, BLOCK):
         end = min(last, begin + BLOCK)
-        own, bent = out[begin:end], metric[begin:end]
-        for w in range(len(own)):
-            own[w] = scale * gradient[begin + w]
+        block, bent = out[begin:end], metric[begin:end]
+        for w in range(len(block)):
+            block[w] = scale * gradient[begin + w]
         for i in range(len(changes)):
-            _add(own, changes[i, begin:end], of_changes[i])
-        for w in range(len(own)):
-            own[w] *= plain + bend * bent[w] if len(bent) > 0 else plain
+            _add(block, changes[i, begin:end], of_changes[i])
+        for w in range(len(block)):
+            block[w] *= plain + bend * bent[w] if len(bent) > 0 else plain
         for i in range(len(moves)):
-            _add(own, moves[i, begin:end], of_moves[i])
+            _add(block, moves[i, begin:end], of_moves[i])
 
 
 @kernel

@@ -68,8 +68,8 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
                 is_here = bindings.entry[e] == at
             elif inverse < -1:  # a state of a view is several entries
                 lists = -2 - inverse
-                own = lists + bindings.entry[e]
-                for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                view_state = lists + bindings.entry[e]
+                for c in range(lists + kinds.inverse[view_state], lists + kinds.inverse[view_state + 1]):
                     is_here |= kinds.inverse[c] == at
             else:
                 is_here = kinds.inverse[inverse + bindings.entry[e]] == at
@@ -79,7 +79,7 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
 
 
 @kernel
-def list_differences(first, last, problem, bias_of, known, found, off, sequence, total, is_listed):
+def list_differences(first, last, problem, bias_of, known, competitor, off, sequence, total, is_listed):
     """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `found`.
 
     known, found: flat labellings, of sequence s from off[s] on; found is -1 where there is none.   bias_of: see
@@ -102,19 +102,19 @@ def list_differences(first, last, problem, bias_of, known, found, off, sequence,
                 v = shapes.scope[e]
                 card = shapes.card[v0 + v]
                 right = right * card + known[off[s] + v]
-                wrong = wrong * card + found[off[s] + v]
+                wrong = wrong * card + competitor[off[s] + v]
             if right == wrong:
                 continue
             for at, amount in ((right, 0.5), (wrong, -0.5)):
                 n = _count_factor(s, f, at, amount, problem, bias_of, tally, n)
-        own = np.sort(listed[:n])
+        touched = np.sort(listed[:n])
         if size + n > len(index):
             more = max(2 * len(index), size + n)
             longer, further = np.empty(more, np.int32), np.empty(more)
             longer[:size] = index[:size]
             further[:size] = value[:size]
             index, value = longer, further
-        for weight in own:
+        for weight in touched:
             if total[weight] != 0.0:
                 index[size] = weight
                 value[size] = total[weight]

@@ -58,9 +58,9 @@ def _keep_known(over, card, v0, state, may, may_at, state_off, score, size):
         rest, keeps = joint, True
         for o in range(len(over) - 1, -1, -1):
             v = over[o]
-            own = card[v0 + v]
-            digit = rest % own
-            rest //= own
+            num_states = card[v0 + v]
+            digit = rest % num_states
+            rest //= num_states
             if state[v] >= 0:
                 keeps &= digit == state[v]
             else:
@@ -261,7 +261,7 @@ def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, 
         g = rows.shape[s]
         instance[s + 1] = instance[s] + pieces.instance_off[g + 1] - pieces.instance_off[g]
     case_off, case = np.zeros(instance[-1] + 1, np.int64), np.empty(1024, np.int64)
-    found, number = 0, 0
+    num_cases, number = 0, 0
     for s in range(count):
         g = rows.shape[s]
         v0 = shapes.var_off[g]
@@ -276,16 +276,16 @@ def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, 
                     is_known &= digit == labelling[off[s] + given[n]]
                     probability *= marginals[marginal_off[s] + shapes.state_off[v0 + given[n]] + digit]
                 if probability > threshold and not is_known:
-                    if found == len(case):
-                        longer = np.empty(2 * found, np.int64)
-                        for c in range(found):
+                    if num_cases == len(case):
+                        longer = np.empty(2 * num_cases, np.int64)
+                        for c in range(num_cases):
                             longer[c] = case[c]
                         case = longer
-                    case[found] = joint
-                    found += 1
+                    case[num_cases] = joint
+                    num_cases += 1
             number += 1
-            case_off[number] = found
-    return instance, case_off, case[:found].copy()
+            case_off[number] = num_cases
+    return instance, case_off, case[:num_cases].copy()
 
 
 @inner

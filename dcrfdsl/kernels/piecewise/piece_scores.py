@@ -97,9 +97,9 @@ def place(f, shapes, v0, over, state, stride):
 def _row_start(row, cell, over, card, v0, stride):
     """The cell of the joint states number row · (states of the last variable) and on."""
     for o in range(len(over) - 2, -1, -1):
-        own = card[v0 + over[o]]
-        cell += (row % own) * stride[o]
-        row //= own
+        num_states = card[v0 + over[o]]
+        cell += (row % num_states) * stride[o]
+        row //= num_states
     return cell
 
 
@@ -181,8 +181,8 @@ def set_given(joint, given, card, v0, state):
     """Puts the variables `given` into a joint state. Returns how many of them change."""
     changed = 0
     for n in range(len(given) - 1, -1, -1):
-        own = card[v0 + given[n]]
-        changed += state[given[n]] != joint % own
-        state[given[n]] = joint % own
-        joint //= own
+        num_states = card[v0 + given[n]]
+        changed += state[given[n]] != joint % num_states
+        state[given[n]] = joint % num_states
+        joint //= num_states
     return changed

@@ -90,9 +90,9 @@ def cache_directories() -> CacheDirectories:
     """Those of this version: under `NUMBA_CACHE_DIR` if that is set, beside the sources, in the user's cache, and in a
     folder for temporary files. The first one that can be written to is; those before it are read if they are there.
     """
-    given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    configured = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     read: list[Path] = []
-    for place in itertools.chain(given, keeping_places(KERNELS)) if AT_START else ():
+    for place in itertools.chain(configured, keeping_places(KERNELS)) if AT_START else ():
         folder = place / f"dcrfdsl-kernels-{AT_START}"
         if _mark_used(folder):
             return CacheDirectories((*read, folder), folder)
@@ -182,8 +182,8 @@ class _Files:
                 checksum, body = content[:CHECKSUM], content[CHECKSUM:]
                 if hashlib.sha256(body).digest() != checksum:
                     continue
-                stamp, own_key, code = pickle.loads(body)
-                if stamp == self._at_start and own_key == key:
+                stamp, stored_key, code = pickle.loads(body)
+                if stamp == self._at_start and stored_key == key:
                     return code
         return None
 
@@ -224,8 +224,8 @@ class _Locator(_CacheLocator):
         pass  # `_Files.save` makes it
 
     def get_cache_path(self) -> str:
-        found = cache_directories()
-        return str(found.write or next(iter(found.read), ""))
+        directories = cache_directories()
+        return str(directories.write or next(iter(directories.read), ""))
 
     def get_source_stamp(self) -> str:
         return _stamp(self._py_file, AT_START)

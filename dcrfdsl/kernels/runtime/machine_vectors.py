@@ -148,7 +148,7 @@ def _lane_masks(builder: Any, count: Any, registers: int) -> list[Any]:
     first = builder.insert_element(none, count, ir.Constant(INT32, 0))
     counts = builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
     lanes = [list(range(n * LANES, (n + 1) * LANES)) for n in range(registers)]
-    return [builder.icmp_signed("<", ir.Constant(WORDS, own), counts) for own in lanes]
+    return [builder.icmp_signed("<", ir.Constant(WORDS, register_lanes), counts) for register_lanes in lanes]
 
 
 # the operations ------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ else:
         def operation(typing, x, y):
             def generate(context, builder, signature, arguments):
                 parts = zip(*(_split(builder, value) for value in arguments), strict=True)
-                return _join(builder, [build(builder, *own) for own in parts])
+                return _join(builder, [build(builder, *pair) for pair in parts])
 
             return x(x, y), generate
 
@@ -284,7 +284,7 @@ else:
 
         def generate(context, builder, signature, arguments):
             parts = zip(*(_split(builder, value) for value in arguments), strict=True)
-            return _join(builder, [_fma(builder, *own) for own in parts])
+            return _join(builder, [_fma(builder, *triple) for triple in parts])
 
         return x(x, y, z), generate
 
@@ -295,7 +295,7 @@ else:
         def generate(context, builder, signature, arguments):
             factor = _splat(builder, arguments[0])
             parts = zip(*(_split(builder, value) for value in arguments[1:]), strict=True)
-            return _join(builder, [_fma(builder, factor, *own) for own in parts])
+            return _join(builder, [_fma(builder, factor, *pair) for pair in parts])
 
         return y(types.float64, y, z), generate
 

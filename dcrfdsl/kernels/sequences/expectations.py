@@ -148,14 +148,14 @@ def exact_decode(first, last, problem, programs, patterns, potentials, score, la
         if programs.block_off[g] < programs.block_off[g + 1]:
             continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = 0
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         score[s] = forward_max(a, b, programs, patterns, logs)
         if score[s] > -np.inf:
-            trace_back(a, b, programs, logs, own)
+            trace_back(a, b, programs, logs, sequence_labels)
         else:
-            own[:] = -1
+            sequence_labels[:] = -1
 
 
 @kernel
@@ -167,12 +167,12 @@ def score_labellings(first, last, problem, potentials, labelling, score):
     logs = np.empty(arena)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        if own.min() < 0:
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        if sequence_labels.min() < 0:
             score[s] = np.nan
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        score[s] = score_labelling(rows.shape[s], shapes, logs, own)
+        score[s] = score_labelling(rows.shape[s], shapes, logs, sequence_labels)
 
 
 # messages -----------------------------------------------------------------------------------------------------------
@@ -315,12 +315,12 @@ def message_decode(first, last, problem, edges, potentials, sweeps, control, res
     logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
     copy_run(potentials.log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = -1
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = -1
         state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
         if state == OK:
-            read_labelling(rows.shape[s], shapes, edges, logs, node, message, own)
-            if score_labelling(rows.shape[s], shapes, logs, own) == -np.inf:
+            read_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
+            if score_labelling(rows.shape[s], shapes, logs, sequence_labels) == -np.inf:
                 state = BROKEN
         _record(s, state, run, results)
 
@@ -335,11 +335,11 @@ def mend_labellings(first, last, problem, edges, potentials, sweeps, control, re
     for s in range(first, last):
         if results.status[s] != BROKEN:
             continue
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = -1
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = -1
         state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
         if state == OK:
-            state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, own)
+            state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
             if state == GAVE_UP:
                 run, state = (False, run[1], np.inf, run[3]), OK
         _record(s, state, run, results)

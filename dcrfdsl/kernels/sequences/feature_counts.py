@@ -97,15 +97,15 @@ def exact_pairs(sequences, problem, programs, patterns, potentials, totals, resu
 def _spread(chain, sums, cells, expected):
     """Moves the sums of a chain to the shared cells, those of pairs times ψ."""
     n, width = chain.states, chain.width
-    for own, to in (
+    for state_sums, bases in (
         (sums.everywhere, cells.everywhere),
         (sums.at_first, cells.at_first),
         (sums.at_last, cells.at_last),
     ):
-        for base in to:
+        for base in bases:
             for j in range(n):
-                expected[base + j] += own[j]
-        own[:] = 0.0
+                expected[base + j] += state_sums[j]
+        state_sums[:] = 0.0
     for m in range(len(cells.pair)):
         base = cells.pair[m]
         down, right = (1, n) if cells.turned[m] else (n, 1)
@@ -146,7 +146,7 @@ def known_scores(sequences, off, column, count, weights, score):
 
 
 @kernel
-def sum_groups(off, sequence, part, share, value, found):
+def sum_groups(off, sequence, part, share, value, sums):
     """Σ part and Σ share value over the pairs of each group, into `found` [2, G].
 
     off [G+1]: slots of each group.   sequence, value [slots].   part, share [S].
@@ -157,4 +157,4 @@ def sum_groups(off, sequence, part, share, value, found):
             s = sequence[p]
             parts += part[s]
             values += share[s] * value[p]
-        found[0, g], found[1, g] = parts, values
+        sums[0, g], sums[1, g] = parts, values

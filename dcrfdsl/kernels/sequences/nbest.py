@@ -40,7 +40,7 @@ class NBestLists(NamedTuple):
 
     labelling: NDArray[np.int32]  # [most, variables]
     off: Ints  #     [S+1]
-    found: Ints  #   [S]
+    length: Ints  #   [S]
     score: Floats  # [S, most]  Σ log φ
 
 
@@ -70,20 +70,20 @@ def search_labellings(g, shapes, programs, value, decisions, labelling, loss, ca
     is possible.
     """
     count, cost, origin = len(loss), candidates.cost, candidates.origin
-    found, waiting, first, lost = 0, 0, 0, 0.0
+    num_found, waiting, first, lost = 0, 0, 0, 0.0
     while True:
         waiting = _complete(
-            g, shapes, programs, value, decisions, labelling[found], first, lost, found, candidates, waiting
+            g, shapes, programs, value, decisions, labelling[num_found], first, lost, num_found, candidates, waiting
         )
-        loss[found] = lost
-        found += 1
-        if found == count or waiting == 0:
-            return found
+        loss[num_found] = lost
+        num_found += 1
+        if num_found == count or waiting == 0:
+            return num_found
         waiting -= 1
         lost, parent, at = cost[waiting], origin[waiting, 0], origin[waiting, 1]
         for v in range(labelling.shape[1]):
-            labelling[found, v] = labelling[parent, v]
-        labelling[found, decisions.variable[at]] = origin[waiting, 2]
+            labelling[num_found, v] = labelling[parent, v]
+        labelling[num_found, decisions.variable[at]] = origin[waiting, 2]
         first = at + 1
 
 
@@ -145,7 +145,7 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
     """The best labellings of each sequence, and its log Z.   value, logs: two arenas, overwritten."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, found, score = lists
+    labelling, off, length, score = lists
     count, most = len(labelling), 1
     for s in range(first, last):
         most = max(most, off[s + 1] - off[s])
@@ -159,18 +159,18 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
         results.log_z[s], results.redone[s], results.status[s] = sum_forward(
             s, problem, programs, patterns, potentials, value, logs, scale
         )
-        found[s] = 0
+        length[s] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
         if best == -np.inf:
             results.status[s] = IMPOSSIBLE
             continue
         decision_order(g, shapes, programs, step, variable)
-        own = labelling[:, off[s] : off[s + 1]]
+        sequence_rows = labelling[:, off[s] : off[s + 1]]
         decisions = Decisions(step, variable, off[s + 1] - off[s])
-        found[s] = search_labellings(g, shapes, programs, logs, decisions, own, score[s], candidates)
-        best = score_labelling(g, shapes, logs, own[0])
-        for n in range(found[s]):
+        length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates)
+        best = score_labelling(g, shapes, logs, sequence_rows[0])
+        for n in range(length[s]):
             score[s, n] = best - score[s, n]
 
 
@@ -185,7 +185,7 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, found, score = lists
+    labelling, off, length, score = lists
     status, iterations, residual = results.status, results.iterations, results.residual
     count, arena, states, longest = len(labelling), shapes.local_start, 1, 1
     for s in range(first, last):
@@ -205,21 +205,21 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
         newest[0] = -1
         for attempt in range(MOST_TRIES * count):
             # the labelling of a new part, numbered `parts`
-            own = labelling[parts, off[s] : off[s + 1]]
+            sequence_labels = labelling[parts, off[s] : off[s + 1]]
             rounds, left, state = _max_product(
                 g, shapes, edges, logs, sweeps, control, bound, newest[parts], node, message, belief
             )
             if attempt == 0:
                 status[s], iterations[s], residual[s] = state, rounds, left
             if state == OK and attempt == 0:
-                state = message_labelling(g, shapes, edges, logs, node, message, own)
+                state = message_labelling(g, shapes, edges, logs, node, message, sequence_labels)
                 status[s] = state if state != GAVE_UP else OK
             elif state == OK:
-                read_labelling(g, shapes, edges, logs, node, message, own)
+                read_labelling(g, shapes, edges, logs, node, message, sequence_labels)
             if state == OK:
-                score[s, parts] = score_labelling(g, shapes, logs, own)
-                if score[s, parts] > -np.inf and _obeys(bound, newest[parts], own):
-                    gap[parts] = _second(g, shapes, belief, own, split[parts])
+                score[s, parts] = score_labelling(g, shapes, logs, sequence_labels)
+                if score[s, parts] > -np.inf and _obeys(bound, newest[parts], sequence_labels):
+                    gap[parts] = _second(g, shapes, belief, sequence_labels, split[parts])
                     parts += 1
             if parts == count:
                 break
@@ -242,7 +242,7 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
             gap[chosen] = np.inf
             if state == OK:
                 gap[chosen] = _second(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
-        found[s] = parts
+        length[s] = parts
 
 
 @kernel
@@ -297,9 +297,9 @@ def _second(g, shapes, belief, assignment, split):
     least = np.inf
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at = shapes.state_off[v]
-        own = assignment[v - shapes.var_off[g]]
+        best_state = assignment[v - shapes.var_off[g]]
         for x in range(shapes.card[v]):
-            loss = belief[at + own] - belief[at + x]
-            if x != own and loss < least:
+            loss = belief[at + best_state] - belief[at + x]
+            if x != best_state and loss < least:
                 least, split[0], split[1] = loss, v - shapes.var_off[g], x
     return least

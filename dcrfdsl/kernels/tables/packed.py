@@ -131,9 +131,9 @@ def add_runs(first, last, partial):
     """partial[0, first:last] becomes the sum over all runs, added in their order."""
     total = partial[0, first:last]
     for r in range(1, len(partial)):
-        own = partial[r, first:last]
-        for c in range(len(own)):
-            total[c] += own[c]
+        run = partial[r, first:last]
+        for c in range(len(run)):
+            total[c] += run[c]
 
 
 @fast_kernel
@@ -162,8 +162,8 @@ def add_single(packed, k, row, cells, value, at):
     start, bits = packed.flat_start[k], packed.flat_bits[k]
     mask = (1 << bits) - 1
     for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
-        own = np.int64(packed.flat[q])
-        value[at + (own & mask)] += cells[start + (own >> bits)]
+        flat_entry = np.int64(packed.flat[q])
+        value[at + (flat_entry & mask)] += cells[start + (flat_entry >> bits)]
 
 
 @inlined
@@ -172,8 +172,8 @@ def scatter_single(packed, k, row, belief, at, gradient):
     start, bits = packed.flat_start[k], packed.flat_bits[k]
     mask = (1 << bits) - 1
     for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
-        own = np.int64(packed.flat[q])
-        gradient[start + (own >> bits)] += belief[at + (own & mask)]
+        flat_entry = np.int64(packed.flat[q])
+        gradient[start + (flat_entry >> bits)] += belief[at + (flat_entry & mask)]
 
 
 @inlined
