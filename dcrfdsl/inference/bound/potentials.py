@@ -27,8 +27,8 @@ from ...kernels.tables import (
     Rows,
     Shapes,
     base_tables,
+    distribute_bundles,
     exponentiate_base,
-    open_bundles,
     sum_bundles,
 )
 from ..workers import RUNS
@@ -131,7 +131,7 @@ class BoundData:
     def pass_on(self, gradient: Floats) -> None:
         """Passes what bundles of features got on to single weights, in a gradient [num_cells]."""
         if self.packing is not None:
-            open_bundles(self.packing.packed, gradient)
+            distribute_bundles(self.packing.packed, gradient)
 
     def sum_up(self, cells: Floats) -> None:
         """Brings the sums that bundles of features hold up to date, where single weights of `cells` were changed."""

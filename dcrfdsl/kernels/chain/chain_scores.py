@@ -83,7 +83,9 @@ def score_positions(s, length, chain, kinds, bindings, rows, weights, score):
                 for q in range(packed.flat_off[row + t], packed.flat_off[row + t + 1]):
                     flat_entry = np.int64(packed.flat[q])
                     weight = repeat(registers, weights, single + (flat_entry >> bits))
-                    block_scores = fma(weight, load(registers, chain.unit, (flat_entry & mask) * width + c), block_scores)
+                    block_scores = fma(
+                        weight, load(registers, chain.unit, (flat_entry & mask) * width + c), block_scores
+                    )
                 for q in range(packed.dense_off[row + t], packed.dense_off[row + t + 1]):
                     block_scores = add(block_scores, load(registers, weights, start + packed.dense[q] * width + c))
                 store(score, t * width + c, block_scores)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, add, broadcast, inlined, load, maximum, repeat, store
 
-__all__ = ["Lattice", "best_agreeing", "best_both_ways", "best_disagreeing", "best_other"]
+__all__ = ["Lattice", "best_agreeing", "best_competitor", "best_disagreeing", "best_prefixes_and_suffixes"]
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Lattice(NamedTuple):
 
 
 @inlined
-def best_both_ways(length, chain, score, best, tail, after):
+def best_prefixes_and_suffixes(length, chain, score, best, tail, after):
     """`best` and `tail` of every position, and after_t = s_t + tail_t."""
     registers, states, width = chain.registers, chain.states, chain.width
     pair, turned = chain.pair, chain.pair_turned
@@ -124,7 +124,7 @@ def best_disagreeing(first, last, checked, lattice):
 
 
 @inlined
-def best_other(lattice, labelling):
+def best_competitor(lattice, labelling):
     """The best labelling other than y* into `labelling`; False if there is none."""
     length, states, width, pair, _, _, gold, _, _, _, after = lattice
     peak, _, where, state = best_disagreeing(0, length - 1, False, lattice)

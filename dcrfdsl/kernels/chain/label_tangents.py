@@ -68,7 +68,7 @@ def _mass(registers, width, alpha, beta, at):
 
 
 @inlined
-def _handed_on(registers, states, width, vector, at, pair, factor, result, out):
+def _times_pairs(registers, states, width, vector, at, pair, factor, result, out):
     """result[out + j] = factor Σ_i given[at + i] pair[i, j]."""
     zero, share = broadcast(registers, 0.0), broadcast(registers, factor)
     for c in range(0, width, len(registers) * LANES):
@@ -98,7 +98,7 @@ def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot
         row = t * width
         if t > 0:
             factor = 1.0 / _row_sum(registers, width, alpha, row - width)
-            _handed_on(registers, states, width, alpha_dot, row - width, chain.pair, factor, alpha_dot, row)
+            _times_pairs(registers, states, width, alpha_dot, row - width, chain.pair, factor, alpha_dot, row)
             _times(registers, width, alpha_dot, row, score, row)
         if lift[t] > 0.0:
             alpha_dot[row + gold[at + t]] += alpha[row + gold[at + t]] * lift[t]
@@ -106,7 +106,7 @@ def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot
         row = t * width
         if t + 1 < length:
             factor = 1.0 / _row_sum(registers, width, tail, row + width)
-            _handed_on(registers, states, width, tail_dot, row + width, chain.pair_turned, factor, beta_dot, row)
+            _times_pairs(registers, states, width, tail_dot, row + width, chain.pair_turned, factor, beta_dot, row)
         for c in range(0, width, len(registers) * LANES):
             store(tail_dot, row + c, multiply(load(registers, score, row + c), load(registers, beta_dot, row + c)))
         if lift[t] > 0.0:

@@ -17,12 +17,21 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, inlined, inner
 from .chain_scores import score_positions
-from .competitors import Lattice, best_agreeing, best_both_ways, best_disagreeing, best_other
+from .competitors import Lattice, best_agreeing, best_competitor, best_disagreeing, best_prefixes_and_suffixes
 from .forward_backward import ChainSums, scatter_rows, sum_states
 
 __all__ = [
-    "LARGEST", "LOGISTIC", "SIGMOID", "CompetitorSums", "CompetitorWorkspace", "Judging", "SegmentMarks", "Smoothing",
-    "Spans", "chain_competitors", "competitor_workspace",
+    "LARGEST",
+    "LOGISTIC",
+    "SIGMOID",
+    "CompetitorSums",
+    "CompetitorWorkspace",
+    "SegmentMarks",
+    "Smoothing",
+    "SpanLoss",
+    "Spans",
+    "chain_competitors",
+    "competitor_workspace",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -63,7 +72,7 @@ class SegmentMarks(NamedTuple):
     goes_on: NDArray[np.bool_]  # [K, K] whether the segment of a state goes on in the one after it
 
 
-class Judging(NamedTuple):
+class SpanLoss(NamedTuple):
     """What is judged, and how.   shares: what the gradients of spans and of false segments are multiplied by.
 
     find_false: whether the segments of the best wrong labelling that are none of y* are judged too.
@@ -101,7 +110,7 @@ def competitor_workspace(longest: int, width: int) -> CompetitorWorkspace:
     return CompetitorWorkspace(longest, cells, along, np.zeros(longest, np.int32), holds)
 
 
-class Gathered(NamedTuple):
+class GatheredCounts(NamedTuple):
     """Changes of counts, gathered in states before they are handed on.
 
     into, gone [length, width]: what comes to a state by the best way, and what goes on from one.   along [length + 1]:
@@ -132,7 +141,7 @@ def smooth(smoothing, d):
 
 
 @inner
-def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
+def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gathered):
     """Adds `share` times what a span brings to the gradient; returns its weighted ℓ(d), nan where y* is impossible."""
     width, gold = lattice.width, lattice.gold
     into, gone, along, belief, pairs, holds = gathered
@@ -173,7 +182,7 @@ def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
 
 
 @inner
-def _walk(lattice, gathered):
+def _propagate_counts(lattice, gathered):
     """Hands on what was gathered in states: counts of states into `belief`, of moves into `pairs`.
 
     `into`, `gone` and `along` are 0 afterwards.
@@ -229,7 +238,7 @@ def _walk(lattice, gathered):
 
 
 @inlined
-def _count(s, length, chain, kinds, rows, belief, holds, sums, gradient):
+def _collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient):
     """Adds the counts of states of sequence s to sums and gradient, run by run; `belief` is 0 afterwards."""
     width = chain.width
     sum_states(length, chain, belief, sums)
@@ -261,8 +270,8 @@ def _end(marks, labels, length, t):
 
 
 @inner
-def _judge_false(share, lattice, marks, smoothing, labelling, gathered):
-    """As `_judge`, for the segments of a wrong labelling that are none of y*."""
+def _add_false_segments(share, lattice, marks, smoothing, labelling, gathered):
+    """As `_add_span_loss`, for the segments of a wrong labelling that are none of y*."""
     length, gold, loss = lattice.length, lattice.gold, 0.0
     for t in range(length):
         if not _starts(marks, labelling, t):
@@ -271,7 +280,7 @@ def _judge_false(share, lattice, marks, smoothing, labelling, gathered):
         same = _starts(marks, gold, t) and marks.kind[gold[t]] == marks.kind[labelling[t]]
         if same and _end(marks, gold, length, t) == end:
             continue
-        loss += _judge(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, gathered)
+        loss += _add_span_loss(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, gathered)
     return loss
 
 
@@ -300,20 +309,20 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
             continue
         gold = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        best_both_ways(length, chain, score, best, tail, after)
+        best_prefixes_and_suffixes(length, chain, score, best, tail, after)
         lattice = Lattice(length, states, width, pair, chain.pair_turned, marks.goes_on, gold, score, best, tail, after)
-        gathered = Gathered(into, gone, along, belief, right.sums.pair, holds)
+        gathered = GatheredCounts(into, gone, along, belief, right.sums.pair, holds)
         for i in range(spans.off[s], spans.off[s + 1]):
-            right.loss[s] += _judge(
+            right.loss[s] += _add_span_loss(
                 spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], shares[0], lattice, smoothing,
                 gathered,
             )  # fmt: skip
         if np.isnan(right.loss[s]):
             status[s] = IMPOSSIBLE
-        _walk(lattice, gathered)
-        _count(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
-        if find_false and best_other(lattice, other):
-            gathered = Gathered(into, gone, along, belief, wrong.sums.pair, holds)
-            wrong.loss[s] = _judge_false(shares[1], lattice, marks, smoothing, other, gathered)
-            _walk(lattice, gathered)
-            _count(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)
+        _propagate_counts(lattice, gathered)
+        _collect_counts(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
+        if find_false and best_competitor(lattice, other):
+            gathered = GatheredCounts(into, gone, along, belief, wrong.sums.pair, holds)
+            wrong.loss[s] = _add_false_segments(shares[1], lattice, marks, smoothing, other, gathered)
+            _propagate_counts(lattice, gathered)
+            _collect_counts(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)

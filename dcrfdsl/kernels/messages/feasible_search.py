@@ -86,7 +86,7 @@ def find_hard(g, shapes, logs):
 
 
 @inner
-def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
+def _supported_states(g, f, axis, shapes, logs, allowed, labelling, seen):
     """seen[x]: whether the factor has an entry for state x of its variable `axis` that the others could take.
 
     A variable with a label takes that state only, one without (-1) any that `allowed` [states] does not give -inf.
@@ -127,7 +127,7 @@ def _prune(g, shapes, edges, logs, hard, labelling, allowed, seen):
             if not hard[edges.edge_factor[e]]:
                 continue
             v = v0 + edges.edge_var[e]
-            _mark(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
+            _supported_states(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
             left = False
             for x in range(shapes.card[v]):
                 at = shapes.state_off[v] + x
@@ -149,7 +149,7 @@ def _consistent(g, v, shapes, edges, logs, hard, allowed, labelling, seen):
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
         e = e0 + edges.var_edge[j]
         if hard[edges.edge_factor[e]]:
-            _mark(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
+            _supported_states(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
             if not seen[state]:
                 return False
     return True

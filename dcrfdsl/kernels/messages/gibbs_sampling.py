@@ -112,7 +112,9 @@ def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, bel
                 labelling[:] = start
         chain_sampling = Sampling(samples // chains + (1 if chain < samples % chains else 0), burn_in, thin, seed)
         tally = Tally(marginal, means[chain], squares, belief, 1.0 / samples)
-        state, highest, chain_batches = _run_chain(g, shapes, edges, logs, node, chain_sampling, state, labelling, best, highest, tally)
+        state, highest, chain_batches = _run_chain(
+            g, shapes, edges, logs, node, chain_sampling, state, labelling, best, highest, tally
+        )
         batches += chain_batches
     marginal /= samples
     if batches <= chains:

@@ -95,7 +95,7 @@ def _update(g, v, shapes, edges, logs, hard, node, damping, q, product, field):
 
 
 @inner
-def _begin(g, shapes, node, seed, q):
+def _initialise(g, shapes, node, seed, q):
     """q_v uniform over the states with a potential, up to a little noise."""
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D)
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
@@ -131,7 +131,7 @@ def mean_field(g, shapes, edges, logs, node, control, warm, q):
             for v in range(count):
                 q[shapes.state_off[v0 + v] + labelling[v]] = 1.0
         else:
-            _begin(g, shapes, node, seed, q)
+            _initialise(g, shapes, node, seed, q)
     field, product, residual = np.empty(largest), np.empty(largest), np.inf
     for iteration in range(max_iterations):
         residual = 0.0

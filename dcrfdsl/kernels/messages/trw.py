@@ -27,8 +27,15 @@ from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import matrix_times, times_matrix
 
 __all__ = [
-    "Reweighting", "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages",
-    "stretch_tables", "take_maxima", "tell",
+    "Reweighting",
+    "exponentiate_incoming",
+    "largest_shape",
+    "marginalise",
+    "pair_belief",
+    "reweighted_incoming",
+    "reweighted_messages",
+    "stretch_tables",
+    "take_maxima",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -74,7 +81,7 @@ def stretch_tables(g, shapes, logs, reweighting):
 
 
 @fast_inner
-def tell(g, v, told, shapes, edges, rho, node, message, out):
+def reweighted_incoming(g, v, told, shapes, edges, rho, node, message, out):
     """out = log q_{v→f} for the edge `told` = (f, v), or log b_v with -1; v counts from the bank's first variable."""
     e0, f0 = edges.edge_off[g], shapes.fac_off[g]
     at, states = shapes.state_off[v], shapes.card[v]
@@ -116,7 +123,7 @@ def take_maxima(f, axis, shapes, v0, q):
 
 
 @fast_inner
-def exponentiate_told(f, axis, shapes, v0, q):
+def exponentiate_incoming(f, axis, shapes, v0, q):
     """exp of q[i], of all variables of the factor but `axis` (-1: of all)."""
     for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
         if i != axis:
@@ -155,7 +162,7 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
     if shift == -np.inf:
         return
     if linear and fit and not maximise:
-        exponentiate_told(f, axis, shapes, v0, q)
+        exponentiate_incoming(f, axis, shapes, v0, q)
         if arity == 2 and axis == 1:
             times_matrix(q[0], shapes.card[v0 + shapes.scope[s0]], stretched[1], at, states, new)
         elif arity == 2:
@@ -252,7 +259,7 @@ def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, 
             for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
                 if i != axis:
                     u = v0 + shapes.scope[shapes.scope_off[f] + i]
-                    tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+                    reweighted_incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
             marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
             states = shapes.card[v0 + edges.edge_var[e0 + e]]
             change = _store(new, states, message, edges.message_off[e0 + e], control.damping)

@@ -16,14 +16,14 @@ from .feasible_search import largest_sequence
 from .sum_product import node_potentials
 from .trw import (
     Reweighting,
-    exponentiate_told,
+    exponentiate_incoming,
     largest_shape,
     marginalise,
     pair_belief,
+    reweighted_incoming,
     reweighted_messages,
     stretch_tables,
     take_maxima,
-    tell,
 )
 
 __all__ = ["Forests", "reweighted_beliefs", "reweighted_bound", "reweighted_expectations"]
@@ -66,7 +66,7 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
     q, total = np.empty((most, largest)), 0.0
     for v in range(v0, shapes.var_off[g + 1]):
         at, share = shapes.state_off[v], 1.0
-        tell(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
+        reweighted_incoming(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             share -= rho[f0 + edges.edge_factor[edges.edge_off[g] + edges.var_edge[j]]]
         log_norm = _log_sum(var_belief, at, shapes.card[v])
@@ -83,10 +83,10 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
             continue
         for i in range(arity):
             u = v0 + shapes.scope[s0 + i]
-            tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+            reweighted_incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
         shift, linear = take_maxima(f, -1, shapes, v0, q)
         if linear and arity == 2 and fits[f - f0]:
-            exponentiate_told(f, -1, shapes, v0, q)
+            exponentiate_incoming(f, -1, shapes, v0, q)
             log_norm = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
         else:
             for j in range(size):
@@ -119,7 +119,7 @@ def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
     log_b, up, under = np.empty_like(node), np.empty_like(node), np.empty(shapes.var_off[g + 1] - v0, np.bool_)
     for v in range(v0, shapes.var_off[g + 1]):
         at = shapes.state_off[v]
-        tell(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
+        reweighted_incoming(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
     total = 0.0
     for t in range(passes.pass_off[g], passes.pass_off[g + 1]):
         up[:] = log_b

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..runtime import kernel
 
-__all__ = ["collect_touched", "firing_runs", "list_touched", "move_cells"]
+__all__ = ["collect_touched", "copy_to_cells", "firing_runs", "list_touched"]
 
 
 @kernel
@@ -77,7 +77,7 @@ def collect_touched(touched, cell_of, partial, counted, counts, weights, out):
 
 
 @kernel
-def move_cells(touched, cell_of, weights, cells):
+def copy_to_cells(touched, cell_of, weights, cells):
     """Copies the touched weights to their cells."""
     for i in range(len(touched)):
         cell = cell_of[touched[i]]

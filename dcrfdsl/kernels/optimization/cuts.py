@@ -16,8 +16,19 @@ from numpy.typing import NDArray
 from ..runtime import fast_inner, inlined, inner, kernel
 
 __all__ = [
-    "Cuts", "Metric", "combine_cuts", "is_repeated", "is_score", "join_cuts", "margin_of", "margins_of", "measure_cuts",
-    "move", "no_cuts", "product", "products_of",
+    "Cuts",
+    "Metric",
+    "combine_cuts",
+    "empty_cuts",
+    "is_repeated",
+    "is_score",
+    "join_cuts",
+    "margin_of",
+    "margins_of",
+    "measure_cuts",
+    "move",
+    "product",
+    "products_of",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -47,7 +58,7 @@ class Cuts(NamedTuple):
     alpha: Floats  #   [n]
 
 
-def no_cuts(blocks: int) -> Cuts:
+def empty_cuts(blocks: int) -> Cuts:
     """None for any block."""
     return Cuts(
         np.zeros(blocks + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0),
@@ -70,7 +81,7 @@ def is_score(weight, metric):
 
 
 @inner
-def _alike(cuts, i, j, metric):
+def _similarity(cuts, i, j, metric):
     """How alike two entries are that are scores of positions."""
     here, state = divmod(cuts.weight[i] - metric.start, metric.states)
     there, other = divmod(cuts.weight[j] - metric.start, metric.states)
@@ -107,7 +118,7 @@ def _score_product(cuts, n, m, metric):
             continue
         for j in range(cuts.off[m], cuts.off[m + 1]):
             if is_score(cuts.weight[j], metric):
-                total += cuts.value[i] * cuts.value[j] * _alike(cuts, i, j, metric)
+                total += cuts.value[i] * cuts.value[j] * _similarity(cuts, i, j, metric)
     return total
 
 

@@ -14,14 +14,14 @@ import numpy as np
 from ..runtime import inner, kernel
 from .cuts import is_score, margin_of, move, product
 
-__all__ = ["ascend", "bounded", "frank_wolfe", "free_part", "gaps_of", "violated_most"]
+__all__ = ["ascend", "frank_wolfe", "most_violated", "primal_and_gap", "project_to_bounds", "projected_gradient"]
 
 SATURATED = 1e-12  # of U: multipliers that sum up to U but for this can only be exchanged
 LEAST = 1e-14  # a step's curvature and gain below which nothing is to be gained
 
 
 @kernel
-def free_part(cuts, limit, each_counts, slope, out):
+def projected_gradient(cuts, limit, each_counts, slope, out):
     """The direction of steepest ascent in which no multiplier leaves its bounds at once, [cuts]; returns it.
 
     Multipliers at a bound stay there. Where those of a block sum up to U, what they move by sums up to 0.
@@ -44,7 +44,7 @@ def free_part(cuts, limit, each_counts, slope, out):
 
 
 @kernel
-def bounded(cuts, limit, each_counts, moved):
+def project_to_bounds(cuts, limit, each_counts, moved):
     """The point nearest to the multipliers `moved` [cuts] that keeps the bounds; changed in place, and returned."""
     for i in range(len(limit)):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
@@ -69,7 +69,7 @@ def bounded(cuts, limit, each_counts, moved):
 
 
 @kernel
-def gaps_of(cuts, limit, each_counts, weights):
+def primal_and_gap(cuts, limit, each_counts, weights):
     """What the cuts cost at some weights (the primal without its norm), and by how much that is above the dual."""
     total, gap = 0.0, 0.0
     for i in range(len(limit)):
@@ -83,7 +83,7 @@ def gaps_of(cuts, limit, each_counts, weights):
 
 
 @kernel
-def violated_most(cuts, limit, each_counts, weights):
+def most_violated(cuts, limit, each_counts, weights):
     """Multipliers that the dual would rise fastest towards: all of U at the cut of each block that is violated most, or
     at all that are violated, [cuts].
     """

@@ -219,7 +219,7 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
             if state == OK:
                 score[s, parts] = score_labelling(g, shapes, logs, sequence_labels)
                 if score[s, parts] > -np.inf and _obeys(bound, newest[parts], sequence_labels):
-                    gap[parts] = _second(g, shapes, belief, sequence_labels, split[parts])
+                    gap[parts] = _second_best(g, shapes, belief, sequence_labels, split[parts])
                     parts += 1
             if parts == count:
                 break
@@ -241,7 +241,7 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
             )
             gap[chosen] = np.inf
             if state == OK:
-                gap[chosen] = _second(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
+                gap[chosen] = _second_best(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
         length[s] = parts
 
 
@@ -292,7 +292,7 @@ def _obeys(bound, newest, assignment):
 
 
 @inner
-def _second(g, shapes, belief, assignment, split):
+def _second_best(g, shapes, belief, assignment, split):
     """Where the second best labelling differs: the state that loses least goes to `split`. Returns what it loses."""
     least = np.inf
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):

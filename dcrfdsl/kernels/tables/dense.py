@@ -1,7 +1,7 @@
-"""Products of a small table with a vector, and of runs of numbers.
+"""Products of small tables with vectors, and copies, sums and multiples of runs of numbers.
 
-Tables are row-major and vectors are as long as they are: the last block of each row is read and written in part. Sums
-stay in registers until they are done. Here a block is three registers, or one where a single one is enough.
+Tables are row-major and nothing is padded: the last block of each row is read and written in part. Sums stay in
+registers until they are complete. A block is three registers, or one where that is enough.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _times_block(registers, vector, rows, values, start, columns, at, result):
 
 @inner
 def times_matrix(vector, rows, values, start, columns, result):
-    """result[x] = Σ_u given[u] table[u, x]; the table [rows × columns] starts at values[start]."""
+    """result[x] = Σ_u vector[u] table[u, x]; the table [rows × columns] starts at values[start]."""
     if columns <= LANES:
         _times_block(NARROW, vector, rows, values, start, columns, 0, result)
         return
@@ -65,7 +65,7 @@ def times_matrix(vector, rows, values, start, columns, result):
 
 @inlined
 def _rows_times(registers, values, start, rows, vector, columns, result):
-    """`matrix_times` by blocks of so many registers, four rows at a time."""
+    """`matrix_times` in blocks of `registers`, four rows at a time."""
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
     fours = rows // 4 * 4
@@ -91,7 +91,7 @@ def _rows_times(registers, values, start, rows, vector, columns, result):
 
 @inner
 def matrix_times(values, start, rows, vector, columns, result):
-    """result[x] = Σ_u table[x, u] given[u]; the table [rows × columns] starts at values[start]."""
+    """result[x] = Σ_u table[x, u] vector[u]; the table [rows × columns] starts at values[start]."""
     if columns <= LANES:
         _rows_times(NARROW, values, start, rows, vector, columns, result)
     else:

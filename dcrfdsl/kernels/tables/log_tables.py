@@ -1,8 +1,8 @@
 """From weights to tables and from beliefs to gradients.
 
 A local table is its kind's base table (bias weights and hard zeros) plus, for each feature that fires at the factor's
-anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient goes
-the same way back: a weight gets its feature's value times the belief of its assignment (eq. 8).
+anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient
+takes the same path in reverse: a weight gets its feature's value times the belief of its assignment (eq. 8).
 """
 
 from __future__ import annotations
