@@ -4,12 +4,13 @@ With the best prefixes and suffixes
 
     best_t(j) = s_t(j) + max_i best_{t-1}(i) + ψ(i, j)        tail_t(i) = max_j ψ(i, j) + s_{t+1}(j) + tail_{t+1}(j)
 
-both maxima take one look at each position of the span: a labelling that disagrees does so first at some position t of
-it, is y* on the span before t, and is best before the span and after t. Where a segment scheme shows the end of a
-segment only by what follows it (IOB2), y agrees only if the segment goes on after the span in both or in neither.
+both maxima take one pass over the span: the best disagreeing labelling first differs from y* at some position t of the
+span. It equals y* on the span before t, and is the best one before the span and after t. Some segment schemes show the
+end of a segment only by the next label (IOB2). Then y agrees only if the segment goes on after the span in both
+labellings or in neither.
 
-Ties go to the lowest state. Source: Suzuki 2006 eq. 5–8. Not here: what is made of their scores (`span_losses`), other
-graphs (`inference.decoding.constrained_decoding`).
+Ties go to the lowest state. Source: Suzuki 2006 eq. 5–8. Not here: the losses computed from these scores
+(`span_losses`), other graphs (`inference.decoding.constrained_decoding`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Lattice(NamedTuple):
-    """One sequence: the moves between its states, the known labelling, and the best of every state."""
+    """One sequence: transition scores, the known labelling, and the best score of paths through every state."""
 
     length: int
     states: int
@@ -77,9 +78,9 @@ def best_prefixes_and_suffixes(length, chain, score, best, tail, after):
 
 @inlined
 def best_agreeing(last, checked, lattice):
-    """The best of what follows y* on a span that ends at `last`, and the state that it begins with, -1 if any will.
+    """The best score of a path after `last`, the end of a span that agrees with y*, and the path's first state.
 
-    -1: the best way on from the gold state.
+    The state is -1 where nothing restricts the path: at the end of the sequence, or if not `checked`.
     """
     length, states, width, pair, _, goes_on, gold, _, _, tail, after = lattice
     state = gold[last]
@@ -95,9 +96,10 @@ def best_agreeing(last, checked, lattice):
 
 @inlined
 def best_disagreeing(first, last, checked, lattice):
-    """The best labelling that disagrees: its score; that of y* up to `last`; where it differs first; its state there.
+    """The best labelling that disagrees with y* on a span.
 
-    Position last + 1 stands for what goes on differently.
+    Returns (its score, the score of y* up to `last`, the first position where it differs, its state there). The
+    position is last + 1 if only the continuation of the last segment differs.
     """
     length, states, width, pair, _, goes_on, gold, score, best, tail, after = lattice
     peak, where, which = -np.inf, first, -1

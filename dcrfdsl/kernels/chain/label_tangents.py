@@ -11,8 +11,8 @@ raises the potential of each y*_t by u_t = 1 / p(y*_t | x). With dots for tangen
     Σ_v p(y_t = j | y_v = y*_v) ∝ α̇_t β_t + α_t β̇_t
     Σ_v p(y_t = i, y_{t+1} = j | y_v = y*_v) ∝ α̇_t(i) ψ(i, j) tail_{t+1}(j) + α_t(i) ψ(i, j) q_{t+1}(j)
 
-All terms are sums of positive numbers. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10. Not here: other graphs
-(`exact.tangent_sweep`).
+All sums above are over non-negative numbers. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10. Not here: other
+graphs (`exact.tangent_sweep`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _mass(registers, width, alpha, beta, at):
 
 @inlined
 def _times_pairs(registers, states, width, vector, at, pair, factor, result, out):
-    """result[out + j] = factor Σ_i given[at + i] pair[i, j]."""
+    """result[out + j] = factor Σ_i vector[at + i] pair[i, j]."""
     zero, share = broadcast(registers, 0.0), broadcast(registers, factor)
     for c in range(0, width, len(registers) * LANES):
         even, odd, row = zero, zero, c
@@ -89,7 +89,7 @@ def _times(registers, width, rows, at, other, place):
 
 @inlined
 def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot, beta_dot, tail_dot):
-    """α̇, β̇ and q of every position; lift[t] = u_t, 0 where nothing is known."""
+    """α̇, β̇ and q of every position; lift[t] = u_t, 0 where the label is unknown."""
     registers, states, width = chain.registers, chain.states, chain.width
     for c in range(width):
         alpha_dot[c] = 0.0
@@ -115,7 +115,7 @@ def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot
 
 @inlined
 def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta_dot):
-    """Σ_v [p(y_t) − p(y_t | y_v)] into the rows of `score`; α̇ and α become what tail and q are paired with."""
+    """Writes Σ_v [p(y_t) − p(y_t | y_v)] to the rows of `score`; scales α̇ and α for the sums of pairs."""
     registers, width = chain.registers, chain.width
     block = len(registers) * LANES
     every = broadcast(registers, known)
@@ -138,11 +138,11 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
 
 @inner
 def chain_tangents(first, last, chain, problem, weights, labelling, gradient, sums, risk, status, workspace, lift):
-    """risk[s] = −Σ_t log p(y*_t | x) of the sequences `first` to `last`; adds the gradient. `UNDERFLOW`: another path
-    must answer.
+    """risk[s] = −Σ_t log p(y*_t | x) of the sequences first … last − 1; adds the gradient.
 
-    labelling: the known states, negative where not known.   gradient, sums: as in `chain_expectations`; the sums of
-    pairs are still to be multiplied by ψ.   workspace: of `tangent_workspace` cells, lift [longest]: overwritten.
+    labelling: the known states, negative where unknown.   gradient, sums: as in `chain_expectations`; the sums of pairs
+    are not yet multiplied by ψ.   workspace: of `tangent_workspace` cells, lift [longest]: overwritten.   status:
+    `UNDERFLOW` where another kernel must answer.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace

@@ -1,7 +1,8 @@
-"""The best labelling of each chain other than a known one: two-best decoding where the known one may be the best.
+"""The best labelling of each chain other than the known one. Where the known one is best, it is the second best.
 
-It is the known one up to a position where it has another state, and the best from there on (`competitors.best_competitor`).
-Ties go to the first such position and the lowest state. Source: Altun & Hofmann 2003 §5. Not here: other graphs.
+It equals the known labelling up to a position where it has another state, and is the best from there on
+(`competitors.best_competitor`). Ties go to the first such position and the lowest state. Source: Altun & Hofmann 2003
+§5. Not here: other graphs.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from .competitors import Lattice, best_competitor, best_prefixes_and_suffixes
 
 __all__ = ["COMPETITOR_ROWS", "chain_decode_competitor"]
 
-COMPETITOR_ROWS = 4  # rows of states a position that the kernel works in
+COMPETITOR_ROWS = 4  # rows of states per position in the workspace
 
 
 @kernel
 def chain_decode_competitor(first, last, chain, problem, weights, known, labelling, workspace):
-    """Writes to `labelling`; -1 where there is no other.   known: laid out as its value is.
+    """Writes the competitors to `labelling`; -1 where there is none.   known: laid out as `labelling.value`.
 
-    The tables of `chain` are logarithms; no sequence is longer than the workspace allows, of `COMPETITOR_ROWS` rows.
+    The tables of `chain` are logarithms.   workspace: `COMPETITOR_ROWS` rows per position, enough for every sequence.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace

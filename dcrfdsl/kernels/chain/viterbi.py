@@ -2,8 +2,8 @@
 
     best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j)
 
-The largest number of each row is taken out and added up apart: sums over a million positions then keep their digits.
-Moves are not stored. The way back looks for the best move into each state again. Source: Rabiner 1989 §III.B.
+The maximum of each row is subtracted and added up separately, so sums over a million positions keep their digits. No
+back pointers are stored: the backward pass searches the best move into each state again. Source: Rabiner 1989 §III.B.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["chain_decode"]
 
 @inlined
 def _forward_max(length, chain, score, best):
-    """best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j), with the maximum taken out. Returns the best score."""
+    """best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j), less each maximum. Returns the sum of the maxima."""
     registers, states, width = chain.registers, chain.states, chain.width
     pair = chain.pair
     block = len(registers) * LANES
@@ -73,8 +73,9 @@ def _trace_back(length, chain, best, labelling):
 
 @inner
 def chain_decode(first, last, chain, problem, weights, score_of, labelling, workspace):
-    """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`; nan in `score_of` where a sequence is
-    longer than the workspace allows. The tables of `chain` are logarithms.
+    """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`, and its score into `score_of` [S].
+
+    The score is nan where a sequence is longer than the workspace allows. The tables of `chain` are logarithms.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace

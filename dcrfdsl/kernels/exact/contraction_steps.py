@@ -1,8 +1,8 @@
-"""Contraction steps whose tables are matrices, by machine vectors: two rows of C at a time, sums in registers.
+"""Contraction steps on matrices by machine vectors: two rows of C at a time, with sums in registers.
 
     C[l, r] = Σ_k A[l, k] B[k, r]        Ā[l, k] += Σ_r C̄[l, r] B[k, r]        B̄[k, r] += Σ_l A[l, k] C̄[l, r]
 
-Entries of A lie anywhere, rows of B too, but each of these is contiguous. Not here: programs, other steps
+Entries of A and rows of B may lie anywhere, but each row of B is contiguous. Not here: programs, other steps
 (`contraction`).
 """
 
@@ -44,7 +44,7 @@ class SummedOut(NamedTuple):
 
 @inlined
 def highest(value, at, size):
-    """The largest of a run of numbers that are not negative."""
+    """The maximum of a run of non-negative numbers."""
     high = broadcast(NARROW, 0.0)
     for j in range(0, size, LANES):
         high = maximum(high, load_some(NARROW, value, at + j, size - j))
@@ -53,7 +53,7 @@ def highest(value, at, size):
 
 @inlined
 def scale_positive(value, at, size, factor):
-    """Multiplies a run by a factor; returns the least of the results that are positive, at most 1."""
+    """Multiplies a run by a factor; returns the smallest positive result, at most 1."""
     least, share = broadcast(NARROW, 1.0), broadcast(NARROW, factor)
     for j in range(0, size, LANES):
         scaled = multiply(load_some(NARROW, value, at + j, size - j), share)
@@ -64,9 +64,9 @@ def scale_positive(value, at, size, factor):
 
 @inlined
 def contract_rows(registers, value, left, other, right, summed, num_r, out):
-    """Two rows of C, where the rows of B are contiguous: `left` and `other` are where those of A begin.
+    """Two rows of C, where the rows of B are contiguous. `left` and `other`: where the two rows of A begin.
 
-    The same row twice if there is only one.
+    They are equal if there is only one row.
     """
     index, a_k, b_k, num_k = summed
     block = len(registers) * LANES
@@ -91,7 +91,7 @@ def contract_rows(registers, value, left, other, right, summed, num_r, out):
 
 @inlined
 def pull_rows(registers, value, adjoint, left, other, right, summed, num_r, out, marginal, states):
-    """The reverse of `contract_rows`; `states` is where the marginal of the variable summed out lies, or -1."""
+    """The reverse of `contract_rows`. states: where the marginal of the variable that is summed out begins, or -1."""
     index, a_k, b_k, num_k = summed
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)

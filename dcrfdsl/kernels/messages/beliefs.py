@@ -1,4 +1,4 @@
-"""What is read off messages at rest: beliefs, the Bethe log partition function, and a labelling.
+"""Results of converged messages: beliefs, the Bethe log partition function, and a labelling.
 
     b_v(x_v) ∝ Π_{f∋v} m_{f→v}(x_v),    b_f(x_f) ∝ φ_f(x_f) Π_{v∈f} q_{v→f}(x_v)                    (Sutton eq. 6)
     log Z_Bethe = Σ_f log Z_f + Σ_v (1 − d_v) log Z_v
@@ -45,9 +45,9 @@ def _normalise(values, at, count, log_space):
 
 @fast_inner
 def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief):
-    """Adds q_row φ q_column, normalised, to `belief` from `start` on, where `value` has φ [rows × columns].
+    """Adds q_row φ q_column, normalised, to `belief` from `start` on; φ [rows × columns] begins at value[start].
 
-    Returns the log of the sum that was divided by.
+    Returns the log of the normaliser.
     """
     matrix_times(value, start, rows, q_column, columns, sums)
     right = q_column[:columns]
@@ -69,11 +69,11 @@ def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief)
 def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, belief, scratch):
     """Beliefs of variables into `var_belief` [states]; of factors, in arena layout, *added* to `belief`.
 
-    Adding lets shared tables collect their expectations over positions. Tables and node potentials count with the
-    maximum taken out; returns log Z_Bethe up to what was taken out. `scratch` holds the largest table.
+    Adding lets shared tables collect their expectations over positions. Returns log Z_Bethe of the tables and node
+    potentials as they are, divided by their maxima. `scratch` has room for the largest table.
 
-    A zero of a message is one that no labelling gets around, so where a belief is zero everywhere there is none, and
-    log Z is -inf.
+    A zero in a message excludes a state from every labelling. So where a belief is zero everywhere, no labelling is
+    possible, and log Z is -inf.
     """
     v0, e0 = shapes.var_off[g], edges.edge_off[g]
     log_z = 0.0
@@ -136,7 +136,7 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
 def read_labelling(g, shapes, edges, value, node, message, assignment):
     """A labelling from max-product messages (log space): variables in order, each its best state given those before.
 
-    A decided variable tells its factors its state only, so ties and constraints inside a factor are kept consistent;
+    The messages of a decided variable allow its state only, so ties and constraints inside a factor stay consistent;
     on a tree the result is the Viterbi labelling. Overwrites `node` with the decisions.
     """
     v0, e0 = shapes.var_off[g], edges.edge_off[g]

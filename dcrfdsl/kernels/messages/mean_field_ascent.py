@@ -2,13 +2,13 @@
 
     log Z ≥ L(q) = Σ_f E_q log φ_f + Σ_v H(q_v),    q_v(x) ∝ exp Σ_{f∋v} E_q[log φ_f | x_v = x]
 
-(Wainwright & Jordan 2008 §5.3; Sutton 2004 §5 names it). One variable at a time, so L never falls; damping mixes old
-and new, and L still does not fall, since it is concave in each q_v. Factors have any arity. Tables are logarithms, and
-0 · log 0 counts as 0: a product that puts weight on a forbidden entry has L = -inf. So where entries are forbidden the
-ascent begins at a good labelling that breaks nothing (`feasible_search`), whose score L then exceeds. From there it can
-spread only to what is possible.
+(Wainwright & Jordan 2008 §5.3; Sutton 2004 §5 names it). One variable is updated at a time, so L never falls, not
+even with damping, since L is concave in each q_v. Factors have any arity. Tables are logarithms, and 0 · log 0 counts
+as 0: a product with mass on a forbidden entry has L = -inf. Where entries are forbidden, the ascent therefore starts at
+a good feasible labelling (`feasible_search`), whose score is a lower bound on the final L. From there, mass can spread
+to possible states only.
 
-q lies flat, [states of the shape]. Not here: linear space, which has no advantage when all is sums of logarithms.
+q is flat, [states of the shape]. Not here: linear space, which has no advantage for sums of logarithms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sum_product import node_potentials
 
 __all__ = ["mean_field", "mean_field_beliefs", "mean_field_expectations"]
 
-UNEVEN = 0.1  # a start that is uniform up to this share leaves the saddle points that symmetry makes
+UNEVEN = 0.1  # noise of the uniform start, which leads away from saddle points of symmetric models
 
 
 @fast_inner
@@ -96,7 +96,7 @@ def _update(g, v, shapes, edges, logs, hard, node, damping, q, product, field):
 
 @inner
 def _initialise(g, shapes, node, seed, q):
-    """q_v uniform over the states with a potential, up to a little noise."""
+    """Sets q_v to the uniform distribution over the possible states, with a little noise."""
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D)
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at, total = shapes.state_off[v], 0.0
@@ -185,7 +185,7 @@ def mean_field_beliefs(g, shapes, logs, q, belief):
 def mean_field_expectations(first, last, problem, edges, potentials, control, totals, results, marginals, start):
     """As `sequences.message_expectations`, by mean field: log Z is a lower bound, nan where no start was found.
 
-    What a sequence begins with, and leaves, are marginals.
+    start: marginals that each sequence starts from and leaves for the next call.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base

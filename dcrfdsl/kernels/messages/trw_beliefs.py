@@ -1,4 +1,4 @@
-"""What is read off tree-reweighted messages: pseudo-marginals, the upper bound on log Z, expectations of data sets.
+"""Results of tree-reweighted messages: pseudo-marginals, the upper bound on log Z, expectations of data sets.
 
 For the formulas see `trw`, which sends the messages.
 """
@@ -39,7 +39,7 @@ class Forests(NamedTuple):
 
 @inner
 def _log_sum(values, at, count):
-    """log Σ exp of a run, which is left as probabilities; -inf if there is nothing."""
+    """log Σ exp of a run, which becomes probabilities; -inf if all of it is -inf."""
     peak, total = -np.inf, 0.0
     for x in range(at, at + count):
         peak = max(peak, values[x])
@@ -57,7 +57,7 @@ def _log_sum(values, at, count):
 def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief, belief, scratch):
     """b_v into `var_belief` [states], b_f added to `belief` in arena layout. `scratch` holds the largest table.
 
-    Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: at rest, and there only, the bound.
+    Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: the bound, but only at a fixed point.
     It is -inf where a belief is zero everywhere: then no labelling is possible.
     """
     rho, stretched_off, stretched, peak, fits = reweighting
@@ -109,8 +109,8 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
 def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
     """Σ_t log Z(θᵗ)/T over the forests of the pool: an upper bound on log Z for any messages.
 
-    Each forest is summed out from its leaves: a send is an edge (f, v) by which factor f, told all about its other
-    variables, hands over to v.
+    Each forest is summed out from its leaves: a send is an edge (f, v) along which factor f, after all messages from its
+    other variables, sends to v.
     """
     rho, stretched_off, stretched, peak, fits = reweighting
     e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
@@ -151,7 +151,7 @@ def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
 
 @inner
 def _largest_tables(shapes, rows, edges, first, last):
-    """The most entries of larger tables, factors, and cells of messages that a sequence of a run has."""
+    """The most entries of tables of two or more variables, factors and message cells of a sequence of the run."""
     tables, factors, longest = 0, 0, 0
     for s in range(first, last):
         g = rows.shape[s]

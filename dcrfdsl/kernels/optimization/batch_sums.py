@@ -1,4 +1,4 @@
-"""A data set in batches: the weights that a run of sequences touches, and its gradient.
+"""Batches: the weights that a run of sequences touches, and the gradient of the run.
 
 Not here: the cut into batches (`criteria.batches`), steps (`descent`).
 """
@@ -14,9 +14,9 @@ __all__ = ["collect_touched", "copy_to_cells", "firing_runs", "list_touched"]
 
 @kernel
 def firing_runs(first, last, shapes, kinds, rows, seen):
-    """The features that fire in the sequences `first` to `last`, each once, as their numbers in `Bindings.run_off`.
+    """The features that fire in the sequences first … last − 1, each once, as indices into `Bindings.run_off`.
 
-    seen [features of all cliques]: all False, and left so.
+    seen [features of all cliques]: all False, before and after.
     """
     fired = np.empty(len(seen), np.int64)
     num_fired = 0
@@ -40,7 +40,7 @@ def firing_runs(first, last, shapes, kinds, rows, seen):
 
 @kernel
 def list_touched(num_bias, runs, run_off):
-    """The biases, then the weights of the features `runs` one after another, as [weights] int32."""
+    """The numbers of the bias weights, then of the weights of the features `runs`, [weights] int32."""
     total = num_bias
     for r in runs:
         total += run_off[r + 1] - run_off[r]
@@ -57,7 +57,7 @@ def list_touched(num_bias, runs, run_off):
 
 @kernel
 def collect_touched(touched, cell_of, partial, counted, counts, weights, out):
-    """out[i] = Σ_r partial[r, cell of touched[i]], less counts[j] at i = counted[j]; the cells are zero afterwards.
+    """out[i] = Σ_r partial[r, cell of touched[i]], less counts[j] at i = counted[j]. Sets the cells to zero.
 
     Returns Σ counts λ.
     """

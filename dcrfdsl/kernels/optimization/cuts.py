@@ -1,8 +1,8 @@
-"""Cuts of a margin problem: sparse differences of features with the loss that each asks for, and their products.
+"""Cuts of a margin problem: sparse feature differences with the margins that they require, and inner products.
 
-A cut n of a sequence (block) says ⟨w, d_n⟩ ≥ ℓ_n − ξ. The product is that of features, or where a clique has an
-observation kernel the one that the kernel gives: weights are then scores of single positions, and moving one of them
-moves all positions by how alike they are (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`dual_ascent`), where
+A cut n of a sequence (block) requires ⟨w, d_n⟩ ≥ ℓ_n − ξ. The inner product is that of features. Where a clique has an
+observation kernel, it is defined by the kernel: weights are then scores of single positions, and moving one of them
+moves all positions in proportion to their similarity (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`dual_ascent`), where
 cuts come from (`criteria.margin`).
 """
 
@@ -36,8 +36,10 @@ Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
-    """The inner product of differences: that of their entries, but from weight `start` to `stop` weights are scores of
-    positions, `states` of each, and two positions are as alike as `gram` [positions, positions] says.
+    """The inner product of differences.
+
+    The weights `start` to `stop` are scores of positions, `states` for each; `gram` [positions, positions] holds the
+    similarities of positions. Other weights are orthonormal.
     """
 
     start: int
@@ -52,14 +54,14 @@ class Cuts(NamedTuple):
     block_off: Ints  # [S+1]  cuts of a block
     off: Ints  #       [n+1]  entries of a cut
     weight: NDArray[np.int32]  # numbers of weights, ascending in a cut
-    value: Floats  #           what they are multiplied by
+    value: Floats  #           the entries of d
     loss: Floats  #    [n]
     norm: Floats  #    [n]    ‖d‖²
     alpha: Floats  #   [n]
 
 
 def empty_cuts(blocks: int) -> Cuts:
-    """None for any block."""
+    """No cut for any block."""
     return Cuts(
         np.zeros(blocks + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0),
         np.zeros(0), np.zeros(0),
@@ -82,7 +84,7 @@ def is_score(weight, metric):
 
 @inner
 def _similarity(cuts, i, j, metric):
-    """How alike two entries are that are scores of positions."""
+    """The similarity of two entries that are scores of positions; 0 for different states."""
     here, state = divmod(cuts.weight[i] - metric.start, metric.states)
     there, other = divmod(cuts.weight[j] - metric.start, metric.states)
     return metric.gram[here, there] if state == other else 0.0
@@ -111,7 +113,7 @@ def product(cuts, n, m, metric):
 
 @inner
 def _score_product(cuts, n, m, metric):
-    """The part of ⟨d_n, d_m⟩ that lies in scores of positions."""
+    """The part of ⟨d_n, d_m⟩ that belongs to scores of positions."""
     total = 0.0
     for i in range(cuts.off[n], cuts.off[n + 1]):
         if not is_score(cuts.weight[i], metric):
@@ -202,7 +204,7 @@ def products_of(cuts, metric, num_weights):
 def is_repeated(cuts, others):
     """Whether each of `others` is among the cuts of its block, [others].
 
-    Labellings that differ from the right one in the same features give the same cut; each has one of its own.
+    Labellings with the same feature differences give equal cuts; each of `others` is matched with a different one.
     """
     out, is_taken = np.zeros(len(others.loss), np.bool_), np.zeros(len(cuts.loss), np.bool_)
     for i in range(len(cuts.block_off) - 1):
@@ -224,7 +226,7 @@ def is_repeated(cuts, others):
 
 @kernel
 def join_cuts(first, first_keeps, second, second_keeps):
-    """The cuts of both that are kept, block by block, those of the first before those of the second."""
+    """The kept cuts of both, block by block, those of `first` before those of `second`."""
     blocks = len(first.block_off) - 1
     count, size = 0, 0
     for n in range(len(first_keeps)):

@@ -1,8 +1,8 @@
-"""How the features of two labellings differ, sequence by sequence, as sparse vectors.
+"""Differences between the features of two labellings, sequence by sequence, as sparse vectors.
 
-    d = ½ [F(known) − F(found)],    of Altun & Hofmann (2003) eq. 11: λ·d is the margin between the two
+    d = ½ [F(known) − F(competitor)],    Altun & Hofmann (2003) eq. 11: λ·d is the margin between the two
 
-Only factors whose assignment differs are looked at. Not here: which labelling is found, what the vectors are for
+Only factors whose assignments differ are visited. Not here: which labelling competes, what the vectors are for
 (`cuts`).
 """
 
@@ -19,7 +19,7 @@ __all__ = ["bias_of_cells", "list_differences"]
 
 
 class Tally(NamedTuple):
-    """Counts of the weights that some features have, and which weights these are."""
+    """Feature counts by weight, and the list of weights that have been counted."""
 
     total: NDArray[np.float64]  #   [W]
     is_listed: NDArray[np.bool_]  # [W]
@@ -80,11 +80,11 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
 
 @kernel
 def list_differences(first, last, problem, bias_of, known, competitor, off, sequence, total, is_listed):
-    """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `found`.
+    """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `competitor`.
 
-    known, found: flat labellings, of sequence s from off[s] on; found is -1 where there is none.   bias_of: see
-    `bias_of_cells`.   total [W], is_listed [W]: all 0 and left so.
-    Returns offsets [n+1], weights in ascending order, and what each is multiplied by.
+    known, competitor: flat labellings; sequence s begins at off[s]; competitor is -1 where there is none.   bias_of:
+    see `bias_of_cells`.   total [W], is_listed [W]: all 0, before and after.
+    Returns offsets [n+1], the numbers of weights in ascending order, and their values.
     """
     shapes, rows = problem.shapes, problem.rows
     ends = np.zeros(last - first + 1, np.int64)

@@ -107,7 +107,7 @@ def cache_directories() -> CacheDirectories:
 
 
 def _mark_used(folder: Path) -> bool:
-    """Whether a directory is writable; creates it if needed. Once a day, removes unused directories of other versions."""
+    """Whether a directory is writable; creates it if needed. Once a day, removes unused ones of other versions."""
     stamp = folder / STAMP
     try:
         is_due = time.time() - _last_use(folder) > DAY
@@ -246,5 +246,7 @@ class _Named(CompileResultCacheImpl):
 
     def __init__(self, py_func: Callable[..., Any]):
         super().__init__(py_func)
-        self._locator = _Locator(py_func, py_func.__code__.co_filename)  # even if a setting of Numba names other locators
+        self._locator = _Locator(
+            py_func, py_func.__code__.co_filename
+        )  # even if a setting of Numba names other locators
         self._filename_base = f"{py_func.__module__}.{py_func.__qualname__}-{self._locator.get_disambiguator()}"

@@ -3,8 +3,8 @@
     score(y) = log Σ_h exp(Σ log φ(y, h)),      probability exp(score − log Z)
 
 The program must sum out every latent variable before it maximises over the first label. The sweep then leaves
-tables over labels alone, and the search for the best labellings goes on as if there had never been a latent variable.
-Not here: the order (`graph`), models for which no such program fits.
+tables over labels alone, and the search for the best labellings continues as in a model without latent variables.
+Not here: the order (`graph`), models whose programs would not fit in memory.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def _first_label_step(first, last, programs, latents):
 
 @inner
 def _sum_exactly(first, last, programs, patterns, value):
-    """C = log Σ exp(A + B) for the steps given, without taking maxima out. Returns the sum of finished components.
+    """C = log Σ exp(A + B) for the steps first … last − 1, maxima included. Returns the sum of finished components.
 
-    -inf says that no labelling is possible.
+    It is -inf if no labelling is possible.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     total = 0.0

@@ -1,15 +1,15 @@
 """The best labellings in order: exactly by the contraction program, approximately by messages.
 
-**Exact.** After the (max, +) sweep the two tables of a step are, at the states of its other variables, the best score
-that each state of the variable it sums out can still reach. Decide variables from the last one summed out to the
-first: a state x in place of the best one loses
+**Exact.** After the (max, +) sweep the sum of a step's two tables, at the states of its other variables, is the best
+score that each state of the eliminated variable can reach. Variables are decided from the last one eliminated to the
+first; a state x in place of the best one loses
 
     loss(x) = max_x' (A + B)(x') − (A + B)(x) ≥ 0,      score(y) = score of the best labelling − Σ losses of y.
 
-The best completion of decided states loses nothing more, so what is lost so far is the exact cost of the best
-labelling that begins with them, and a best-first search meets labellings in order. A labelling is taken apart
-into those that agree with it up to a decision and differ there (Lawler 1972; Nilsson 1998): disjoint, so none comes
-twice, and all are reached. Only the `count` cheapest open candidates are kept. Work: count · Σ_v states.
+The best completion of decided states loses nothing more, so the loss so far is the exact cost of the best labelling
+that begins with them, and a best-first search finds labellings in order. The labellings other than one that was found
+are partitioned by the first decision where they differ from it (Lawler 1972; Nilsson 1998). The parts are disjoint and
+complete, so each labelling comes once. Only the `count` cheapest candidates are kept. Work: count · Σ_v states.
 
 **Messages.** The same partition by constraints `y_v = x` / `y_v ≠ x` on the node potentials, split where the
 max-marginals say that the second best labelling differs (Yanover & Weiss 2004). Exact on trees, a guess on loops.
@@ -32,11 +32,11 @@ __all__ = ["Candidates", "Decisions", "NBestLists", "exact_nbest", "message_nbes
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MOST_TRIES = 2  # of messages a labelling that is wanted: a constraint may turn out to leave none
+MOST_TRIES = 2  # runs of messages per wanted labelling; a constraint may turn out to leave none
 
 
 class NBestLists(NamedTuple):
-    """The labellings of every sequence: s owns columns off[s] to off[s + 1] of its first found[s] rows."""
+    """The labellings of every sequence: s has the columns off[s] to off[s + 1] of the first length[s] rows."""
 
     labelling: NDArray[np.int32]  # [most, variables]
     off: Ints  #     [S+1]
@@ -48,7 +48,7 @@ class NBestLists(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """The order in which variables are decided, as `decision_order` writes it. Only the first `made` are made."""
+    """The order in which variables are decided, as `decision_order` writes it. Only the first `made` decisions are made."""
 
     step: Ints  #     [V]
     variable: Ints  # [V]
@@ -56,10 +56,10 @@ class Decisions(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The open candidates, dearest first. Equal costs come out in the order in which they went in."""
+    """The open candidates, the most expensive first. Of equal costs, the oldest is taken first."""
 
     cost: Floats  # [most]
-    origin: Ints  # [most, 3]  labelling that it departs from, decision where, and its state there
+    origin: Ints  # [most, 3]  labelling that it differs from, the first decision that differs, its state there
 
 
 @inner
@@ -89,9 +89,9 @@ def search_labellings(g, shapes, programs, value, decisions, labelling, loss, ca
 
 @inner
 def _complete(g, shapes, programs, value, decisions, assignment, first, lost, number, candidates, waiting):
-    """Decides the variables from decision `first` on for the best, ties to the lowest state, and opens the others.
+    """Makes the best decisions from decision `first` on, ties to the lowest state; opens the other states as candidates.
 
-    Returns the number of candidates that wait.
+    Returns the number of open candidates.
     """
     v0 = shapes.var_off[g]
     for d in range(first, decisions.made):
@@ -114,11 +114,11 @@ def _complete(g, shapes, programs, value, decisions, assignment, first, lost, nu
 
 @inner
 def _open(total, number, decision, state, cost, origin, waiting):
-    """Sorts a candidate in unless as many cheaper ones wait as can be wanted. Returns how many wait."""
+    """Inserts a candidate, unless the list is full of cheaper ones. Returns the number of open candidates."""
     if waiting == len(cost):
         if total >= cost[0]:
             return waiting
-        at = 0  # the dearest makes room
+        at = 0  # replaces the most expensive one
         while at + 1 < waiting and cost[at + 1] > total:
             _move(cost, origin, at + 1, at)
             at += 1
@@ -181,7 +181,7 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
 def message_nbest(first, last, problem, edges, potentials, sweeps, control, lists, results):
     """Good labellings of each sequence by max-product, in order of discovery.
 
-    The results tell of the run for the first labelling.
+    The results record the run for the first labelling.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
@@ -196,7 +196,7 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
     logs, node, message, belief = np.empty(arena), np.empty(states), np.empty(longest), np.empty(states)
     # A constraint: variable, state, 1 for `is` and 0 for `is not`, and the one before it in its part, -1 for none.
     bound, newest = np.empty((2 * MOST_TRIES * count, 4), np.int64), np.empty(count + 1, np.int64)
-    gap, split = np.empty(count), np.empty((count, 2), np.int64)  # what the second best of a part loses, and where
+    gap, split = np.empty(count), np.empty((count, 2), np.int64)  # loss of the second best of a part, and where it differs
     logs[: shapes.local_start] = log_base
     for s in range(first, last):
         g = rows.shape[s]
@@ -247,9 +247,9 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
 
 @kernel
 def _max_product(g, shapes, edges, logs, sweeps, control, bound, newest, node, message, belief):
-    """Messages at rest under a part's constraints, and max-marginals: belief = node potential · all messages.
+    """Converged messages under a part's constraints, and max-marginals: belief = node potential · all messages.
 
-    Returns (iterations, negative if they do not rest, residual, status). `belief` is in log space, up to a constant a
+    Returns (iterations, negative if not converged, residual, status). `belief` is in log space, up to a constant a
     variable.
     """
     _, state = node_potentials(g, shapes, logs, True, node)
@@ -282,7 +282,7 @@ def _max_product(g, shapes, edges, logs, sweeps, control, bound, newest, node, m
 
 @inner
 def _obeys(bound, newest, assignment):
-    """Whether a labelling meets a part's constraints: where they leave no state, messages answer something."""
+    """Whether a labelling meets a part's constraints. Where these leave no state, messages give an arbitrary answer."""
     i = newest
     while i >= 0:
         if (assignment[bound[i, 0]] == bound[i, 1]) != (bound[i, 2] == 1):
@@ -293,7 +293,7 @@ def _obeys(bound, newest, assignment):
 
 @inner
 def _second_best(g, shapes, belief, assignment, split):
-    """Where the second best labelling differs: the state that loses least goes to `split`. Returns what it loses."""
+    """Writes to `split` where the second best labelling differs: (variable, state) of the least loss. Returns the loss."""
     least = np.inf
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at = shapes.state_off[v]

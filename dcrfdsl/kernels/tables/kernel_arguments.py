@@ -37,7 +37,7 @@ class Potentials(NamedTuple):
     weights: Floats  #   [W, then fixed ones; or packed cells]
     log_base: Floats  #  [shared cells]
     base: Floats  #      [shared cells]  exp of them
-    peaks: Floats  #     [K]             the maxima that were taken out
+    peaks: Floats  #     [K]             logarithms of these maxima
     fits: bool  #                        whether linear space holds the tables
 
 

@@ -40,7 +40,7 @@ class Shapes(NamedTuple):
     local_start: int  #           arena offset of the first local table = number of shared cells
     local_end: Ints  #     [G]    arena offset after the last local table
     arena_end: Ints  #     [G]    arena offset after the last intermediate
-    log_const: Floats  #   [G]    log of the number of states of variables in no factor
+    log_const: Floats  #   [G]    Σ log(number of states) over variables in no factor
 
 
 class Kinds(NamedTuple):
