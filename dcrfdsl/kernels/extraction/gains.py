@@ -3,9 +3,9 @@
     gain = max_δ  δ n − Σ_i log(1 + p_i (e^δ − 1)) − P(δ)
 
 for a cross that fires at the instances i of a clique and one assignment of the clique: n is its gold count at these
-instances, p_i its probability at instance i, P the penalty of the weight. Sources: Della Pietra, Della Pietra, Lafferty, "Inducing
-features of random fields" (1997), eq. 10; McCallum, "Efficiently inducing features of conditional random fields"
-(2003), §4.
+instances, p_i its probability at instance i, P the penalty of the weight. Sources: Della Pietra, Della Pietra,
+Lafferty, "Inducing features of random fields" (1997), eq. 10; McCallum, "Efficiently inducing features of conditional
+random fields" (2003), §4.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _climb(g, shapes, edges, logs, node, labelling):
 
 @kernel
 def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling):
-    """A labelling of positive potential near the maxima of `preference` [states]; no change of one variable improves it.
+    """A labelling of positive potential near the maxima of `preference` [states]; no single change improves it.
 
     node: log unary potentials (`node_potentials`). preference: set to -inf at impossible states.
     labelling: [variables], of any integer type. Returns OK, IMPOSSIBLE or GAVE_UP; -1 everywhere but after OK.

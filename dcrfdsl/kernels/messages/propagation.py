@@ -3,9 +3,9 @@
 A run has converged when no message that was sent since every edge was last sent has moved by the tolerance or more
 (`sum_product` says what the change of a message is).
 
-A run that oscillates is damped. When the residual has not fallen for `PATIENCE` rounds, new messages are mixed with half
-of the old ones, then with three quarters, and so on up to `MOST_DAMPING`. Changes are measured before damping, so they
-remain comparable; damping does not move fixed points. Not here: the passes of ORDERED (`graph.spanning_forests`).
+A run that oscillates is damped. When the residual has not fallen for `PATIENCE` rounds, new messages are mixed with
+half of the old ones, then with three quarters, and so on up to `MOST_DAMPING`. Changes are measured before damping, so
+they remain comparable; damping does not move fixed points. Not here: the passes of ORDERED (`graph.spanning_forests`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _dampened(damping):
 
 @inner
 def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise):
-    """Sends the messages of an iteration into `pending`; records the edges sent and their changes in `visits`.
+    """Sends the messages of an iteration into `pending`; records the edges and their changes in `visits`.
 
     Returns (whether one moved by the tolerance or more, status).
     """
@@ -92,10 +92,9 @@ def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space
     Returns (converged, iterations, residual, status, whether it was damped more than `control` says).
 
     sweeps: a schedule in rounds, or None for RESIDUAL: always the message that would change most. Its type decides
-    which of the two is compiled.
-    `message` is first filled with uniform messages, unless `warm` says that it already holds messages. An iteration is a pass
-    of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
-    as there are edges (RESIDUAL).
+    which of the two is compiled. `message` is first filled with uniform messages, unless `warm` says that it already
+    holds messages. An iteration is a pass of the pool (ORDERED), all edges one way and then the other (RANDOM), all
+    edges at once (FLOOD), or as many sends as there are edges (RESIDUAL).
     """
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
     largest, arity, degree = 1, 2, 1

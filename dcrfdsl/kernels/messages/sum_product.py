@@ -1,8 +1,8 @@
 """Belief propagation on one unrolled graph of any arity: sum-product and max-product.
 
-Only messages factor → variable are stored. The message variable → factor is the product of the variable's other messages
-and its one-variable potentials. It is computed when needed, so nothing is ever divided and hard zeros are exact
-(Sutton 2004 eq. 5, Yedidia 2000):
+Only messages factor → variable are stored. The message variable → factor is the product of the variable's other
+messages and its one-variable potentials. It is computed when needed, so nothing is ever divided and hard zeros are
+exact (Sutton 2004 eq. 5, Yedidia 2000):
 
     m_{f→v}(x_v) = Σ_{x_f∖v} φ_f(x_f) Π_{u≠v} q_{u→f}(x_u),   q_{u→f} = Π_{g∋u, g≠f} m_{g→u}
 
@@ -70,7 +70,7 @@ class Limits(NamedTuple):
 class Scratch(NamedTuple):
     """Memory that each message overwrites."""
 
-    q: NDArray[np.float64]  #   [arity + 1, states]  what variables tell a factor
+    q: NDArray[np.float64]  #   [arity + 1, states]  messages variable → factor
     new: NDArray[np.float64]  # [states]             the message
 
 

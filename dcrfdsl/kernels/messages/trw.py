@@ -1,8 +1,9 @@
 """Tree-reweighted sum-product: a convex upper bound on log Z and its pseudo-marginals, for factors of any arity.
 
-Wainwright, Jaakkola & Willsky 2005. The pool holds T forests of factors, each without a loop; ρ_f is the share of forests
-that contain factor f. (For pairwise factors these are spanning trees and edge appearance probabilities. For larger
-factors, a forest is a set whose factor graph has no loop; the bound needs no more.) Messages go factor → variable:
+Wainwright, Jaakkola & Willsky 2005. The pool holds T forests of factors, each without a loop; ρ_f is the share of
+forests that contain factor f. (For pairwise factors these are spanning trees and edge appearance probabilities. For
+larger factors, a forest is a set whose factor graph has no loop; the bound needs no more.) Messages go factor →
+variable:
 
     m_{f→v}(x_v) ∝ Σ_{x_f∖v} φ_f(x_f)^{1/ρ_f} Π_{u≠v} q_{u→f}(x_u),    q_{u→f} = b_u / m_{f→u}
     b_v ∝ φ_v Π_{f∋v} m_{f→v}^{ρ_f},    b_f ∝ φ_f^{1/ρ_f} Π_{v∈f} q_{v→f}

@@ -109,8 +109,8 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
 def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
     """Σ_t log Z(θᵗ)/T over the forests of the pool: an upper bound on log Z for any messages.
 
-    Each forest is summed out from its leaves: a send is an edge (f, v) along which factor f, after all messages from its
-    other variables, sends to v.
+    Each forest is summed out from its leaves: a send is an edge (f, v) along which factor f, after all messages from
+    its other variables, sends to v.
     """
     rho, stretched_off, stretched, peak, fits = reweighting
     e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]

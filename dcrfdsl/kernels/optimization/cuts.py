@@ -2,8 +2,8 @@
 
 A cut n of a sequence (block) requires ⟨w, d_n⟩ ≥ ℓ_n − ξ. The inner product is that of features. Where a clique has an
 observation kernel, it is defined by the kernel: weights are then scores of single positions, and moving one of them
-moves all positions in proportion to their similarity (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`dual_ascent`), where
-cuts come from (`criteria.margin`).
+moves all positions in proportion to their similarity (Altun & Hofmann 2003 eq. 12). Not here: multipliers
+(`dual_ascent`), where cuts come from (`criteria.margin`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ variables that the piece conditions on, this outcome is the right one:
 
     log(1 + Σ_{y_π} exp s_π(y_π, y*_N)) − s_π(y*_π, y*_N) + Σ_{y' ≠ y*_N} log(1 + Σ_{y_π} exp s_π(y_π, y'))
 
-All joint states of a piece are enumerated, so pieces must be small. Not here: which instances there are (`graph.pieces`).
+All joint states of a piece are enumerated, so pieces must be small. Not here: which instances there are
+(`graph.pieces`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Cases(NamedTuple):
     """The cases in which NOTA is the right outcome, besides the known case."""
 
     mode: int
-    rate: float  #      of cases, where they are sampled
+    rate: float  #      share of the cases to sample (SAMPLED)
     seed: int
     instance: Ints  #   [S+1]  where the instances of each sequence are counted from …
     case_off: Ints  #   [n+1]  … and where the cases of an instance lie, if they are listed
@@ -109,7 +110,7 @@ def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, w
 
 @inner
 def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
-    """As `_known_case`, for an instance whose scores are the same at every position: normalised once, spread at the end."""
+    """As `_known_case`, for an instance with the same scores at every position: normalised once, spread at the end."""
     v0, f0, p = shapes.var_off[g], shapes.fac_off[g], pieces.template[i]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     if not workspace.done[p]:
@@ -204,8 +205,8 @@ def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace
 def piece_expectations(first, last, problem, pieces, cases, potentials, labelling, may, largest, totals, loss):
     """The sum of the losses of all pieces of each sequence into loss [S]; adds the gradients to the totals.
 
-    The loss is inf where the known states of a piece are impossible.   labelling: known states, -1 where unknown; `may`,
-    laid out as marginals, then says which states are possible.   largest: joint states of the largest piece.
+    The loss is inf where the known states of a piece are impossible.   labelling: known states, -1 where unknown;
+    `may`, laid out as marginals, then says which states are possible.   largest: joint states of the largest piece.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base

@@ -206,9 +206,10 @@ def _add_up(s, state, log_z, problem, var_belief, belief, totals, results, margi
 def message_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals, start):
     """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
 
-    A sequence that leaves linear space gets the status `UNDERFLOW` and is left to `message_log_expectations`, which most
-    data does not need and which is then not compiled.   sweeps: see `propagate`.   start: messages that each sequence
-    starts from and leaves. At nearby weights, the next call then needs fewer rounds and stays at the same fixed point.
+    A sequence that leaves linear space gets the status `UNDERFLOW` and is left to `message_log_expectations`, which
+    most data does not need and which is then not compiled.   sweeps: see `propagate`.   start: messages that each
+    sequence starts from and leaves. At nearby weights, the next call then needs fewer rounds and stays at the same
+    fixed point.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base, base, peaks, base_fits = potentials

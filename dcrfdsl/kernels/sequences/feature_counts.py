@@ -1,9 +1,9 @@
-"""Expected feature counts of single sequences less the counts of their known labels, and sums of these over groups.
+"""Expected feature counts of single sequences less the counts of their known labels, and sums over groups.
 
-A pair is a sequence and a weight that can count there. The pairs of a weight with the same range of counts form a group.
-Pairs are ordered by sequence, then by the columns that fire in it, then by the weights of a column. Their values are
-stored by group; the slot of a pair is its index there. Not here: which sequences share a group (`criteria.risks.count_ranges`), the
-steps that groups allow (`optimization.boosting_bounds`).
+A pair is a sequence and a weight that can count there. The pairs of a weight with the same range of counts form a
+group. Pairs are ordered by sequence, then by the columns that fire in it, then by the weights of a column. Their values
+are stored by group; the slot of a pair is its index there. Not here: which sequences share a group
+(`criteria.risks.count_ranges`), the steps that groups allow (`optimization.boosting_bounds`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PairTable(NamedTuple):
 
 
 class ChainCells(NamedTuple):
-    """The first shared cells of a chain's tables: of all positions, first and last ones, pairs; which pairs are transposed."""
+    """Where a chain's tables begin in the shared cells; turned: which tables of pairs are transposed."""
 
     everywhere: Ints
     at_first: Ints

@@ -59,7 +59,7 @@ class Candidates(NamedTuple):
     """The open candidates, the most expensive first. Of equal costs, the oldest is taken first."""
 
     cost: Floats  # [most]
-    origin: Ints  # [most, 3]  labelling that it differs from, the first decision that differs, its state there
+    origin: Ints  # [most, 3]  labelling that it departs from, the decision where it does, its state there
 
 
 @inner
@@ -89,7 +89,7 @@ def search_labellings(g, shapes, programs, value, decisions, labelling, loss, ca
 
 @inner
 def _complete(g, shapes, programs, value, decisions, assignment, first, lost, number, candidates, waiting):
-    """Makes the best decisions from decision `first` on, ties to the lowest state; opens the other states as candidates.
+    """Decides optimally from decision `first` on, ties to the lowest state; opens the other states as candidates.
 
     Returns the number of open candidates.
     """
@@ -196,7 +196,10 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
     logs, node, message, belief = np.empty(arena), np.empty(states), np.empty(longest), np.empty(states)
     # A constraint: variable, state, 1 for `is` and 0 for `is not`, and the one before it in its part, -1 for none.
     bound, newest = np.empty((2 * MOST_TRIES * count, 4), np.int64), np.empty(count + 1, np.int64)
-    gap, split = np.empty(count), np.empty((count, 2), np.int64)  # loss of the second best of a part, and where it differs
+    gap, split = (
+        np.empty(count),
+        np.empty((count, 2), np.int64),
+    )  # loss of the second best of a part, and where it differs
     logs[: shapes.local_start] = log_base
     for s in range(first, last):
         g = rows.shape[s]
@@ -293,7 +296,7 @@ def _obeys(bound, newest, assignment):
 
 @inner
 def _second_best(g, shapes, belief, assignment, split):
-    """Writes to `split` where the second best labelling differs: (variable, state) of the least loss. Returns the loss."""
+    """Writes to `split` where the second best labelling differs: (variable, state) of least loss. Returns it."""
     least = np.inf
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at = shapes.state_off[v]
