@@ -48,7 +48,7 @@ class NBestLists(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """The order in which variables are decided, as `decision_order` writes it. Only the first `made` decisions are made."""
+    """The order in which variables are decided, as `decision_order` writes it. Only the first `made` are made."""
 
     step: Ints  #     [V]
     variable: Ints  # [V]
