@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints32
 from ..inference import BoundData, Expectations, ExpectingMethod, Workers
-from ..kernels.optimization import collect_touched, count_labellings, firing_runs, list_touched, move_cells
+from ..kernels.optimization import collect_touched, copy_to_cells, count_labellings, firing_runs, list_touched
 from ..kernels.tables import Potentials, add_bias_gradient, base_tables, exponentiate_base
 from .free_and_clamped import Clamped
 
@@ -161,5 +161,5 @@ class SentenceBatches:
 
     def moved(self, number: int) -> None:
         """Reports that the weights which a batch touches have changed."""
-        move_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)
+        copy_to_cells(self._batches[number].touched, self._cell_of, self._weights, self._cells)
         self.data.sum_bundles(self._cells)

@@ -25,7 +25,7 @@ from dcrfdsl.syntax import resources
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dcrfdsl"
 
-# `gaps_of` calls `margin_of` of another file: loss 5, margin 1, so 4
+# `primal_and_gap` calls `margin_of` of another file: loss 5, margin 1, so 4
 GAPS = """
 import numpy as np
 from numba.core.event import Listener, register
@@ -35,11 +35,11 @@ class Counter(Listener):
     def on_end(self, event): pass
 register("numba:compile", Counter())
 from dcrfdsl.kernels.optimization.cuts import Cuts
-from dcrfdsl.kernels.optimization.dual_ascent import gaps_of
+from dcrfdsl.kernels.optimization.dual_ascent import primal_and_gap
 one = np.ones(1)
 cuts = Cuts(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), one, 5 * one, one, 0 * one)
 """
-SHOW = GAPS + "print(gaps_of(cuts, one, False, one)[0], Counter.compiled)"
+SHOW = GAPS + "print(primal_and_gap(cuts, one, False, one)[0], Counter.compiled)"
 # one small kernel
 COUNT = """
 import numpy as np
@@ -206,7 +206,7 @@ def test_bounds_checks_have_a_directory_of_their_own(tree: Path) -> None:
 def test_an_edit_after_the_start_keeps_nothing(tree: Path) -> None:
     """It is not known then whether what was compiled is the old file or the new one."""
     edit = "\nimport dcrfdsl.kernels.chain.forward_backward as chain\nopen(chain.__file__, 'a').write('# more')\n"
-    assert run(GAPS + edit + "print(gaps_of(cuts, one, False, one)[0])", tree) == ["4.0"]
+    assert run(GAPS + edit + "print(primal_and_gap(cuts, one, False, one)[0])", tree) == ["4.0"]
     assert not kept_in(tree)
 
 
@@ -382,7 +382,7 @@ def test_a_function_whose_files_are_damaged_is_compiled_and_kept_anew(tree: Path
 def test_a_directory_that_goes_while_it_is_used_is_made_again(tree: Path) -> None:
     remove = "\nimport shutil; from dcrfdsl.kernels.runtime import kernel_cache\n"
     remove += "shutil.rmtree(kernel_cache.cache_directories().write)\n"
-    assert run(GAPS + remove + "print(gaps_of(cuts, one, False, one)[0])", tree) == ["4.0"]
+    assert run(GAPS + remove + "print(primal_and_gap(cuts, one, False, one)[0])", tree) == ["4.0"]
     assert len(kept_in(tree)) == 2
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, no_cuts
+from dcrfdsl.kernels.optimization.cuts import Cuts, Metric, empty_cuts
 from dcrfdsl.optimizers.objective import Iteration, Objective, Outcome, PerceptronSchedule
 from dcrfdsl.optimizers.optimizer_table import OPTIMIZERS
 from dcrfdsl.optimizers.separable import minimise_parts
@@ -293,7 +293,7 @@ class Margins(Objective):
 
     def find_cuts(self, scores: Floats, first: int, last: int) -> Cuts:
         if self.loss == 0.0:
-            return no_cuts(1)
+            return empty_cuts(1)
         return Cuts(
             np.array([0, 1]), np.array([0, 1]), np.array([0], np.int32), np.array([self.value]), np.array([self.loss]),
             np.array([self.value**2]), np.zeros(1),

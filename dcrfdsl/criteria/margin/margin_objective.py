@@ -28,13 +28,13 @@ from ...kernels.optimization import (
     Metric,
     bias_of_cells,
     combine_cuts,
-    gaps_of,
+    empty_cuts,
     join_cuts,
     list_differences,
     margins_of,
     measure_cuts,
-    no_cuts,
-    violated_most,
+    most_violated,
+    primal_and_gap,
 )
 from ...optimizers import MarginProblem
 from ...semantics import ExactSettings, HammingLoss, HmsvmSettings, TrainSettings
@@ -117,7 +117,7 @@ class Hmsvm(Criterion):
             self._search.find(scores, first, last, self._competitors)
             return self._cuts(first, last, self._competitors, np.ones(last - first, np.bool_))
         labellings, count = self._search.list(scores, first, last)
-        cuts = no_cuts(last - first)
+        cuts = empty_cuts(last - first)
         for rank in range(int(count.max(initial=0))):
             more = self._cuts(first, last, labellings[rank], count > rank)
             is_violated = more.loss > margins_of(more, scores, np.zeros(len(more.loss)))
@@ -196,8 +196,8 @@ class Hmsvm(Criterion):
         value = 0.5 * float(weights @ scores)
         for first, last in self.runs:
             cuts = self.find_cuts(scores, first, last)
-            value += gaps_of(cuts, self.limit[first:last], self.each_counts, scores)[0]
-            counted = violated_most(cuts, self.limit[first:last], self.each_counts, scores)
+            value += primal_and_gap(cuts, self.limit[first:last], self.each_counts, scores)[0]
+            counted = most_violated(cuts, self.limit[first:last], self.each_counts, scores)
             pull -= combine_cuts(cuts, counted, np.zeros(len(weights)))
         return value, self.metric_times(pull)
 

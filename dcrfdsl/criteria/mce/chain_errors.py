@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import Floats, Ints32
 from ...inference import BoundData, ChainRuns, CompetitorTotals, Expectations, RunStatus, Workers, chain_of
-from ...kernels.chain import Judging, SegmentMarks, Smoothing, Spans
+from ...kernels.chain import SegmentMarks, Smoothing, SpanLoss, Spans
 from ...kernels.tables import Potentials
 from ..batches import SentenceBatches
 from ..run_sums import FeatureSums
@@ -55,7 +55,7 @@ class ChainCounter:
             right = CompetitorTotals(*self._right.of(first), loss)
             nothing = CompetitorTotals(unused, np.zeros_like(data.hard), false)
             wrong = CompetitorTotals(*self._wrong.of(first), false) if self._wrong is not None else nothing
-            judging = Judging(self._spans, self._marks, self._smoothing, self._find_false, (1.0, 1.0))
+            judging = SpanLoss(self._spans, self._marks, self._smoothing, self._find_false, (1.0, 1.0))
             self._runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, status)
 
         self._workers.map(run, self._right.runs)
@@ -105,7 +105,7 @@ class _JudgingMethod:
             CompetitorTotals(gradient, expected, self._loss),
             CompetitorTotals(gradient, expected, self._false),
         )
-        judging = Judging(self._spans, self._marks, self._smoothing, self._find_false, self.shares)
+        judging = SpanLoss(self._spans, self._marks, self._smoothing, self._find_false, self.shares)
         self._runs.competitors(potentials, first, last, self._labelling, judging, right, wrong, self._status)
         run = slice(first, last)
         out.log_z[run] = self.shares[0] * self._loss[run] + self.shares[1] * self._false[run]

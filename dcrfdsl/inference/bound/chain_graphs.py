@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints, Ints32, chosen_ranges
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
+    COMPETITOR_ROWS,
     FLOOR,
-    OTHER_ROWS,
     ChainSums,
     ChainTables,
     ChainWorkspace,
     CompetitorSums,
-    Judging,
+    SpanLoss,
     chain_competitors,
     chain_decode,
-    chain_decode_other,
+    chain_decode_competitor,
     chain_expectations,
     chain_tangents,
     competitor_workspace,
@@ -261,7 +261,7 @@ class ChainRuns:
         return self.scores and self.scatters and int(np.diff(self.data.rows.token_off).max(initial=0)) <= LONGEST
 
     def competitors(
-        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: Judging,
+        self, potentials: Potentials, first: int, last: int, labelling: Ints32, judging: SpanLoss,
         right: CompetitorTotals, wrong: CompetitorTotals, status: NDArray[np.int8],
     ) -> None:  # fmt: skip
         """See `kernels.chain.span_losses.chain_competitors`."""
@@ -287,8 +287,10 @@ class ChainRuns:
         if tables is None:
             labelling[d.labelling_off[first] : d.labelling_off[last]] = -1
             return
-        workspace = ChainWorkspace(self.longest, aligned_zeros(OTHER_ROWS * self.longest * self.chain.width))
-        chain_decode_other(first, last, tables, d.problem, potentials.weights, known, d.ragged(labelling), workspace)
+        workspace = ChainWorkspace(self.longest, aligned_zeros(COMPETITOR_ROWS * self.longest * self.chain.width))
+        chain_decode_competitor(
+            first, last, tables, d.problem, potentials.weights, known, d.ragged(labelling), workspace
+        )
 
     def decode(
         self,

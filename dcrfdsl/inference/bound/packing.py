@@ -25,7 +25,7 @@ from ...kernels.tables import (
     Packed,
     Rows,
     count_fires,
-    list_rows,
+    pack_rows,
     pack_weights,
     sum_bundles,
 )
@@ -236,7 +236,7 @@ def _list(
             (bundles.member_off, bundles.member, bundles.cover_off[set_rows:]),
         )
         for row_off, feature, cover_off in lists:
-            dense_off, dense, flat_off, flat = list_rows(
+            dense_off, dense, flat_off, flat = pack_rows(
                 row_off, feature, block.run_off, bindings.entry, place.dense_row, place.flat_first, state_bits,
                 BundleLists(cover_off, bundles.cover, bundles.member_off, bundles.member, place.bundle_row),
                 dense_type, flat_type,

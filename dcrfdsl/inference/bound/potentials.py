@@ -27,8 +27,8 @@ from ...kernels.tables import (
     Rows,
     Shapes,
     base_tables,
+    distribute_bundles,
     exponentiate_base,
-    open_bundles,
     sum_bundles,
 )
 from ..workers import RUNS
@@ -131,7 +131,7 @@ class BoundData:
     def open_bundles(self, gradient: Floats) -> None:
         """Passes the gradient of each bundle on to the weights of its members, in place, [num_cells]."""
         if self.packing is not None:
-            open_bundles(self.packing.packed, gradient)
+            distribute_bundles(self.packing.packed, gradient)
 
     def sum_bundles(self, cells: Floats) -> None:
         """Updates the sums that bundles hold after changes of single weights in `cells` [num_cells], in place."""

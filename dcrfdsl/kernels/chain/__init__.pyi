@@ -11,12 +11,12 @@ from .span_losses import (
     LOGISTIC as LOGISTIC,
     SIGMOID as SIGMOID,
     CompetitorSums as CompetitorSums,
-    Judging as Judging,
     SegmentMarks as SegmentMarks,
     Smoothing as Smoothing,
+    SpanLoss as SpanLoss,
     Spans as Spans,
     chain_competitors as chain_competitors,
     competitor_workspace as competitor_workspace,
 )
-from .two_best import OTHER_ROWS as OTHER_ROWS, chain_decode_other as chain_decode_other
+from .two_best import COMPETITOR_ROWS as COMPETITOR_ROWS, chain_decode_competitor as chain_decode_competitor
 from .viterbi import chain_decode as chain_decode

@@ -1,7 +1,7 @@
-"""What the kernels for chains read: shared tables at given weights, and the log scores of every position of a sequence.
+"""The inputs of the kernels for chains: shared tables at given weights, and log scores of every position of a sequence.
 
-Rows are `width` cells: one for each state, then others up to whole blocks of registers. Not here: what is computed from
-them (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_graphs`).
+A row has `width` cells: one for each state, then padding up to whole blocks of registers. Not here: what is computed
+from the scores (`forward_backward`, `viterbi`), which graphs are chains (`inference.bound.chain_graphs`).
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Floats = NDArray[np.float64]
 
 
 class ChainTables(NamedTuple):
-    """What all positions of all sequences share, at given weights. Rows of `width` cells."""
+    """The tables that all positions of all sequences share, at given weights. Rows of `width` cells."""
 
     registers: tuple[int, ...]  # the registers of a block, see `machine_vectors`
     states: int
     width: int
-    scored: Ints  #      [n]  kinds of factors with features, on single variables
+    scored: Ints  #      [n]  kinds of one-variable factors with features
     everywhere: Floats  # [width] log scores at every position; -inf beyond the states
     at_first: Floats  #  [width]  … and added to them at the first position, 0 beyond the states
     at_last: Floats  #   [width]  … and at the last
-    pair: Floats  #      [width, width] flat; i → j, linear with the maximum taken out, or logarithms for decoding
+    pair: Floats  #      [width, width] flat; i → j, linear and divided by the maximum, or logarithms for decoding
     pair_turned: Floats  # the same, j → i
     pair_peak: float  #       logarithm of that maximum
-    unit: Floats  #      [states, width] flat; 1 where both are the same state
+    unit: Floats  #      [states, width] flat; the identity matrix
 
 
 class ChainWorkspace(NamedTuple):
-    """Memory for sequences of at most `longest` positions: rows of states, as many a position as a kernel needs."""
+    """Memory for sequences of at most `longest` positions: as many rows per position as a kernel needs."""
 
     longest: int
     cells: Floats
@@ -44,7 +44,7 @@ class ChainWorkspace(NamedTuple):
 
 @inlined
 def _add_plain(k, row, kinds, bindings, rows, weights, value, at):
-    """Adds the weights of the features of a row that is not packed."""
+    """Adds the weights of the features of a feature row that is not packed to the scores at value[at]."""
     valued = len(rows.value) > 0
     for i in range(rows.row_off[row], rows.row_off[row + 1]):
         run = kinds.run_base[k] + rows.feature[i]
@@ -78,12 +78,14 @@ def score_positions(s, length, chain, kinds, bindings, rows, weights, score):
         mask = (1 << bits) - 1
         for t in range(length):
             for c in range(0, width, block):
-                own = load(registers, score, t * width + c)
+                block_scores = load(registers, score, t * width + c)
                 # a finite weight times a row of the unit matrix: nothing waits for memory that was just written
                 for q in range(packed.flat_off[row + t], packed.flat_off[row + t + 1]):
-                    at = np.int64(packed.flat[q])
-                    weight = repeat(registers, weights, single + (at >> bits))
-                    own = fma(weight, load(registers, chain.unit, (at & mask) * width + c), own)
+                    flat_entry = np.int64(packed.flat[q])
+                    weight = repeat(registers, weights, single + (flat_entry >> bits))
+                    block_scores = fma(
+                        weight, load(registers, chain.unit, (flat_entry & mask) * width + c), block_scores
+                    )
                 for q in range(packed.dense_off[row + t], packed.dense_off[row + t + 1]):
-                    own = add(own, load(registers, weights, start + packed.dense[q] * width + c))
-                store(score, t * width + c, own)
+                    block_scores = add(block_scores, load(registers, weights, start + packed.dense[q] * width + c))
+                store(score, t * width + c, block_scores)

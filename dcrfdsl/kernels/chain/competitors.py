@@ -4,12 +4,13 @@ With the best prefixes and suffixes
 
     best_t(j) = s_t(j) + max_i best_{t-1}(i) + ψ(i, j)        tail_t(i) = max_j ψ(i, j) + s_{t+1}(j) + tail_{t+1}(j)
 
-both maxima take one look at each position of the span: a labelling that disagrees does so first at some position t of
-it, is y* on the span before t, and is best before the span and after t. Where a segment scheme shows the end of a
-segment only by what follows it (IOB2), y agrees only if the segment goes on after the span in both or in neither.
+both maxima take one pass over the span: the best disagreeing labelling first differs from y* at some position t of the
+span. It equals y* on the span before t, and is the best one before the span and after t. Some segment schemes show the
+end of a segment only by the next label (IOB2). Then y agrees only if the segment goes on after the span in both
+labellings or in neither.
 
-Ties go to the lowest state. Source: Suzuki 2006 eq. 5–8. Not here: what is made of their scores (`span_losses`), other
-graphs (`inference.decoding.constrained_decoding`).
+Ties go to the lowest state. Source: Suzuki 2006 eq. 5–8. Not here: the losses computed from these scores
+(`span_losses`), other graphs (`inference.decoding.constrained_decoding`).
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from numpy.typing import NDArray
 
 from ..runtime import LANES, add, broadcast, inlined, load, maximum, repeat, store
 
-__all__ = ["Lattice", "best_agreeing", "best_both_ways", "best_disagreeing", "best_other"]
+__all__ = ["Lattice", "best_agreeing", "best_competitor", "best_disagreeing", "best_prefixes_and_suffixes"]
 
 Floats = NDArray[np.float64]
 
 
 class Lattice(NamedTuple):
-    """One sequence: the moves between its states, the known labelling, and the best of every state."""
+    """One sequence: transition scores, the known labelling, and the best score of paths through every state."""
 
     length: int
     states: int
@@ -43,7 +44,7 @@ class Lattice(NamedTuple):
 
 
 @inlined
-def best_both_ways(length, chain, score, best, tail, after):
+def best_prefixes_and_suffixes(length, chain, score, best, tail, after):
     """`best` and `tail` of every position, and after_t = s_t + tail_t."""
     registers, states, width = chain.registers, chain.states, chain.width
     pair, turned = chain.pair, chain.pair_turned
@@ -77,54 +78,55 @@ def best_both_ways(length, chain, score, best, tail, after):
 
 @inlined
 def best_agreeing(last, checked, lattice):
-    """The best of what follows y* on a span that ends at `last`, and the state that it begins with, -1 if any will.
+    """The best score of a path after `last`, the end of a span that agrees with y*, and the path's first state.
 
-    -1: the best way on from the gold state.
+    The state is -1 where nothing restricts the path: at the end of the sequence, or if not `checked`.
     """
     length, states, width, pair, _, goes_on, gold, _, _, tail, after = lattice
     state = gold[last]
     if last == length - 1 or not checked:
         return tail[last * width + state], -1
-    gold_goes, best, found = goes_on[state, gold[last + 1]], -np.inf, 0
+    gold_goes_on, best, best_state = goes_on[state, gold[last + 1]], -np.inf, 0
     for j in range(states):
-        own = pair[state * width + j] + after[(last + 1) * width + j]
-        if own > best and goes_on[state, j] == gold_goes:
-            best, found = own, j
-    return best, found
+        score_of_state = pair[state * width + j] + after[(last + 1) * width + j]
+        if score_of_state > best and goes_on[state, j] == gold_goes_on:
+            best, best_state = score_of_state, j
+    return best, best_state
 
 
 @inlined
 def best_disagreeing(first, last, checked, lattice):
-    """The best labelling that disagrees: its score; that of y* up to `last`; where it differs first; its state there.
+    """The best labelling that disagrees with y* on a span.
 
-    Position last + 1 stands for what goes on differently.
+    Returns (its score, the score of y* up to `last`, the first position where it differs, its state there). The
+    position is last + 1 if only the continuation of the last segment differs.
     """
     length, states, width, pair, _, goes_on, gold, score, best, tail, after = lattice
     peak, where, which = -np.inf, first, -1
     at = first * width
     start = best[at + gold[first]]
     for j in range(states):
-        own = best[at + j] + tail[at + j]
-        if own > peak and j != gold[first]:
-            peak, which = own, j
+        score_of_state = best[at + j] + tail[at + j]
+        if score_of_state > peak and j != gold[first]:
+            peak, which = score_of_state, j
     for t in range(first + 1, last + 1):
         move = gold[t - 1] * width
         for j in range(states):
-            own = start + pair[move + j] + after[t * width + j]
-            if own > peak and j != gold[t]:
-                peak, where, which = own, t, j
+            score_of_state = start + pair[move + j] + after[t * width + j]
+            if score_of_state > peak and j != gold[t]:
+                peak, where, which = score_of_state, t, j
         start += pair[move + gold[t]] + score[t * width + gold[t]]
     if checked and last + 1 < length:
         move, gold_goes = gold[last] * width, goes_on[gold[last], gold[last + 1]]
         for j in range(states):
-            own = start + pair[move + j] + after[(last + 1) * width + j]
-            if own > peak and goes_on[gold[last], j] != gold_goes:
-                peak, where, which = own, last + 1, j
+            score_of_state = start + pair[move + j] + after[(last + 1) * width + j]
+            if score_of_state > peak and goes_on[gold[last], j] != gold_goes:
+                peak, where, which = score_of_state, last + 1, j
     return peak, start, where, which
 
 
 @inlined
-def best_other(lattice, labelling):
+def best_competitor(lattice, labelling):
     """The best labelling other than y* into `labelling`; False if there is none."""
     length, states, width, pair, _, _, gold, _, _, _, after = lattice
     peak, _, where, state = best_disagreeing(0, length - 1, False, lattice)
@@ -134,10 +136,10 @@ def best_other(lattice, labelling):
         labelling[t] = gold[t]
     labelling[where] = state
     for t in range(where + 1, length):
-        peak, found = -np.inf, 0
+        peak, best_state = -np.inf, 0
         for j in range(states):
-            own = pair[state * width + j] + after[t * width + j]
-            if own > peak:
-                peak, found = own, j
-        labelling[t] = state = found
+            score_of_state = pair[state * width + j] + after[t * width + j]
+            if score_of_state > peak:
+                peak, best_state = score_of_state, j
+        labelling[t] = state = best_state
     return True

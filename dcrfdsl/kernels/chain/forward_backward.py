@@ -1,19 +1,19 @@
-"""Forward and backward over a chain: one variable a position, one table between neighbours, the same everywhere.
+"""Forward and backward over a chain: one variable per position, and the same table between all neighbours.
 
-Most users have this shape, so its sums are written for vectors that stay in registers. With the local scores s_t(y) of
+Most models have this shape, so its sums are written for vectors that stay in registers. With the local scores s_t(y) of
 position t (features, biases, hard zeros) and the table ψ(i, j) between neighbours:
 
     α_t(j) = exp s_t(j) Σ_i α_{t-1}(i) ψ(i, j)        β_t(i) = Σ_j ψ(i, j) exp s_{t+1}(j) β_{t+1}(j)
 
     p(y_t = i) ∝ α_t(i) β_t(i)        p(y_t = i, y_{t+1} = j) ∝ α_t(i) ψ(i, j) exp s_{t+1}(j) β_{t+1}(j)
 
-Both run at once, one from the left and one from the right, so that neither waits for its own sums. Each α and β is
-divided by the sum of the one before it, which need not be ready when the products begin. Rows are `width` cells, the
-states and then zeros up to whole blocks of registers.
+One loop computes both, α from the left and β from the right, so that neither waits for its own sums. Each row is
+divided by the sum of the row before it, which need not be ready when the products begin. A row has `width` cells: the
+states, then zeros up to whole blocks of registers.
 
-An underflow is never silent: while all positive numbers are at least `FLOOR`, products of three of them are
-representable and zero means zero. A sequence that leaves this range keeps the status `UNDERFLOW`, and the general path
-(`sequences`) answers for it. Source: Rabiner 1989 §III (scaling); Lafferty et al. 2001.
+An underflow is never silent: as long as all positive numbers are at least `FLOOR`, products of three of them are
+representable and zero means zero. A sequence that leaves this range gets the status `UNDERFLOW`, and the kernels for
+general graphs (`sequences`) compute it. Source: Rabiner 1989 §III (scaling); Lafferty et al. 2001.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ Floats = NDArray[np.float64]
 
 FLOOR = 1e-100  # FLOOR³ is still a normal double; see the docstring
 LOG_FLOOR = np.log(FLOOR)
-SPARE = 8  # cells after the rows, which blocks of rows may read past the end
+SPARE = 8  # cells after the last row: blocks of four rows may read past the end
 
 
 class ChainSums(NamedTuple):
-    """Expectations summed over sequences, added to."""
+    """Buffers for expected counts, summed over sequences."""
 
     everywhere: Floats  # [width] of states
     at_first: Floats  #  [width]  … of first positions
     at_last: Floats  #   [width]  … of last positions
-    pair: Floats  #      [rows ≥ states, width] flat; of pairs, still to be multiplied by ψ
+    pair: Floats  #      [rows ≥ states, width] flat; of pairs, not yet multiplied by ψ
 
 
 def workspace_for(longest: int, width: int) -> int:
@@ -77,7 +77,7 @@ def workspace_for(longest: int, width: int) -> int:
 
 @inlined
 def exponentiate_rows(length, chain, score):
-    """exp of every row with its maximum taken out, in place. Returns (sum of the maxima, status)."""
+    """exp(row − its maximum) of every row, in place. Returns (sum of the maxima, status)."""
     registers, width = chain.registers, chain.width
     block = len(registers) * LANES
     shift = 0.0
@@ -92,9 +92,9 @@ def exponentiate_rows(length, chain, score):
         shift += peak
         taken = broadcast(registers, peak)
         for c in range(0, width, block):
-            own = subtract(load(registers, score, t * width + c), taken)
-            least = least_finite(least, own)
-            store(score, t * width + c, exp(own))
+            centred = subtract(load(registers, score, t * width + c), taken)
+            least = least_finite(least, centred)
+            store(score, t * width + c, exp(centred))
     return shift, OK if lowest(least) > LOG_FLOOR else UNDERFLOW
 
 
@@ -109,11 +109,11 @@ def forward_backward(length, chain, score, alpha, beta, tail):
     right = (length - 1) * width
     sum_left, sum_right = zero, zero
     for c in range(0, width, block):
-        own, other = load(registers, score, c), load(registers, score, right + c)
-        store(alpha, c, own)
+        front, rear = load(registers, score, c), load(registers, score, right + c)
+        store(alpha, c, front)
         store(beta, right + c, one)
-        store(tail, right + c, other)
-        sum_left, sum_right = add(sum_left, own), add(sum_right, other)
+        store(tail, right + c, rear)
+        sum_left, sum_right = add(sum_left, front), add(sum_right, rear)
     scale_left, scale_right = total(sum_left), total(sum_right)
     log_z, product = 0.0, 1.0  # the logarithm is taken only when the product leaves the safe range
     left = 0
@@ -135,14 +135,14 @@ def forward_backward(length, chain, score, alpha, beta, tail):
                 odd = fma(repeat(registers, alpha, left + i + 1), load(registers, pair, row + width), odd)
                 odd_back = fma(repeat(registers, tail, right + i + 1), load(registers, turned, row + width), odd_back)
                 row += 2 * width
-            own = multiply(multiply(add(even, odd), factor_left), load(registers, score, left + width + c))
+            front = multiply(multiply(add(even, odd), factor_left), load(registers, score, left + width + c))
             back = multiply(add(even_back, odd_back), factor_right)
-            store(alpha, left + width + c, own)
+            store(alpha, left + width + c, front)
             store(beta, right - width + c, back)
             back = multiply(back, load(registers, score, right - width + c))
             store(tail, right - width + c, back)
-            least = least_positive(least_positive(least, own), back)
-            sum_left, sum_right = add(sum_left, own), add(sum_right, back)
+            least = least_positive(least_positive(least, front), back)
+            sum_left, sum_right = add(sum_left, front), add(sum_right, back)
         scale_left, scale_right = total(sum_left), total(sum_right)
         left += width
         right -= width
@@ -155,9 +155,9 @@ def forward_backward(length, chain, score, alpha, beta, tail):
 
 @inlined
 def _marginals(length, chain, score, alpha, beta, tail, root):
-    """Marginals of every position into the rows of `score`; α_t becomes the factor of pairs, p(i, j) = α ψ tail.
+    """Writes the marginals of every position to the rows of `score`; scales α_t so that p(i, j) = α ψ tail.
 
-    root: what all of them are multiplied by.
+    root: a factor of all marginals.
     """
     registers, width = chain.registers, chain.width
     block = len(registers) * LANES
@@ -182,7 +182,7 @@ def _marginals(length, chain, score, alpha, beta, tail, root):
 
 @inlined
 def sum_pairs(length, chain, alpha, tail, out):
-    """out[i, j] += Σ_t α_t(i) tail_{t+1}(j), four rows of a block at a time: their sums stay in registers."""
+    """out[i, j] += Σ_t α_t(i) tail_{t+1}(j), four rows at a time, whose sums stay in registers."""
     registers, states, width = chain.registers, chain.states, chain.width
     for c in range(0, width, len(registers) * LANES):
         for i in range(0, states, 4):
@@ -191,11 +191,11 @@ def sum_pairs(length, chain, alpha, tail, out):
             d, e = load(registers, out, row + 2 * width), load(registers, out, row + 3 * width)
             at = 0
             for _ in range(length - 1):
-                own = load(registers, tail, at + width + c)
-                a = fma(repeat(registers, alpha, at + i), own, a)
-                b = fma(repeat(registers, alpha, at + i + 1), own, b)
-                d = fma(repeat(registers, alpha, at + i + 2), own, d)
-                e = fma(repeat(registers, alpha, at + i + 3), own, e)
+                following = load(registers, tail, at + width + c)
+                a = fma(repeat(registers, alpha, at + i), following, a)
+                b = fma(repeat(registers, alpha, at + i + 1), following, b)
+                d = fma(repeat(registers, alpha, at + i + 2), following, d)
+                e = fma(repeat(registers, alpha, at + i + 3), following, e)
                 at += width
             store(out, row, a)
             store(out, row + width, b)
@@ -205,7 +205,7 @@ def sum_pairs(length, chain, alpha, tail, out):
 
 @inlined
 def sum_states(length, chain, score, sums):
-    """Adds the marginals of all positions, of the first and of the last."""
+    """Adds the marginals of all positions, of the first and of the last one to `sums`."""
     registers, width = chain.registers, chain.width
     for c in range(0, width, len(registers) * LANES):
         everywhere = load(registers, sums.everywhere, c)
@@ -232,21 +232,22 @@ def scatter_rows(s, first, last, chain, kinds, rows, score, gradient):
             scatter_single(packed, k, row + t, score, t * width, gradient)
             begin, end = packed.dense_off[row + t], packed.dense_off[row + t + 1]
             for c in range(0, width, block):
-                own = load(registers, score, t * width + c)
+                marginals = load(registers, score, t * width + c)
                 for q in range(begin, end):
                     cell = start + packed.dense[q] * width + c
-                    store(gradient, cell, add(own, load(registers, gradient, cell)))
+                    store(gradient, cell, add(marginals, load(registers, gradient, cell)))
 
 
 @inner
 def chain_expectations(
     first, last, chain, problem, weights, gradient, sums, log_z, status, marginals, workspace, share
 ):
-    """log Z of the sequences `first` to `last`, and expected feature counts. `UNDERFLOW`: another path must answer.
+    """log Z of the sequences first … last − 1, and their expected feature counts.
 
     gradient: packed cells, added to; empty if only marginals are wanted. Then rows need not be packed.   marginals: see
-    `sequences.exact_expectations`.   workspace: of `workspace_for` cells, overwritten; longer sequences get
-    `UNDERFLOW`.   share [S]: what the expectations of each sequence are multiplied by; empty: 1.
+    `sequences.exact_expectations`.   workspace: of `workspace_for` cells, overwritten.   share [S]: a factor of the
+    expectations of each sequence; empty: 1.   status: `UNDERFLOW` where another kernel must answer, as for sequences
+    longer than the workspace allows.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace

@@ -11,8 +11,8 @@ raises the potential of each y*_t by u_t = 1 / p(y*_t | x). With dots for tangen
     Σ_v p(y_t = j | y_v = y*_v) ∝ α̇_t β_t + α_t β̇_t
     Σ_v p(y_t = i, y_{t+1} = j | y_v = y*_v) ∝ α̇_t(i) ψ(i, j) tail_{t+1}(j) + α_t(i) ψ(i, j) q_{t+1}(j)
 
-All terms are sums of positive numbers. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10. Not here: other graphs
-(`exact.tangent_sweep`).
+All sums above are over non-negative numbers. Sources: Kakade, Teh & Roweis 2002; Altun 2003 eq. 10. Not here: other
+graphs (`exact.tangent_sweep`).
 """
 
 from __future__ import annotations
@@ -52,30 +52,30 @@ def tangent_workspace(longest: int, width: int) -> int:
 @inlined
 def _row_sum(registers, width, rows, at):
     """The sum of a row."""
-    own = broadcast(registers, 0.0)
+    sums = broadcast(registers, 0.0)
     for c in range(0, width, len(registers) * LANES):
-        own = add(own, load(registers, rows, at + c))
-    return total(own)
+        sums = add(sums, load(registers, rows, at + c))
+    return total(sums)
 
 
 @inlined
 def _mass(registers, width, alpha, beta, at):
     """The normaliser of a position's marginals."""
-    own = broadcast(registers, 0.0)
+    products = broadcast(registers, 0.0)
     for c in range(0, width, len(registers) * LANES):
-        own = fma(load(registers, alpha, at + c), load(registers, beta, at + c), own)
-    return total(own)
+        products = fma(load(registers, alpha, at + c), load(registers, beta, at + c), products)
+    return total(products)
 
 
 @inlined
-def _handed_on(registers, states, width, given, at, pair, factor, result, out):
-    """result[out + j] = factor Σ_i given[at + i] pair[i, j]."""
+def _times_pairs(registers, states, width, vector, at, pair, factor, result, out):
+    """result[out + j] = factor Σ_i vector[at + i] pair[i, j]."""
     zero, share = broadcast(registers, 0.0), broadcast(registers, factor)
     for c in range(0, width, len(registers) * LANES):
         even, odd, row = zero, zero, c
         for i in range(0, states, 2):  # row `states` is zero
-            even = fma(repeat(registers, given, at + i), load(registers, pair, row), even)
-            odd = fma(repeat(registers, given, at + i + 1), load(registers, pair, row + width), odd)
+            even = fma(repeat(registers, vector, at + i), load(registers, pair, row), even)
+            odd = fma(repeat(registers, vector, at + i + 1), load(registers, pair, row + width), odd)
             row += 2 * width
         store(result, out + c, multiply(add(even, odd), share))
 
@@ -89,7 +89,7 @@ def _times(registers, width, rows, at, other, place):
 
 @inlined
 def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot, beta_dot, tail_dot):
-    """α̇, β̇ and q of every position; lift[t] = u_t, 0 where nothing is known."""
+    """α̇, β̇ and q of every position; lift[t] = u_t, 0 where the label is unknown."""
     registers, states, width = chain.registers, chain.states, chain.width
     for c in range(width):
         alpha_dot[c] = 0.0
@@ -98,7 +98,7 @@ def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot
         row = t * width
         if t > 0:
             factor = 1.0 / _row_sum(registers, width, alpha, row - width)
-            _handed_on(registers, states, width, alpha_dot, row - width, chain.pair, factor, alpha_dot, row)
+            _times_pairs(registers, states, width, alpha_dot, row - width, chain.pair, factor, alpha_dot, row)
             _times(registers, width, alpha_dot, row, score, row)
         if lift[t] > 0.0:
             alpha_dot[row + gold[at + t]] += alpha[row + gold[at + t]] * lift[t]
@@ -106,7 +106,7 @@ def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot
         row = t * width
         if t + 1 < length:
             factor = 1.0 / _row_sum(registers, width, tail, row + width)
-            _handed_on(registers, states, width, tail_dot, row + width, chain.pair_turned, factor, beta_dot, row)
+            _times_pairs(registers, states, width, tail_dot, row + width, chain.pair_turned, factor, beta_dot, row)
         for c in range(0, width, len(registers) * LANES):
             store(tail_dot, row + c, multiply(load(registers, score, row + c), load(registers, beta_dot, row + c)))
         if lift[t] > 0.0:
@@ -115,15 +115,15 @@ def _tangents(length, chain, gold, at, score, alpha, beta, tail, lift, alpha_dot
 
 @inlined
 def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta_dot):
-    """Σ_v [p(y_t) − p(y_t | y_v)] into the rows of `score`; α̇ and α become what tail and q are paired with."""
+    """Writes Σ_v [p(y_t) − p(y_t | y_v)] to the rows of `score`; scales α̇ and α for the sums of pairs."""
     registers, width = chain.registers, chain.width
     block = len(registers) * LANES
     every = broadcast(registers, known)
     for t in range(length):
         row = t * width
         mass = _mass(registers, width, alpha, beta, row)
-        own = broadcast(registers, 1.0 / mass)
-        pairs, turned = own, own
+        normaliser = broadcast(registers, 1.0 / mass)
+        pairs, turned = normaliser, normaliser
         if t + 1 < length:
             between = 1.0 / (mass * _row_sum(registers, width, tail, row + width))  # β_t was divided by this sum
             pairs, turned = broadcast(registers, between), broadcast(registers, -between)
@@ -131,18 +131,18 @@ def _differences(length, chain, known, score, alpha, beta, tail, alpha_dot, beta
             a, a_dot = load(registers, alpha, row + c), load(registers, alpha_dot, row + c)
             b, b_dot = load(registers, beta, row + c), load(registers, beta_dot, row + c)
             free = subtract(multiply(every, a), a_dot)
-            store(score, row + c, multiply(subtract(multiply(free, b), multiply(a, b_dot)), own))
+            store(score, row + c, multiply(subtract(multiply(free, b), multiply(a, b_dot)), normaliser))
             store(alpha_dot, row + c, multiply(free, pairs))
             store(alpha, row + c, multiply(a, turned))
 
 
 @inner
 def chain_tangents(first, last, chain, problem, weights, labelling, gradient, sums, risk, status, workspace, lift):
-    """risk[s] = −Σ_t log p(y*_t | x) of the sequences `first` to `last`; adds the gradient. `UNDERFLOW`: another path
-    must answer.
+    """risk[s] = −Σ_t log p(y*_t | x) of the sequences first … last − 1; adds the gradient.
 
-    labelling: the known states, negative where not known.   gradient, sums: as in `chain_expectations`; the sums of
-    pairs are still to be multiplied by ψ.   workspace: of `tangent_workspace` cells, lift [longest]: overwritten.
+    labelling: the known states, negative where unknown.   gradient, sums: as in `chain_expectations`; the sums of pairs
+    are not yet multiplied by ψ.   workspace: of `tangent_workspace` cells, lift [longest]: overwritten.   status:
+    `UNDERFLOW` where another kernel must answer.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace
@@ -172,12 +172,12 @@ def chain_tangents(first, last, chain, problem, weights, labelling, gradient, su
                     continue
                 row = t * width
                 mass = _mass(chain.registers, width, alpha, beta, row)
-                own = alpha[row + y] * beta[row + y]
-                if not own > 0.0:
+                label_mass = alpha[row + y] * beta[row + y]
+                if not label_mass > 0.0:
                     state = UNDERFLOW
                     break
                 known += 1.0
-                lift[t] = mass / own
+                lift[t] = mass / label_mass
                 loss += np.log(lift[t])
         status[s] = state
         if state != OK:

@@ -1,11 +1,11 @@
-"""Errors on spans of chains, counted smoothly, and the gradient of their sum.
+"""A smooth count of errors on spans of chains, and its gradient.
 
-A span s of a sequence is judged by d(s) = max{g(y): y disagrees with y* on s} − max{g(y): y agrees} and a smooth count
-ℓ(d) of errors (Suzuki 2006 eq. 14, 15).
+The loss of a span s is ℓ(d(s)), with d(s) = max{g(y): y disagrees with y* on s} − max{g(y): y agrees} and ℓ a smooth
+count of errors (Suzuki 2006 eq. 14, 15).
 
-The gradient Σ ℓ'(d) [F(best that disagrees) − F(best that agrees)] is summed without walking along each labelling: what
-ends in a state by the best way there is gathered in that state, and one walk from each end to the other hands it on.
-Not here: the two maxima (`competitors`), sums over labellings (`forward_backward`).
+The gradient Σ ℓ'(d) [F(best that disagrees) − F(best that agrees)] is summed without following each labelling. Counts
+of best paths that meet in a state are gathered there; one pass in each direction then propagates them along the best
+moves. Not here: the two maxima (`competitors`), sums over labellings (`forward_backward`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,21 @@ from numpy.typing import NDArray
 
 from ..runtime import IMPOSSIBLE, OK, UNDERFLOW, aligned_zeros, inlined, inner
 from .chain_scores import score_positions
-from .competitors import Lattice, best_agreeing, best_both_ways, best_disagreeing, best_other
+from .competitors import Lattice, best_agreeing, best_competitor, best_disagreeing, best_prefixes_and_suffixes
 from .forward_backward import ChainSums, scatter_rows, sum_states
 
 __all__ = [
-    "LARGEST", "LOGISTIC", "SIGMOID", "CompetitorSums", "CompetitorWorkspace", "Judging", "SegmentMarks", "Smoothing",
-    "Spans", "chain_competitors", "competitor_workspace",
+    "LARGEST",
+    "LOGISTIC",
+    "SIGMOID",
+    "CompetitorSums",
+    "CompetitorWorkspace",
+    "SegmentMarks",
+    "Smoothing",
+    "SpanLoss",
+    "Spans",
+    "chain_competitors",
+    "competitor_workspace",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -31,8 +40,8 @@ Floats = NDArray[np.float64]
 
 SIGMOID, LOGISTIC = range(2)
 BUFFERS = 7  # rows of states a position
-INTO, GONE, BELIEF = range(3)  # of which rows hold something
-LARGEST = 700.0  # of logarithms of ratios
+INTO, GONE, BELIEF = range(3)  # rows of `holds`
+LARGEST = 700.0  # exponent that is taken where d is a ratio
 
 
 class Smoothing(NamedTuple):
@@ -45,7 +54,7 @@ class Smoothing(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Spans of sequences that are judged. `checked`: whether what follows must go on alike, see `competitors`."""
+    """Spans with a loss. `checked`: whether the continuation after the span must agree too, see `competitors`."""
 
     off: Ints  #     [S+1]
     first: Small  #  [n]  positions in their sequence
@@ -55,18 +64,18 @@ class Spans(NamedTuple):
 
 
 class SegmentMarks(NamedTuple):
-    """What states say of segments: of each state the number of the type, -1 outside; and of pairs of neighbours."""
+    """How states encode segments."""
 
-    kind: Small  #               [K]
-    opens: NDArray[np.bool_]  #  [K]     whether only what follows shows if the segment of a state has ended
+    kind: Small  #               [K]     number of the segment type; -1 outside segments
+    opens: NDArray[np.bool_]  #  [K]     whether only the next state shows if the segment has ended
     starts: NDArray[np.bool_]  # [K+1, K] whether a segment starts, by the state before (row K: none) and the one here
     goes_on: NDArray[np.bool_]  # [K, K] whether the segment of a state goes on in the one after it
 
 
-class Judging(NamedTuple):
-    """What is judged, and how.   shares: what the gradients of spans and of false segments are multiplied by.
+class SpanLoss(NamedTuple):
+    """Which spans have a loss, and which.   shares: factors of the gradients of spans and of false segments.
 
-    find_false: whether the segments of the best wrong labelling that are none of y* are judged too.
+    find_false: whether segments of the best competitor that are not in y* have a loss too.
     """
 
     spans: Spans
@@ -77,7 +86,7 @@ class Judging(NamedTuple):
 
 
 class CompetitorSums(NamedTuple):
-    """What judging adds to, `sums.pair` getting counts; and loss [S], which is written."""
+    """Buffers that the gradient is added to (`sums.pair` holds counts), and loss [S], which is written."""
 
     gradient: Floats
     sums: ChainSums
@@ -85,7 +94,10 @@ class CompetitorSums(NamedTuple):
 
 
 class CompetitorWorkspace(NamedTuple):
-    """Memory for sequences of at most `longest` positions. All but `labelling` is 0, and left so."""
+    """Memory for sequences of at most `longest` positions.
+
+    `along`, `holds` and the last three of the seven parts of `cells` are 0, and left so; the rest is overwritten.
+    """
 
     longest: int
     cells: Floats
@@ -95,18 +107,18 @@ class CompetitorWorkspace(NamedTuple):
 
 
 def competitor_workspace(longest: int, width: int) -> CompetitorWorkspace:
-    """For chains of so many states a row."""
+    """A workspace for chains with rows of `width` cells."""
     cells = aligned_zeros(BUFFERS * longest * width + 8)
     along, holds = np.zeros(longest + 2), np.zeros((3, longest + 2), np.bool_)
     return CompetitorWorkspace(longest, cells, along, np.zeros(longest, np.int32), holds)
 
 
-class Gathered(NamedTuple):
-    """Changes of counts, gathered in states before they are handed on.
+class GatheredCounts(NamedTuple):
+    """Changes of counts, gathered in states before they are propagated. Tables are flat.
 
-    into, gone [length, width]: what comes to a state by the best way, and what goes on from one.   along [length + 1]:
-    what goes along y*.   belief, pairs: counts of states and of moves.   holds [3, length]: which rows of into, gone
-    and belief are not all 0.
+    into, gone [length, width]: counts of the best paths that end in a state, and of those that begin after it.
+    along [length + 1]: differences of the counts of paths along y*.   belief, pairs: counts of states and of moves.
+    holds [3, length]: which rows of into, gone and belief may differ from 0.
     """
 
     into: Floats
@@ -132,8 +144,8 @@ def smooth(smoothing, d):
 
 
 @inner
-def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
-    """Adds `share` times what a span brings to the gradient; returns its weighted ℓ(d), nan where y* is impossible."""
+def _add_span_loss(first, last, checked, weight, share, lattice, smoothing, gathered):
+    """Adds `share` times the gradient of a span's loss; returns the loss weight · ℓ(d), nan where y* is impossible."""
     width, gold = lattice.width, lattice.gold
     into, gone, along, belief, pairs, holds = gathered
     wrong, start, where, which = best_disagreeing(first, last, checked, lattice)
@@ -145,7 +157,7 @@ def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
         return weight * smooth(smoothing, -np.inf)[0]
     value, slope = smooth(smoothing, wrong - right)
     pull = share * weight * slope
-    # what agrees: y* up to `last`, then the best that may follow
+    # the best agreeing labelling: y* up to `last`, then the best continuation
     if where == first:
         into[first * width + gold[first]] -= pull
         into[first * width + which] += pull
@@ -160,7 +172,7 @@ def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
         belief[(last + 1) * width + state] -= pull
         gone[(last + 1) * width + state] -= pull
         holds[BELIEF, last + 1] = holds[GONE, last + 1] = True
-    # what disagrees: y* before `where`, then the best
+    # the best disagreeing labelling: y* before `where`, then the best continuation
     if where > first:
         along[first + 1] += pull
         along[where] -= pull
@@ -173,8 +185,8 @@ def _judge(first, last, checked, weight, share, lattice, smoothing, gathered):
 
 
 @inner
-def _walk(lattice, gathered):
-    """Hands on what was gathered in states: counts of states into `belief`, of moves into `pairs`.
+def _propagate_counts(lattice, gathered):
+    """Propagates the gathered counts along the best moves: counts of states into `belief`, of moves into `pairs`.
 
     `into`, `gone` and `along` are 0 afterwards.
     """
@@ -191,13 +203,13 @@ def _walk(lattice, gathered):
             into[t * width + j] = 0.0
             belief[t * width + j] += mass
             if t > 0:
-                peak, found = -np.inf, 0
+                peak, best_state = -np.inf, 0
                 for i in range(states):
-                    own = best[(t - 1) * width + i] + turned[j * width + i]
-                    if own > peak:
-                        peak, found = own, i
-                pairs[found * width + j] += mass
-                into[(t - 1) * width + found] += mass
+                    path_score = best[(t - 1) * width + i] + turned[j * width + i]
+                    if path_score > peak:
+                        peak, best_state = path_score, i
+                pairs[best_state * width + j] += mass
+                into[(t - 1) * width + best_state] += mass
                 holds[INTO, t - 1] = True
     mass = 0.0
     for t in range(length + 1):
@@ -217,19 +229,19 @@ def _walk(lattice, gathered):
                 continue
             gone[t * width + i] = 0.0
             if t + 1 < length:
-                peak, found = -np.inf, 0
+                peak, best_state = -np.inf, 0
                 for j in range(states):
-                    own = pair[i * width + j] + after[(t + 1) * width + j]
-                    if own > peak:
-                        peak, found = own, j
-                pairs[i * width + found] += mass
-                belief[(t + 1) * width + found] += mass
-                gone[(t + 1) * width + found] += mass
+                    path_score = pair[i * width + j] + after[(t + 1) * width + j]
+                    if path_score > peak:
+                        peak, best_state = path_score, j
+                pairs[i * width + best_state] += mass
+                belief[(t + 1) * width + best_state] += mass
+                gone[(t + 1) * width + best_state] += mass
                 holds[GONE, t + 1] = holds[BELIEF, t + 1] = True
 
 
 @inlined
-def _count(s, length, chain, kinds, rows, belief, holds, sums, gradient):
+def _collect_counts(s, length, chain, kinds, rows, belief, holds, sums, gradient):
     """Adds the counts of states of sequence s to sums and gradient, run by run; `belief` is 0 afterwards."""
     width = chain.width
     sum_states(length, chain, belief, sums)
@@ -261,8 +273,8 @@ def _end(marks, labels, length, t):
 
 
 @inner
-def _judge_false(share, lattice, marks, smoothing, labelling, gathered):
-    """As `_judge`, for the segments of a wrong labelling that are none of y*."""
+def _add_false_segments(share, lattice, marks, smoothing, labelling, gathered):
+    """As `_add_span_loss`, for all segments of a wrong labelling that are not in y*; returns the sum of losses."""
     length, gold, loss = lattice.length, lattice.gold, 0.0
     for t in range(length):
         if not _starts(marks, labelling, t):
@@ -271,16 +283,16 @@ def _judge_false(share, lattice, marks, smoothing, labelling, gathered):
         same = _starts(marks, gold, t) and marks.kind[gold[t]] == marks.kind[labelling[t]]
         if same and _end(marks, gold, length, t) == end:
             continue
-        loss += _judge(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, gathered)
+        loss += _add_span_loss(t, end, marks.opens[gold[end]], 1.0, share, lattice, smoothing, gathered)
     return loss
 
 
 @inner
 def chain_competitors(first, last, chain, problem, weights, labelling, judging, right, wrong, status, workspace):
-    """Σ weight · ℓ(d) of the spans of each sequence, and their gradient, into `right`; of false segments into `wrong`.
+    """Σ weight · ℓ(d) over the spans of each sequence, and its gradient, into `right`; of false segments into `wrong`.
 
     labelling: y*. The pair tables of `chain` are logarithms.   status: UNDERFLOW for sequences that are too long for
-    the workspace, IMPOSSIBLE where y* is.
+    the workspace, IMPOSSIBLE where y* is impossible.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     spans, marks, smoothing, find_false, shares = judging
@@ -300,20 +312,20 @@ def chain_competitors(first, last, chain, problem, weights, labelling, judging, 
             continue
         gold = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        best_both_ways(length, chain, score, best, tail, after)
+        best_prefixes_and_suffixes(length, chain, score, best, tail, after)
         lattice = Lattice(length, states, width, pair, chain.pair_turned, marks.goes_on, gold, score, best, tail, after)
-        gathered = Gathered(into, gone, along, belief, right.sums.pair, holds)
+        gathered = GatheredCounts(into, gone, along, belief, right.sums.pair, holds)
         for i in range(spans.off[s], spans.off[s + 1]):
-            right.loss[s] += _judge(
+            right.loss[s] += _add_span_loss(
                 spans.first[i], spans.last[i], spans.checked[i], spans.weight[i], shares[0], lattice, smoothing,
                 gathered,
             )  # fmt: skip
         if np.isnan(right.loss[s]):
             status[s] = IMPOSSIBLE
-        _walk(lattice, gathered)
-        _count(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
-        if find_false and best_other(lattice, other):
-            gathered = Gathered(into, gone, along, belief, wrong.sums.pair, holds)
-            wrong.loss[s] = _judge_false(shares[1], lattice, marks, smoothing, other, gathered)
-            _walk(lattice, gathered)
-            _count(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)
+        _propagate_counts(lattice, gathered)
+        _collect_counts(s, length, chain, kinds, rows, belief, holds, right.sums, right.gradient)
+        if find_false and best_competitor(lattice, other):
+            gathered = GatheredCounts(into, gone, along, belief, wrong.sums.pair, holds)
+            wrong.loss[s] = _add_false_segments(shares[1], lattice, marks, smoothing, other, gathered)
+            _propagate_counts(lattice, gathered)
+            _collect_counts(s, length, chain, kinds, rows, belief, holds, wrong.sums, wrong.gradient)

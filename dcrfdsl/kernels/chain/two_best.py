@@ -1,7 +1,8 @@
-"""The best labelling of each chain other than a known one: two-best decoding where the known one may be the best.
+"""The best labelling of each chain other than the known one. Where the known one is best, it is the second best.
 
-It is the known one up to a position where it has another state, and the best from there on (`competitors.best_other`).
-Ties go to the first such position and the lowest state. Source: Altun & Hofmann 2003 §5. Not here: other graphs.
+It equals the known labelling up to a position where it has another state, and is the best from there on
+(`competitors.best_competitor`). Ties go to the first such position and the lowest state. Source: Altun & Hofmann 2003
+§5. Not here: other graphs.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import numpy as np
 
 from ..runtime import kernel
 from .chain_scores import score_positions
-from .competitors import Lattice, best_both_ways, best_other
+from .competitors import Lattice, best_competitor, best_prefixes_and_suffixes
 
-__all__ = ["OTHER_ROWS", "chain_decode_other"]
+__all__ = ["COMPETITOR_ROWS", "chain_decode_competitor"]
 
-OTHER_ROWS = 4  # rows of states a position that the kernel works in
+COMPETITOR_ROWS = 4  # rows of states per position in the workspace
 
 
 @kernel
-def chain_decode_other(first, last, chain, problem, weights, known, labelling, workspace):
-    """Writes to `labelling`; -1 where there is no other.   known: laid out as its value is.
+def chain_decode_competitor(first, last, chain, problem, weights, known, labelling, workspace):
+    """Writes the competitors to `labelling`; -1 where there is none.   known: laid out as `labelling.value`.
 
-    The tables of `chain` are logarithms; no sequence is longer than the workspace allows, of `OTHER_ROWS` rows.
+    The tables of `chain` are logarithms.   workspace: `COMPETITOR_ROWS` rows per position, enough for every sequence.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace
@@ -34,12 +35,12 @@ def chain_decode_other(first, last, chain, problem, weights, known, labelling, w
         length = rows.token_off[s + 1] - rows.token_off[s]
         if length == 0:
             continue
-        own = labelling.value[off[s] : off[s + 1]]
+        sequence_labels = labelling.value[off[s] : off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
-        best_both_ways(length, chain, score, best, tail, after)
+        best_prefixes_and_suffixes(length, chain, score, best, tail, after)
         lattice = Lattice(
             length, chain.states, chain.width, chain.pair, chain.pair_turned, goes_on, known[off[s] : off[s + 1]],
             score, best, tail, after,
         )  # fmt: skip
-        if not best_other(lattice, own):
-            own[:] = -1
+        if not best_competitor(lattice, sequence_labels):
+            sequence_labels[:] = -1

@@ -2,8 +2,8 @@
 
     best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j)
 
-The largest number of each row is taken out and added up apart: sums over a million positions then keep their digits.
-Moves are not stored. The way back looks for the best move into each state again. Source: Rabiner 1989 §III.B.
+The maximum of each row is subtracted and added up separately, so sums over a million positions keep their digits. No
+back pointers are stored: the backward pass searches the best move into each state again. Source: Rabiner 1989 §III.B.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["chain_decode"]
 
 @inlined
 def _forward_max(length, chain, score, best):
-    """best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j), with the maximum taken out. Returns the best score."""
+    """best_t(j) = s_t(j) + max_i best_{t-1}(i) + log ψ(i, j), less each maximum. Returns the sum of the maxima."""
     registers, states, width = chain.registers, chain.states, chain.width
     pair = chain.pair
     block = len(registers) * LANES
@@ -28,7 +28,7 @@ def _forward_max(length, chain, score, best):
         at = t * width
         high = lowest_of_all
         for c in range(0, width, block):
-            own = load(registers, score, at + c)
+            block_best = load(registers, score, at + c)
             if t > 0:
                 before = at - width
                 even, odd = lowest_of_all, lowest_of_all
@@ -37,9 +37,9 @@ def _forward_max(length, chain, score, best):
                     even = maximum(even, add(repeat(registers, best, before + i), load(registers, pair, row)))
                     odd = maximum(odd, add(repeat(registers, best, before + i + 1), load(registers, pair, row + width)))
                     row += 2 * width
-                own = add(own, maximum(even, odd))
-            store(best, at + c, own)
-            high = maximum(high, own)
+                block_best = add(block_best, maximum(even, odd))
+            store(best, at + c, block_best)
+            high = maximum(high, block_best)
         peak = largest(high)
         if not peak > -np.inf:
             return -np.inf
@@ -54,18 +54,18 @@ def _forward_max(length, chain, score, best):
 def _trace_back(length, chain, best, labelling):
     """The states of the best labelling from a finished `_forward_max`; ties to the lowest state."""
     states, width = chain.states, chain.width
-    own = best[(length - 1) * width : (length - 1) * width + states]
+    row = best[(length - 1) * width : (length - 1) * width + states]
     state = 0
     for i in range(1, states):
-        if own[i] > own[state]:
+        if row[i] > row[state]:
             state = i
     labelling[length - 1] = state
     for t in range(length - 2, -1, -1):
-        own = best[t * width : t * width + states]
+        row = best[t * width : t * width + states]
         move = chain.pair_turned[state * width : state * width + states]
-        state, peak = 0, own[0] + move[0]
+        state, peak = 0, row[0] + move[0]
         for i in range(1, states):
-            x = own[i] + move[i]
+            x = row[i] + move[i]
             if x > peak:
                 state, peak = i, x
         labelling[t] = state
@@ -73,8 +73,9 @@ def _trace_back(length, chain, best, labelling):
 
 @inner
 def chain_decode(first, last, chain, problem, weights, score_of, labelling, workspace):
-    """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`; nan in `score_of` where a sequence is
-    longer than the workspace allows. The tables of `chain` are logarithms.
+    """The best labelling of each sequence (Viterbi), as `sequences.exact_decode`, and its score into `score_of` [S].
+
+    The score is nan where a sequence is longer than the workspace allows. The tables of `chain` are logarithms.
     """
     kinds, bindings, rows = problem.kinds, problem.bindings, problem.rows
     longest, cells = workspace
@@ -88,10 +89,10 @@ def chain_decode(first, last, chain, problem, weights, score_of, labelling, work
         if length > longest:
             score_of[s] = np.nan
             continue
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
         score_positions(s, length, chain, kinds, bindings, rows, weights, score)
         score_of[s] = _forward_max(length, chain, score, best) + (length - 1) * chain.pair_peak
         if score_of[s] > -np.inf:
-            _trace_back(length, chain, best, own)
+            _trace_back(length, chain, best, sequence_labels)
         else:
-            own[:] = -1
+            sequence_labels[:] = -1

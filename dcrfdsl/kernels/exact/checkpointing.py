@@ -1,11 +1,11 @@
-"""Exact inference on long sequences, block by block: memory for one block, and for what passes between blocks.
+"""Exact inference on long sequences, block by block. It needs memory for one block and for results between blocks.
 
-The sweep up keeps only the results that later blocks read. The sweep down takes the blocks from the last to the first,
-computes the tables and results of each anew from what was kept, and goes through it as through a sequence of its own
-(Griewank 1992 calls it checkpointing; with one level the work grows by one sweep up). Every block moves to the front of
-the arena, where the kernels for whole sequences run it, on a copy of its wiring with other addresses. These kernels are
-called only where a sequence has blocks, and so compiled only for data that needs them. Not here: where blocks are cut
-(`graph.programs.sequence_blocks`).
+The forward sweep keeps only the results that later blocks read. The backward sweep takes the blocks from the last to
+the first. It computes the tables and results of each block again from what was kept, and then treats the block as a
+sequence of its own (checkpointing, Griewank 1992; with one level the work grows by one forward sweep). Each block moves
+to the front of the arena, where the kernels for whole sequences run on a copy of its wiring with other offsets. The
+kernels here are called, and therefore compiled, only for data whose sequences have blocks. Not here: where blocks are
+cut (`graph.programs.sequence_blocks`).
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ from .contraction import backward_linear, backward_log, forward_linear, forward_
 
 __all__ = ["blocked_decode", "blocked_expectations"]
 
-LINEAR, LOG, MAX = 0, 1, 2  # what the arena holds: numbers, logarithms that are summed, or of which the best is taken
+LINEAR, LOG, MAX = 0, 1, 2  # what the arena holds: numbers, logarithms to be summed, or logarithms to be maximised
 FIRST_STEP, LAST_STEP, FIRST_CELL, LAST_CELL, REACH, FIRST_RESULT, LAST_RESULT, FIRST_FACTOR, LAST_FACTOR = range(9)
 
 
 @kernel
 def _factors_of(g, block, problem, programs):
-    """The problem with only a block's local factors in shape g, their tables at the front of the arena."""
+    """The problem restricted to a block's local factors in shape g, with their tables at the front of the arena."""
     shapes = problem.shapes
-    own = programs.block[block]
-    count = own[LAST_FACTOR] - own[FIRST_FACTOR]
+    bounds = programs.block[block]
+    count = bounds[LAST_FACTOR] - bounds[FIRST_FACTOR]
     kind, anchor = np.empty(count, np.int32), np.empty(count, np.int32)
     table, size = np.empty(count, np.int64), np.empty(count, np.int64)
     for i in range(count):
-        f = shapes.fac_off[g] + programs.block_factor[own[FIRST_FACTOR] + i]
+        f = shapes.fac_off[g] + programs.block_factor[bounds[FIRST_FACTOR] + i]
         kind[i], anchor[i], size[i] = shapes.fac_kind[f], shapes.fac_anchor[f], shapes.fac_size[f]
-        table[i] = shapes.fac_table[f] - own[FIRST_CELL] + shapes.local_start
+        table[i] = shapes.fac_table[f] - bounds[FIRST_CELL] + shapes.local_start
     fac_off = np.zeros_like(shapes.fac_off)
     fac_off[g + 1] = count
-    own_shapes = Shapes(
+    block_shapes = Shapes(
         shapes.var_off, shapes.card, shapes.state_off, fac_off, kind, anchor, table, size, shapes.scope_off,
         shapes.scope, shapes.local_start, shapes.local_end, shapes.arena_end, shapes.log_const,
     )  # fmt: skip
-    return Problem(own_shapes, problem.kinds, problem.bindings, problem.rows)
+    return Problem(block_shapes, problem.kinds, problem.bindings, problem.rows)
 
 
 @kernel
 def _steps_of(g, block, shapes, programs):
-    """A program of the block's steps alone: results that it reads come after its tables, then its own."""
-    own = programs.block[block]
-    a, b = programs.step_off[g] + own[FIRST_STEP], programs.step_off[g] + own[LAST_STEP]
+    """A program of the block's steps alone. In its arena, results of earlier blocks follow the tables, then its own."""
+    bounds = programs.block[block]
+    a, b = programs.step_off[g] + bounds[FIRST_STEP], programs.step_off[g] + bounds[LAST_STEP]
     step = programs.step[a:b].copy()
-    table_move = own[FIRST_CELL] - shapes.local_start
-    result_move = own[REACH] - _first_result(block, shapes, programs)
+    table_move = bounds[FIRST_CELL] - shapes.local_start
+    result_move = bounds[REACH] - _first_result(block, shapes, programs)
     for i in range(b - a):
         for operand in range(1, 4):
             if step[i, operand] >= shapes.local_end[g]:
@@ -82,14 +82,14 @@ def _first_result(block, shapes, programs):
 
 @kernel
 def _passed_on(block, shapes, programs):
-    """(from, to) in the arena of a block: its results, and those it read, that the next block reads."""
+    """(from, to) in the arena of a block: the results, its own and earlier ones, that the next block reads."""
     at = _first_result(block, shapes, programs) - programs.block[block, REACH]
     return at + programs.block[block + 1, REACH], at + programs.block[block, LAST_RESULT]
 
 
 @kernel
 def _sweep_up(s, space, factors, steps, patterns, potentials, value, scale):
-    """Tables and results of a block. Returns (what it adds to log Z or to the score, status)."""
+    """Computes the tables and results of a block. Returns (its part of log Z or of the score, status)."""
     shapes, kinds, bindings, rows = factors
     count = len(steps.step)
     fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, value)
@@ -108,9 +108,9 @@ def _sweep_up(s, space, factors, steps, patterns, potentials, value, scale):
 
 @kernel
 def _first_sweep(s, space, problem, programs, patterns, potentials, value, scale, kept, kept_off):
-    """All blocks from the first to the last; the arena is left with the last one.
+    """Runs all blocks from the first to the last; the arena is left with the last one.
 
-    kept: what each block reads of earlier ones, laid end to end. Returns (log Z or score, status).
+    kept: the results that each block reads from earlier ones, laid end to end. Returns (log Z or score, status).
     """
     shapes, g = problem.shapes, problem.rows.shape[s]
     first, last = programs.block_off[g], programs.block_off[g + 1]
@@ -132,22 +132,22 @@ def _first_sweep(s, space, problem, programs, patterns, potentials, value, scale
 
 @kernel
 def _workspace_between(g, programs):
-    """Where what each block reads of earlier ones lies if laid end to end; and the most steps of a block."""
-    own = programs.block[programs.block_off[g] : programs.block_off[g + 1]]
-    kept_off, steps = np.zeros(len(own) + 1, np.int64), 0
-    for n in range(len(own)):
-        kept_off[n + 1] = kept_off[n] + own[n, FIRST_RESULT] - own[n, REACH]
-        steps = max(steps, own[n, LAST_STEP] - own[n, FIRST_STEP])
+    """Offsets [blocks + 1] of the results that each block reads from earlier ones; and the most steps of a block."""
+    blocks = programs.block[programs.block_off[g] : programs.block_off[g + 1]]
+    kept_off, steps = np.zeros(len(blocks) + 1, np.int64), 0
+    for n in range(len(blocks)):
+        kept_off[n + 1] = kept_off[n] + blocks[n, FIRST_RESULT] - blocks[n, REACH]
+        steps = max(steps, blocks[n, LAST_STEP] - blocks[n, FIRST_STEP])
     return kept_off, steps
 
 
 @kernel
 def _expectations(s, space, problem, programs, patterns, potentials, totals, out, value, adjoint, root):
-    """log Z and expectations of sequence s, `root` times, added to the totals if there are any.
+    """log Z of sequence s, and its expectations times `root`, which are added to the totals unless these are empty.
 
-    space: LINEAR or LOG. The shared cells of `value` hold the base tables in that space; those of `adjoint` are added
-    to: the derivatives of log Z by them, in log space their expectations. out: marginals of the sequence's states, or
-    empty. Returns (log Z but for constants, status); after UNDERFLOW nothing was added.
+    space: LINEAR or LOG. The shared cells of `value` hold the base tables in that space. To those of `adjoint` are
+    added the derivatives of log Z by them (LINEAR) or their expectations (LOG). out: marginals of the sequence's
+    states, or empty. Returns (log Z but for constants, status); after UNDERFLOW nothing was added.
     """
     shapes, kinds, bindings, rows = problem
     g = rows.shape[s]
@@ -162,11 +162,11 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
     for block in range(last - 1, first - 1, -1):
         n, at = block - first, _first_result(block, shapes, programs)
         factors, steps = _factors_of(g, block, problem, programs), _steps_of(g, block, shapes, programs)
-        count, own = len(steps.step), kept_off[n + 1] - kept_off[n]
+        count, num_read = len(steps.step), kept_off[n + 1] - kept_off[n]
         end = at + programs.block[block, LAST_RESULT] - programs.block[block, REACH]
         adjoint[shared:end] = 0.0
         if block + 1 < last:
-            copy_run(kept, kept_off[n], own, value[at:])
+            copy_run(kept, kept_off[n], num_read, value[at:])
             _sweep_up(s, space, factors, steps, patterns, potentials, value, scale)
             a, b = _passed_on(block, shapes, programs)
             copy_run(pulled, 0, b - a, adjoint[a:])
@@ -178,13 +178,13 @@ def _expectations(s, space, problem, programs, patterns, potentials, totals, out
             backward_log(np.int64(0), count, steps, patterns, value, adjoint, state_off, out, root)
         if len(totals.gradient) > 0:
             scatter_gradient(s, factors.shapes, kinds, bindings, rows, adjoint, totals.expected, totals.gradient)
-        pulled = adjoint[at : at + own].copy()
+        pulled = adjoint[at : at + num_read].copy()
     return total, OK
 
 
 @kernel
-def _decode(s, problem, programs, patterns, potentials, logs, own):
-    """The best labelling of sequence s into `own`, which holds 0. Returns its score, -inf if there is none.
+def _decode(s, problem, programs, patterns, potentials, logs, assignment):
+    """Writes the best labelling of sequence s to `assignment`, all 0 before. Returns its score, -inf if there is none.
 
     The shared cells of `logs` hold the base tables.
     """
@@ -202,7 +202,7 @@ def _decode(s, problem, programs, patterns, potentials, logs, own):
         if block + 1 < last:
             copy_run(kept, kept_off[n], kept_off[n + 1] - kept_off[n], logs[at:])
             _sweep_up(s, space, factors, steps, patterns, potentials, logs, scale)
-        trace_back(np.int64(0), len(steps.step), steps, logs, own)
+        trace_back(np.int64(0), len(steps.step), steps, logs, assignment)
     return score
 
 
@@ -210,7 +210,7 @@ def _decode(s, problem, programs, patterns, potentials, logs, own):
 def blocked_expectations(
     first, last, problem, programs, patterns, potentials, totals, results, marginals, value, adjoint, share
 ):
-    """As `sequences.exact_expectations`, for the sequences of the run that are computed in blocks and for no other."""
+    """As `sequences.exact_expectations`, for those sequences of the run that are computed in blocks."""
     shapes, rows, base, expected = problem.shapes, problem.rows, potentials.base, totals.expected
     shared = shapes.local_start
     cells = max(shared, 1)
@@ -252,7 +252,7 @@ def blocked_expectations(
 
 @kernel
 def blocked_decode(first, last, problem, programs, patterns, potentials, score, labelling):
-    """As `sequences.exact_decode`, for the sequences of the run that are computed in blocks and for no other."""
+    """As `sequences.exact_decode`, for those sequences of the run that are computed in blocks."""
     shapes, rows = problem.shapes, problem.rows
     cells = max(shapes.local_start, 1)
     for s in range(first, last):
@@ -265,8 +265,8 @@ def blocked_decode(first, last, problem, programs, patterns, potentials, score, 
         g = rows.shape[s]
         if programs.block_off[g] == programs.block_off[g + 1]:
             continue
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = 0
-        score[s] = _decode(s, problem, programs, patterns, potentials, logs, own)
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = 0
+        score[s] = _decode(s, problem, programs, patterns, potentials, logs, sequence_labels)
         if score[s] == -np.inf:
-            own[:] = -1
+            sequence_labels[:] = -1

@@ -6,15 +6,15 @@ k (in both, summed out), r (in B only):
     C[b, l, r] = Σ_k A[b, l, k] · B[b, k, r]           (contraction)
     C[i]       = A[i] · B[index[i]]                     (product: B's variables are among A's)
 
-Where an entry lies in A is a_b[b] + a_l[l] + a_k[k] (likewise B); C is contiguous. The reverse sweep is the
-derivative of log Z by every table entry; times the entry it is the marginal (Sutton 2004 §3.2; the sweep is
+The offset of an entry in A is a_b[b] + a_l[l] + a_k[k] (likewise B); C is contiguous. The reverse sweep computes the
+derivative of log Z by every table entry; times the entry this is the marginal (Sutton 2004 §3.2; the sweep is
 reverse-mode differentiation of the program).
 
-Linear space: each contraction's result is divided by its maximum, whose logarithm is added up. An underflow is
-never silent: as long as every positive entry is at least `TINY`, products of two entries are representable and
-zero means zero, so a step that leaves a smaller positive entry gives up, and the log-space twin takes over.
+Linear space: each contraction's result is divided by its maximum, and the logarithms of the maxima are added up. An
+underflow is never silent: as long as every positive entry is at least `TINY`, products of two entries are representable
+and zero means zero. A step that leaves a smaller positive entry returns `UNDERFLOW`; the log-space twin takes over.
 
-Source: bucket elimination in product form; METHODS "exact". Not here: choosing the order (`graph`).
+Source: bucket elimination in product form (Dechter 1996). Not here: choosing the order (`graph`).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ __all__ = [
 
 @fast_inner
 def forward_linear(first, last, programs, patterns, value, scale):
-    """Runs steps `first`..`last` in linear space on the arena `value`; `scale[i]` gets the divisor of step i.
+    """Runs the steps first … last − 1 in linear space on the arena `value`; writes to scale[i] the factor of step i.
 
-    Returns (log of what was divided out, status): `UNDERFLOW` asks for `forward_log`.
+    Returns (sum of the logarithms of all divisors, status): `UNDERFLOW` asks for `forward_log`.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     log_z = 0.0
@@ -115,7 +115,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
     """Adds ∂log Z/∂table to `adjoint` for every table that the steps read; `adjoint` of results must start at 0.
 
     The result of a root step is the normaliser of a connected component, 1 after scaling. Its adjoint is `root`: 1, or
-    what everything is to be multiplied by. The marginal of the variable that a step sums out is added to `marginal`
+    a factor of all results. The marginal of the variable that a step sums out is added to `marginal`
     from `state_off[v]` on, unless that is empty.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
@@ -142,7 +142,7 @@ def backward_linear(first, last, programs, patterns, value, scale, adjoint, stat
 def pull(pattern, dims, start, index, value, adjoint, a, b, c, marginal, states):
     """The reverse of `contract`: Ā[b, l, k] += Σ_r C̄[b, l, r] B[b, k, r] and B̄[b, k, r] += Σ_l A[b, l, k] C̄[b, l, r].
 
-    states: where the marginal of what is summed out lies, or -1.
+    states: where the marginal of the variable that is summed out begins, or -1.
     """
     num_b, num_l, num_k, num_r = dims[pattern, 0], dims[pattern, 1], dims[pattern, 2], dims[pattern, 3]
     a_b, a_l, a_k = start[pattern, 0], start[pattern, 1], start[pattern, 2]
@@ -222,7 +222,7 @@ def forward_log(first, last, programs, patterns, value):
                     out += 1
         if top == -np.inf:
             return -np.inf
-        # the maximum is taken out here too: sums over 10⁶ positions keep their digits
+        # the maximum is subtracted here too: sums over 10⁶ positions keep their digits
         for j in range(c, out):
             value[j] -= top
         log_z += top
@@ -233,7 +233,7 @@ def forward_log(first, last, programs, patterns, value):
 def backward_log(first, last, programs, patterns, value, belief, state_off, marginal, root):
     """Marginals of every table from a finished `forward_log`: p(a, b, k) = p(c) · exp(A + B − C), summed.
 
-    C lies in the arena with the maximum taken out, so its normaliser is summed up again. Adds to `belief`, which must
+    C lies in the arena less its maximum, so its normaliser is computed again. Adds to `belief`, which must
     be zero where results lie; `marginal` and `root` as in `backward_linear`.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets

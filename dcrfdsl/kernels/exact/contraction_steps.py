@@ -1,8 +1,8 @@
-"""Contraction steps whose tables are matrices, by machine vectors: two rows of C at a time, sums in registers.
+"""Contraction steps on matrices by machine vectors: two rows of C at a time, with sums in registers.
 
     C[l, r] = Σ_k A[l, k] B[k, r]        Ā[l, k] += Σ_r C̄[l, r] B[k, r]        B̄[k, r] += Σ_l A[l, k] C̄[l, r]
 
-Entries of A lie anywhere, rows of B too, but each of these is contiguous. Not here: programs, other steps
+Entries of A and rows of B may lie anywhere, but each row of B is contiguous. Not here: programs, other steps
 (`contraction`).
 """
 
@@ -44,7 +44,7 @@ class SummedOut(NamedTuple):
 
 @inlined
 def highest(value, at, size):
-    """The largest of a run of numbers that are not negative."""
+    """The maximum of a run of non-negative numbers."""
     high = broadcast(NARROW, 0.0)
     for j in range(0, size, LANES):
         high = maximum(high, load_some(NARROW, value, at + j, size - j))
@@ -53,45 +53,45 @@ def highest(value, at, size):
 
 @inlined
 def scale_positive(value, at, size, factor):
-    """Multiplies a run by a factor; returns the least of the results that are positive, at most 1."""
+    """Multiplies a run by a factor; returns the smallest positive result, at most 1."""
     least, share = broadcast(NARROW, 1.0), broadcast(NARROW, factor)
     for j in range(0, size, LANES):
-        own = multiply(load_some(NARROW, value, at + j, size - j), share)
-        least = least_positive(least, own)
-        store_some(value, at + j, size - j, LANES, own)
+        scaled = multiply(load_some(NARROW, value, at + j, size - j), share)
+        least = least_positive(least, scaled)
+        store_some(value, at + j, size - j, LANES, scaled)
     return lowest(least)
 
 
 @inlined
 def contract_rows(registers, value, left, other, right, summed, num_r, out):
-    """Two rows of C, where the rows of B are contiguous: `left` and `other` are where those of A begin.
+    """Two rows of C, where the rows of B are contiguous. `left` and `other`: where the two rows of A begin.
 
-    The same row twice if there is only one.
+    They are equal if there is only one row.
     """
     index, a_k, b_k, num_k = summed
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
     for at in range(0, num_r, block):
         rest = num_r - at
-        own, below = zero, zero
+        row_sum, next_row_sum = zero, zero
         if rest >= block:
             for k in range(num_k):
                 row, x = load(registers, value, right + index[b_k + k] + at), index[a_k + k]
-                own = fma(repeat(registers, value, left + x), row, own)
-                below = fma(repeat(registers, value, other + x), row, below)
+                row_sum = fma(repeat(registers, value, left + x), row, row_sum)
+                next_row_sum = fma(repeat(registers, value, other + x), row, next_row_sum)
         else:
             for k in range(num_k):
                 row, x = load_part(registers, value, right + index[b_k + k] + at, rest), index[a_k + k]
-                own = fma(repeat(registers, value, left + x), row, own)
-                below = fma(repeat(registers, value, other + x), row, below)
-        store_some(value, out + at, rest, block, own)
+                row_sum = fma(repeat(registers, value, left + x), row, row_sum)
+                next_row_sum = fma(repeat(registers, value, other + x), row, next_row_sum)
+        store_some(value, out + at, rest, block, row_sum)
         if other != left:
-            store_some(value, out + num_r + at, rest, block, below)
+            store_some(value, out + num_r + at, rest, block, next_row_sum)
 
 
 @inlined
 def pull_rows(registers, value, adjoint, left, other, right, summed, num_r, out, marginal, states):
-    """The reverse of `contract_rows`; `states` is where the marginal of the variable summed out lies, or -1."""
+    """The reverse of `contract_rows`. states: where the marginal of the variable that is summed out begins, or -1."""
     index, a_k, b_k, num_k = summed
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
@@ -99,18 +99,18 @@ def pull_rows(registers, value, adjoint, left, other, right, summed, num_r, out,
     for at in range(0, num_r, block):
         rest = num_r - at
         pull = load_some(registers, adjoint, out + at, rest)
-        below = zero if single else load_some(registers, adjoint, out + num_r + at, rest)
+        next_pull = zero if single else load_some(registers, adjoint, out + num_r + at, rest)
         for k in range(num_k):
             x, y, row = left + index[a_k + k], other + index[a_k + k], right + index[b_k + k] + at
-            own = load_some(registers, value, row, rest)
+            right_row = load_some(registers, value, row, rest)
             sum_right = fma(repeat(registers, value, x), pull, load_some(registers, adjoint, row, rest))
-            sum_right = fma(repeat(registers, value, y), below, sum_right)
+            sum_right = fma(repeat(registers, value, y), next_pull, sum_right)
             store_some(adjoint, row, rest, block, sum_right)
-            mass = total(multiply(pull, own))
+            mass = total(multiply(pull, right_row))
             adjoint[x] += mass
             share = value[x] * mass
             if not single:
-                mass = total(multiply(below, own))
+                mass = total(multiply(next_pull, right_row))
                 adjoint[y] += mass
                 share += value[y] * mass
             if states >= 0:

@@ -1,9 +1,8 @@
 """Draws labellings from p(y | x) by the contraction program: filter forward, sample backward.
 
-After the forward sweep the two tables of a step are, at the states of its other variables, the weight of each state
-of the variable that it sums out: p(x_v | later) ∝ A[…, x_v] · B[x_v, …]. Drawing the variables from the last one
-summed out to the first is exact for every elimination order (on a chain: Scott 2002). Variables in no factor are
-uniform.
+After the forward sweep the product of a step's two tables, at the states of its other variables, weighs the states of
+the variable that it sums out: p(x_v | later) ∝ A[…, x_v] · B[x_v, …]. Drawing the variables from the last one summed
+out to the first is exact for every elimination order (on a chain: Scott 2002). Variables in no factor are uniform.
 
 Also here: log Z by the forward sweep alone, and the order in which a program's variables are decided.
 """
@@ -23,7 +22,7 @@ IN_NO_FACTOR = -1
 
 @inner
 def sum_forward(s, problem, programs, patterns, potentials, value, logs, scale):
-    """log Z of sequence s, the forward sweep left in the arena `value`, or in `logs` where linear space is too narrow.
+    """log Z of sequence s. Leaves the forward sweep in the arena `value`, or in `logs` if linear space is too narrow.
 
     The shared cells of `value` must hold the base tables, those of `logs` their logarithms. scale: [steps], scratch.
     Returns (log Z, whether `logs` holds the sweep, status).
@@ -53,7 +52,7 @@ def sum_forward(s, problem, programs, patterns, potentials, value, logs, scale):
 
 @inner
 def decision_order(g, shapes, programs, step, variable):
-    """The order in which a finished sweep lets variables be decided: last summed out first, then those in no factor.
+    """The order in which variables are decided after a sweep: last summed out first, then those in no factor.
 
     Writes to `step` [V] the step that sums the d-th variable out (or `IN_NO_FACTOR`) and to `variable` [V] which it is.
     """

@@ -1,16 +1,17 @@
 """log p(y_v | x) of every known variable, and the gradient of their sum, by a tangent sweep of a contraction program.
 
-    L = −Σ_v log μ_v(y*_v)        ∂L/∂θ = −Σ_v u_v ∂μ_v(y*_v)/∂θ,   u_v = 1 / μ_v(y*_v) held fast
+    L = −Σ_v log μ_v(y*_v)        ∂L/∂θ = −Σ_v u_v ∂μ_v(y*_v)/∂θ,   u_v = 1 / μ_v(y*_v) held constant
 
-Σ_v u_v μ_v(y*_v) is the derivative of log Z where the potential of each y*_v is raised by u_v. So a sweep up that
-carries this tangent beside each value, and the reverse of both, give the gradient (Pearlmutter 1994: a Hessian times a
-vector). With dots for tangents and bars for derivatives, of a step C = Σ_k A B that sums out v:
+Σ_v u_v μ_v(y*_v) is the derivative of log Z in the direction that raises the log potential of each y*_v by u_v. A
+forward sweep that carries this tangent beside each value, and the reverse of both, therefore give the gradient
+(Pearlmutter 1994: a Hessian-vector product). With dots for tangents and bars for derivatives, for a step C = Σ_k A B
+that sums out v:
 
     Ċ = Σ_k (Ȧ B + A Ḃ) + u_v A[y*_v] B[y*_v]
-    Ā += C̄ B + Ċ̄ Ḃ + Ċ̄ u_v B[y*_v],      Ǡ += Ċ̄ B        and so for B
+    Ā += C̄ B + Ċ̄ Ḃ + Ċ̄ u_v B[y*_v],      Ǡ += Ċ̄ B        and likewise for B
 
 The tangents lie in the same arena, `half` cells further on. A sequence that leaves the range of linear space is
-computed by its twin in logarithms, whose tangents are those of logarithms. Sources: Kakade, Teh & Roweis 2002; Altun
+computed in log space, with tangents of logarithms. Sources: Kakade, Teh & Roweis 2002; Altun
 2003 eq. 10. Not here: chains (`chain.label_tangents`), the program (`contraction`).
 """
 
@@ -24,12 +25,12 @@ from .contraction import backward_linear, backward_log, contract, forward_linear
 
 __all__ = ["exact_tangents"]
 
-LEAST = 1e-200  # of a probability whose reciprocal is still a number that others may be multiplied by
+LEAST = 1e-200  # probability whose reciprocal can still be multiplied by other numbers
 
 
 @inner
 def _lifts(shapes, g, labelling, marginal, lift):
-    """u_v of every known variable, 0 of the others. Returns (−Σ log μ_v(y*_v), whether all of them fit)."""
+    """Writes u_v of every known variable, 0 of the others. Returns (−Σ log μ_v(y*_v), whether all u_v fit)."""
     v0, risk = shapes.var_off[g], 0.0
     for v in range(shapes.var_off[g + 1] - v0):
         lift[v] = 0.0
@@ -59,9 +60,9 @@ def _add_lift(pattern, dims, start, index, value, a, b, c, half, state, u):
     for ib in range(num_b):
         right = b + index[b_b + ib] + index[b_k + state]
         for il in range(num_l):
-            own = u * value[a + index[a_b + ib] + index[a_l + il] + index[a_k + state]]
+            weighted = u * value[a + index[a_b + ib] + index[a_l + il] + index[a_k + state]]
             for r in range(num_r):
-                value[out + r] += own * value[right + index[b_r + r]]
+                value[out + r] += weighted * value[right + index[b_r + r]]
             out += num_r
 
 
@@ -76,18 +77,18 @@ def _pull_lift(pattern, dims, start, index, value, adjoint, a, b, c, half, state
         right = b + index[b_b + ib] + index[b_k + state]
         for il in range(num_l):
             left = a + index[a_b + ib] + index[a_l + il] + index[a_k + state]
-            own, mass = u * value[left], 0.0
+            weighted, mass = u * value[left], 0.0
             for r in range(num_r):
                 at = right + index[b_r + r]
                 mass += adjoint[out + r] * value[at]
-                adjoint[at] += own * adjoint[out + r]
+                adjoint[at] += weighted * adjoint[out + r]
             adjoint[left] += u * mass
             out += num_r
 
 
 @fast_inner
 def _forward(first, last, programs, patterns, value, scale, half, local_end, labelling, lift):
-    """Tangents of every result of a finished `forward_linear`, at `half` from it; those of tables are 0."""
+    """Tangents of every result of a finished `forward_linear`, `half` cells after it; tangents of tables are 0."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     spare = 2 * half
     for i in range(first, last):
@@ -126,11 +127,11 @@ def _backward(first, last, programs, patterns, value, scale, adjoint, half, loca
             at = start[pattern, 0]
             for j in range(size):
                 x, y = a + j, b + index[at + j]
-                own, dot = adjoint[c + j], adjoint[half + c + j]
-                adjoint[x] += own * value[y] + dot * value[half + y]
-                adjoint[y] += own * value[x] + dot * value[half + x]
-                adjoint[half + x] += dot * value[y]
-                adjoint[half + y] += dot * value[x]
+                bar, dot_bar = adjoint[c + j], adjoint[half + c + j]
+                adjoint[x] += bar * value[y] + dot_bar * value[half + y]
+                adjoint[y] += bar * value[x] + dot_bar * value[half + x]
+                adjoint[half + x] += dot_bar * value[y]
+                adjoint[half + y] += dot_bar * value[x]
             continue
         scale_run(adjoint, c, size, scale[i])
         scale_run(adjoint, half + c, size, scale[i])
@@ -158,7 +159,7 @@ def _normaliser(value, index, left, a_k, right, b_k, num_k):
 
 @inner
 def _forward_log(first, last, programs, patterns, value, dot, labelling, lift):
-    """Tangents of the logarithms of every result of a finished `forward_log`, which weighs those of its terms."""
+    """Tangents of every result of a finished `forward_log`: averages of the terms' tangents, weighted by the terms."""
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     for i in range(first, last):
         pattern, a, b, c = programs.step[i, 0], programs.step[i, 1], programs.step[i, 2], programs.step[i, 3]
@@ -221,9 +222,9 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
                         share = np.exp(value[x] + value[y] - peak) / total
                         if share == 0.0:
                             continue
-                        own = dot[x] + dot[y] + (lift[v] if k == raised else 0.0)
+                        tangent = dot[x] + dot[y] + (lift[v] if k == raised else 0.0)
                         p = belief[out] * share
-                        moved = change[out] * share + p * (own - dot[out])
+                        moved = change[out] * share + p * (tangent - dot[out])
                         belief[x] += p
                         belief[y] += p
                         change[x] += moved
@@ -233,11 +234,10 @@ def _backward_log(first, last, programs, patterns, value, dot, belief, change, l
 
 @kernel
 def exact_tangents(first, last, problem, programs, patterns, potentials, labelling, totals, results):
-    """−Σ_v log p(y*_v | x) over the variables of each sequence whose state is known, in the place of log Z; adds the
-    gradient.
+    """−Σ_v log p(y*_v | x) over the known variables of each sequence, into `results.log_z`; adds the gradient.
 
-    labelling: states of variables, negative where not known.   Where a probability is too small for a number, the risk
-    is inf, and nothing is added. Long sequences are not cut into blocks: they need memory for all of their results.
+    labelling: states of variables, negative where unknown.   Where a probability underflows even in log space, the
+    risk is inf and nothing is added. Long sequences are not cut into blocks: the arena must hold all of their results.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base, base = potentials.weights, potentials.log_base, potentials.base

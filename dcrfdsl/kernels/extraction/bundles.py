@@ -1,13 +1,13 @@
-"""Bundles: features that fire wherever one of them does, read as one row.
+"""Bundles: features that fire wherever one of them, the head, fires, read as one row.
 
-Templates overlap: where a trigram of tags fires, so do its bigrams and its tags, and a rare word brings its prefixes
+Templates overlap: where a trigram of tags fires, so do its bigrams and its tags, and a rare word implies its prefixes
 and suffixes. Such features need not be read one by one. A *bundle* belongs to a feature, its head, and holds the sum of
-the weights of all features that fire wherever the head does; a position reads a few disjoint bundles and what they
-leave over. What a bundle gets as gradient goes on to each of its members, so nothing is approximated. Columns that are
-the same over the whole data set are the special case of two features that imply each other.
+the weights of all features that fire wherever the head does. A position reads a few disjoint bundles and the remaining
+features. The gradient of a bundle is added to that of each member, so nothing is approximated. Columns that are equal
+on the whole data set are a special case: two features that imply each other.
 
-Bundles are made of smaller bundles, in the order of their numbers: the more often a head fires, the lower. Here only
-the members of bundles are found, and the bundles that a position reads. Not here: which features are heads
+Bundles are built from smaller bundles with lower numbers: the more often a head fires, the lower its number. This
+module finds the members of bundles and the bundles that a position reads. Not here: which features are heads
 (`inference.bound.bundling`), what their cells hold (`tables.packed`).
 """
 
@@ -22,9 +22,9 @@ __all__ = ["cover_rows", "implied_features"]
 
 @kernel
 def implied_features(row_off, feature, heads, usable):
-    """The features that fire in every row in which a head does, itself included: (offsets [heads + 1], features).
+    """The features that fire wherever a head fires, the head included: (offsets [heads + 1], features).
 
-    heads, usable [features]: the number of each head, else -1; whether a feature counts at all.
+    heads [features]: the number of the head, else -1.   usable [features]: whether a feature may be a member.
     """
     num_heads = heads.max() + 1
     seen = np.zeros(num_heads, np.bool_)
@@ -71,10 +71,10 @@ def implied_features(row_off, feature, heads, usable):
 
 @inner
 def _cover(features, first, last, head, member_off, member, gain, taken, mark, chosen, below):
-    """Disjoint bundles among `features[first:last]`, the most gainful first, into `chosen`. Returns how many.
+    """Greedily chooses disjoint bundles among `features[first:last]`, the largest gain first. Returns how many.
 
-    head [features]: the bundle of each feature, else -1.   taken [features]: gets `mark` where a bundle is chosen.
-    below: only bundles with a lower number.
+    head [features]: the bundle of each feature, else -1.   taken [features]: set to `mark` for the members
+    of chosen bundles.   below: only bundles with lower numbers are considered.   chosen: written.
     """
     count = 0
     while True:
@@ -98,10 +98,10 @@ def _cover(features, first, last, head, member_off, member, gain, taken, mark, c
 
 @kernel
 def cover_rows(row_off, feature, head, member_off, member, gain):
-    """Bundles that each row reads, then those of which each bundle is made: (offsets [rows + bundles + 1], bundles).
+    """The bundles that each row reads, then those that each bundle reads: (offsets [rows + bundles + 1], bundles).
 
     head [features]: the bundle of each feature, else -1.   member_off, member: the features of each bundle.   gain
-    [bundles]: what a bundle saves when it is read.
+    [bundles]: the saving from reading a bundle.
     """
     rows, bundles = len(row_off) - 1, len(gain)
     off = np.zeros(rows + bundles + 1, np.int64)

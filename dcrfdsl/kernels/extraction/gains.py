@@ -1,11 +1,11 @@
-"""Crosses of features that fire together, and what a weight on each would gain: the kernels of feature induction.
+"""Feature induction: crosses of features that fire together, and the gain in log-likelihood of a weight on each.
 
     gain = max_δ  δ n − Σ_i log(1 + p_i (e^δ − 1)) − P(δ)
 
-for a cross that fires at the instances i of a clique, one of its assignments with the gold count n there and the
-probability p_i at each, and the penalty P of its weight. Sources: Della Pietra, Della Pietra, Lafferty, "Inducing
-features of random fields" (1997), eq. 10; McCallum, "Efficiently inducing features of conditional random fields"
-(2003), §4.
+for a cross that fires at the instances i of a clique and one assignment of the clique: n is its gold count at these
+instances, p_i its probability at instance i, P the penalty of the weight. Sources: Della Pietra, Della Pietra,
+Lafferty, "Inducing features of random fields" (1997), eq. 10; McCallum, "Efficiently inducing features of conditional
+random fields" (2003), §4.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WeightPenalty(NamedTuple):
 
 @kernel
 def distinct_rows(row_off, feature, crossable):
-    """The rows with only those features that may be crossed, each once."""
+    """The rows reduced to the features that may be crossed, each once: offsets [R+1] and features."""
     last = np.full(len(crossable), -1, np.int64)
     out_off = np.zeros(len(row_off), np.int64)
     out = np.empty(len(feature), np.int32)
@@ -69,10 +69,10 @@ def rows_of_features(row_off, feature, num_features):
 
 @kernel
 def crosses(row_off, feature, fire_off, fire_row, min_count):
-    """Pairs of features that fire together at least `min_count` times, and less often than either alone.
+    """Pairs of features that fire together at least `min_count` times, but less often than either feature.
 
-    Returns (often, seldom, count): of each pair the feature that fires more often, the other one, and how often both
-    do; pairs of the first lie together. `fire_off`, `fire_row` are of `rows_of_features`.
+    Returns (often, seldom, count): of each pair the feature that fires more often, the other one, and the number of
+    rows where both fire. Pairs with the same first feature are adjacent. fire_off, fire_row: see `rows_of_features`.
     """
     num_features = len(fire_off) - 1
     together = np.zeros(num_features, np.int64)
@@ -117,17 +117,17 @@ def _longer(array, length):
 def cross_gains(often, seldom, fire_off, fire_row, instance_of_row, gold, mark, marginal, possible, penalty):
     """The gain of every assignment of every cross.
 
-    often, seldom: the crosses, those of one `often` together.   instance_of_row [R]: instance of the clique, -1 for
-    none.   gold [I]: its assignment.   mark [I]: random numbers, whose sum tells one set of instances from another.
-    marginal [I, A].   possible [A]: assignments that may have a weight although no gold instance shows them.
+    often, seldom: the crosses, as `crosses` returns them.   instance_of_row [R]: instance of the clique, -1 for none.
+    gold [I]: its assignment.   mark [I]: random numbers; their sum identifies a set of instances.   marginal [I, A].
+    possible [A]: assignments that may have a weight although no gold instance has them.
 
     Returns (cross, assignment, count, gain, sum of marks), ordered by the first two.
     """
     num_rows, size = len(instance_of_row), marginal.shape[1]
     stamp = np.full(num_rows, -1, np.int64)
-    where, own = np.empty(num_rows, np.int64), np.empty(num_rows)
+    where, probability = np.empty(num_rows, np.int64), np.empty(num_rows)
     count = np.zeros(size)
-    capacity, found = 1024, 0
+    capacity, num_gains = 1024, 0
     cross, assignment = np.empty(capacity, np.int64), np.empty(capacity, np.int32)
     counts, gains, sums = np.empty(capacity), np.empty(capacity), np.empty(capacity)
     before = -1
@@ -150,27 +150,27 @@ def cross_gains(often, seldom, fire_off, fire_row, instance_of_row, gold, mark, 
             if count[x] == 0.0 and not possible[x]:
                 continue
             for i in range(num):
-                own[i] = marginal[where[i], x]
-            gain = _gain(count[x], own[:num], penalty)
-            if found == capacity:
+                probability[i] = marginal[where[i], x]
+            gain = _gain(count[x], probability[:num], penalty)
+            if num_gains == capacity:
                 capacity *= 2
                 cross, assignment = _longer(cross, capacity), _longer(assignment, capacity)
                 counts, gains, sums = _longer(counts, capacity), _longer(gains, capacity), _longer(sums, capacity)
-            cross[found], assignment[found], counts[found], gains[found] = c, x, count[x], gain
-            sums[found] = total
-            found += 1
+            cross[num_gains], assignment[num_gains], counts[num_gains], gains[num_gains] = c, x, count[x], gain
+            sums[num_gains] = total
+            num_gains += 1
     return (
-        cross[:found].copy(),
-        assignment[:found].copy(),
-        counts[:found].copy(),
-        gains[:found].copy(),
-        sums[:found].copy(),
+        cross[:num_gains].copy(),
+        assignment[:num_gains].copy(),
+        counts[:num_gains].copy(),
+        gains[:num_gains].copy(),
+        sums[:num_gains].copy(),
     )
 
 
 @inner
 def _gain(count, p, penalty):
-    """The gain by Newton's method on its slope in |δ|, which falls; where a step leaves what is left, by halves."""
+    """The gain, by Newton's method on its decreasing slope in |δ|; bisects where a step leaves the bracket."""
     precision, l1, power, exponent = penalty
     slope = count - p.sum()
     side = 1.0 if slope > 0.0 else -1.0

@@ -1,8 +1,8 @@
-"""Kernels of extraction: shift, cross, look up, assemble. Arrays in, arrays out; -1 is "no feature" everywhere.
+"""Kernels of extraction: shift, cross, look up, assemble. Arrays in, arrays out; -1 means "no feature" everywhere.
 
 A *row* is an anchor position: sentence after sentence, t from -pad_left to T-1+pad_right. A *key* is the mixed-radix
-number of a combination of codes. A *ragged* pair (off[R+1], items[M]) holds any number of items a row. Integers
-stay below 2^63 without wrapping, so that the same text runs with the JIT switched off.
+number of a combination of codes. A *ragged* pair (off[R+1], items[M]) holds any number of items per row. Integers
+stay below 2^63 without wrapping, so the same code runs with the JIT switched off.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def rows_inside(sentence_off: Offsets, first: int, last: int, pad_left: int, pad
 
 @kernel
 def gather_lists(codes: Codes, list_off: Offsets, list_codes: Codes, beyond: int) -> tuple[Offsets, Codes]:
-    """The list of each row's code. A code of `n + k` (n lists) stands for itself, as the code `beyond + k`."""
+    """The list of each row's code. With n lists, the code n + k has the list of one item `beyond + k`."""
     num_lists = len(list_off) - 1
     off = np.zeros(len(codes) + 1, np.int64)
     for r in range(len(codes)):
@@ -115,7 +115,7 @@ def cross(keys: Keys, codes: Codes, size: int) -> Keys:
 
 @kernel
 def cross_ragged(key_off: Offsets, keys: Keys, code_off: Offsets, codes: Codes, size: int) -> tuple[Offsets, Keys]:
-    """Every key of a row with every code of it, keys outermost."""
+    """Every key of a row crossed with every code of the row; keys vary slowest."""
     num_rows = len(key_off) - 1
     off = np.zeros(num_rows + 1, np.int64)
     for r in range(num_rows):
@@ -135,7 +135,7 @@ def cross_ragged(key_off: Offsets, keys: Keys, code_off: Offsets, codes: Codes, 
 
 @inlined
 def _slot(key: int, mask: int) -> int:
-    """Where to start to look for a key: each half times an odd constant below 2^28; bit 31 up depend on all of it."""
+    """The first slot to probe for a key. Each half times an odd constant below 2^28; bits 31 up mix the whole key."""
     mixed = (key & 0xFFFFFFFF) * 0x9E3779B + (key >> 32) * 0xC2B2AE3
     return ((mixed >> 31) ^ (mixed >> 13)) & mask
 
@@ -236,9 +236,9 @@ def count_rows_ragged(off: Offsets, ids: Codes, counts: Offsets) -> None:
 def place_rows(
     ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
 ) -> None:
-    """Write the features of one template to where `cursor` points in each row, and move it on.
+    """Write the features of one template to where `cursor` [R] points in each row, and advance it.
 
-    `weight` is [R], or [0] for ones; `value` is [nnz], or [0] if nobody needs it.
+    `weight` is [R], or [0] for ones; `value` is [nnz], or [0] if not needed.
     """
     for r in range(len(ids)):
         if ids[r] >= 0:
@@ -271,17 +271,17 @@ def place_rows_ragged(
 def mark_spans(
     codes: Codes, sentence_off: Offsets, slot_key: Keys, slot_id: Codes, final: NDArray[np.bool_], num_codes: int
 ) -> Codes:
-    """0 (B) and 1 (I) on the longest entry from the left, -1 elsewhere, [N].
+    """0 (B) and 1 (I) on dictionary entries, -1 elsewhere, [N]. From the left, the longest entry wins.
 
     The entries are a trie: node 0 is its root, the child of node n by code c has the key n · num_codes + c in the
-    table, `final[n]` tells that an entry ends in n.
+    table, and `final[n]` is whether an entry ends in n.
     """
     out = np.full(len(codes), -1, np.int32)
     mask = len(slot_key) - 1
     for s in range(len(sentence_off) - 1):
         t, end = sentence_off[s], sentence_off[s + 1]
         while t < end:
-            node, at, found = 0, t, t
+            node, at, entry_end = 0, t, t
             while at < end and codes[at] >= 0:
                 key = node * num_codes + int(codes[at])
                 slot = _slot(key, mask)
@@ -292,12 +292,12 @@ def mark_spans(
                 node = int(slot_id[slot])
                 at += 1
                 if final[node]:
-                    found = at
-            if found > t:
+                    entry_end = at
+            if entry_end > t:
                 out[t] = 0
-                for i in range(t + 1, found):
+                for i in range(t + 1, entry_end):
                     out[i] = 1
-                t = found
+                t = entry_end
             else:
                 t += 1
     return out
@@ -305,8 +305,10 @@ def mark_spans(
 
 @kernel
 def conjoin(row_off: Offsets, feature: Codes, off: Offsets, other: Codes, made: Codes) -> tuple[Offsets, Codes]:
-    """Rows with the conjunctions of what fires there. `other[off[f]:off[f+1]]` are the partners of feature f, and
-    `made` the conjunctions with them. A row is a queue: each feature makes conjunctions with those before it.
+    """The rows extended by the conjunctions of their features: (offsets, features).
+
+    `other[off[f]:off[f+1]]` are the partners of feature f, and the same part of `made` the conjunctions with them. A
+    row is a queue: each feature is conjoined with those before it, and conjunctions join the end of the queue.
     """
     met = np.full(len(off) - 1, -1, np.int64)  # the last row in which each feature was
     out_off = np.zeros(len(row_off), np.int64)

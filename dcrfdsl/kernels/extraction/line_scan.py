@@ -1,9 +1,9 @@
-"""Bytes of a column file to cells, cells to codes, and codes back into lines: what is compiled of reading and writing.
+"""Kernels that read and write column files: bytes to cells, cells to codes, and codes back into lines.
 
 `lines_and_cells` finds the lines of a text and the cells of each line, `intern_cells` numbers the distinct cells of a
 column by an open-addressing hash table (FNV-1a, linear probing), `append_to_lines` writes cells at the ends of lines.
-All see one block of a file at a time and keep nothing; `data.column_blocks` joins the blocks. Not here: what lines and
-cells mean, and whether they are right.
+Each call sees one block of a file and keeps no state; `data.column_blocks` joins the blocks. Not here: the meaning of
+lines and cells, and their validation.
 """
 
 from __future__ import annotations
@@ -164,8 +164,8 @@ def append_to_lines(
 ) -> Bytes:
     """`text` with cell `codes[k]` (bytes `cell_off[code]` to `cell_off[code + 1]` of `cells`) after line `lines[k]`.
 
-    `lines` ascend. What stands before the line's end, white space (`any_space`) or a carriage return, goes; a carriage
-    return just before it comes after the cell again.
+    `lines` ascend. Carriage returns at the end of a line, and white space if `any_space`, are removed; if the line
+    ended in a carriage return, one follows the cell.
     """
     length = len(text)
     for k in range(len(lines)):

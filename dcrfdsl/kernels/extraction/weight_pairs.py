@@ -1,7 +1,7 @@
 """Counts (feature, assignment) pairs of gold clique instances: which weights exist, and their empirical counts.
 
-Linear time without hashing: occurrences are brought into feature order by a counting sort, then each feature's
-assignments are added up in one small table.
+Linear time without hashing: a counting sort orders occurrences by feature, then each feature's assignments are added up
+in one small table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["count_pairs"]
 
 @kernel
 def count_pairs(row, assignment, row_off, feature, value, num_features, size):
-    """Pairs of the instances i, whose features are row `row[i]` and whose gold assignment is `assignment[i]`.
+    """Counts the pairs of all instances i, with the features of row `row[i]` and the gold assignment `assignment[i]`.
 
     Returns run_off [num_features + 1], entry [pairs] int32 (assignments of each feature, ascending) and count [pairs]
     float64 (sums of feature values). `size` is the number of assignments; `value` may be empty (all ones).
@@ -51,8 +51,8 @@ def count_pairs(row, assignment, row_off, feature, value, num_features, size):
                 touched[num] = a
                 num += 1
             total[a] += amount[j] if valued else 1.0
-        own = np.sort(touched[:num])
-        for a in own:
+        assignments = np.sort(touched[:num])
+        for a in assignments:
             entry[pairs] = a
             count[pairs] = total[a]
             pairs += 1

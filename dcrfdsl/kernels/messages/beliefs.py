@@ -1,4 +1,4 @@
-"""What is read off messages at rest: beliefs, the Bethe log partition function, and a labelling.
+"""Results of converged messages: beliefs, the Bethe log partition function, and a labelling.
 
     b_v(x_v) ∝ Π_{f∋v} m_{f→v}(x_v),    b_f(x_f) ∝ φ_f(x_f) Π_{v∈f} q_{v→f}(x_v)                    (Sutton eq. 6)
     log Z_Bethe = Σ_f log Z_f + Σ_v (1 − d_v) log Z_v
@@ -21,13 +21,13 @@ __all__ = ["read_beliefs", "read_labelling", "score_labelling"]
 @fast_inner
 def _normalise(values, at, count, log_space):
     """Normalises a run to sum 1 (log space: to probabilities in linear space). Returns log of the sum."""
-    own = values[at : at + count]
+    run = values[at : at + count]
     if not log_space:
         total = 0.0
         for x in range(count):
-            total += own[x]
+            total += run[x]
         if total > 0.0:
-            own *= 1.0 / total
+            run *= 1.0 / total
         return np.log(total)
     peak = -np.inf
     for x in range(count):
@@ -45,9 +45,9 @@ def _normalise(values, at, count, log_space):
 
 @fast_inner
 def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief):
-    """Adds q_row φ q_column, normalised, to `belief` from `start` on, where `value` has φ [rows × columns].
+    """Adds q_row φ q_column, normalised, to `belief` from `start` on; φ [rows × columns] begins at value[start].
 
-    Returns the log of the sum that was divided by.
+    Returns the log of the normaliser.
     """
     matrix_times(value, start, rows, q_column, columns, sums)
     right = q_column[:columns]
@@ -69,11 +69,11 @@ def _add_pair_belief(value, start, q_row, rows, q_column, columns, sums, belief)
 def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, belief, scratch):
     """Beliefs of variables into `var_belief` [states]; of factors, in arena layout, *added* to `belief`.
 
-    Adding lets shared tables collect their expectations over positions. Tables and node potentials count with the
-    maximum taken out; returns log Z_Bethe up to what was taken out. `scratch` holds the largest table.
+    Adding lets shared tables collect their expectations over positions. Returns log Z_Bethe of the tables and node
+    potentials as they are, divided by their maxima. `scratch` has room for the largest table.
 
-    A zero of a message is one that no labelling gets around, so where a belief is zero everywhere there is none, and
-    log Z is -inf.
+    A zero in a message excludes a state from every labelling. So where a belief is zero everywhere, no labelling is
+    possible, and log Z is -inf.
     """
     v0, e0 = shapes.var_off[g], edges.edge_off[g]
     log_z = 0.0
@@ -86,10 +86,10 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                 m = message[edges.message_off[e0 + edges.var_edge[j]] + x]
                 total = total + m if log_space else total * m
             var_belief[at + x] = total
-        own = _normalise(var_belief, at, states, log_space)
-        if own == -np.inf:
+        log_norm = _normalise(var_belief, at, states, log_space)
+        if log_norm == -np.inf:
             return -np.inf
-        log_z += (1 - (last - first)) * own
+        log_z += (1 - (last - first)) * log_norm
     largest, arity = 1, 1
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         arity = max(arity, shapes.scope_off[f + 1] - shapes.scope_off[f])
@@ -123,10 +123,10 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
                     term = term + q[i, rest % card] if log_space else term * q[i, rest % card]
                     rest //= card
                 scratch[j] = term
-        own = _normalise(scratch, 0, size, log_space)
-        if own == -np.inf:
+        log_norm = _normalise(scratch, 0, size, log_space)
+        if log_norm == -np.inf:
             return -np.inf
-        log_z += own
+        log_z += log_norm
         for j in range(size):
             belief[table + j] += scratch[j]
     return log_z
@@ -136,7 +136,7 @@ def read_beliefs(g, shapes, edges, value, node, message, log_space, var_belief, 
 def read_labelling(g, shapes, edges, value, node, message, assignment):
     """A labelling from max-product messages (log space): variables in order, each its best state given those before.
 
-    A decided variable tells its factors its state only, so ties and constraints inside a factor are kept consistent;
+    The messages of a decided variable allow its state only, so ties and constraints inside a factor stay consistent;
     on a tree the result is the Viterbi labelling. Overwrites `node` with the decisions.
     """
     v0, e0 = shapes.var_off[g], edges.edge_off[g]

@@ -1,12 +1,12 @@
-"""A labelling that breaks no hard constraint, and a better one near it: where sampling and ascent begin and end.
+"""Labellings that break no hard constraint: starts for sampling and ascent, and rounded results.
 
-Where nothing is preferred, max-product messages make a good start. What breaks a constraint is repaired. First states
-that no labelling can use are struck out (arc consistency: a state needs, in each factor, an entry whose other states
-are still there). Then depth-first search goes through the variables in order, states by preference, and looks into
-every factor with hard zeros that it touches. On a tree this never turns back; on loops it may, within a budget. Last,
-one variable at a time is improved (iterated conditional modes, Besag 1986).
+Without other preferences, max-product messages give a good start. A labelling that breaks a constraint is repaired in
+three stages. First, states that no labelling can use are removed (arc consistency: in each factor, a state needs an
+entry whose other states are still there). Then depth-first search visits the variables in order, states by preference,
+and checks every factor with hard zeros at the variable. On a tree it never backtracks; on loops it may, within a
+budget. Last, single variables are improved (iterated conditional modes, Besag 1986).
 
-Tables are logarithms. Not here: what the preferences are.
+Tables are logarithms. Not here: the choice of preferences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 BUDGET = 20_000  # states that the search tries, and as many again …
 BUDGET_OF_VARIABLE = 50  # … as this times the number of variables
-ROUGH, ROUNDS = 1e-3, 50  # tolerance and iterations of the messages that make a start
+ROUGH, ROUNDS = 1e-3, 50  # tolerance and iterations of the messages for a start
 CLIMBS = 1000  # rounds of improvement at most; each but the last makes the score larger
 
 
@@ -75,7 +75,7 @@ def largest_sequence(shapes, rows, first, last):
 
 @kernel
 def find_hard(g, shapes, logs):
-    """Which factors of two or more variables forbid an assignment, [factors of the shape]."""
+    """Whether each factor has two or more variables and forbids an assignment, [factors of the shape]."""
     f0 = shapes.fac_off[g]
     hard = np.zeros(shapes.fac_off[g + 1] - f0, np.bool_)
     for f in range(f0, shapes.fac_off[g + 1]):
@@ -86,10 +86,10 @@ def find_hard(g, shapes, logs):
 
 
 @inner
-def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
+def _supported_states(g, f, axis, shapes, logs, allowed, labelling, seen):
     """seen[x]: whether the factor has an entry for state x of its variable `axis` that the others could take.
 
-    A variable with a label takes that state only, one without (-1) any that `allowed` [states] does not give -inf.
+    A variable with a label takes that state only; one without (-1) any state not -inf in `allowed` [states].
     """
     v0, s0 = shapes.var_off[g], shapes.scope_off[f]
     arity = shapes.scope_off[f + 1] - s0
@@ -98,7 +98,7 @@ def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
     for j in range(shapes.fac_size[f]):
         if logs[shapes.fac_table[f] + j] == -np.inf:
             continue
-        rest, own, possible = j, 0, True
+        rest, axis_state, possible = j, 0, True
         for i in range(arity - 1, -1, -1):
             u = shapes.scope[s0 + i]
             card = shapes.card[v0 + u]
@@ -109,14 +109,14 @@ def _mark(g, f, axis, shapes, logs, allowed, labelling, seen):
             else:
                 possible &= allowed[shapes.state_off[v0 + u] + state] > -np.inf
             if i == axis:
-                own = state
+                axis_state = state
         if possible:
-            seen[own] = True
+            seen[axis_state] = True
 
 
 @kernel
 def _prune(g, shapes, edges, logs, hard, labelling, allowed, seen):
-    """Gives -inf in `allowed` to states that no labelling can use. Returns whether every variable keeps one."""
+    """Sets `allowed` to -inf at states that no labelling can use. Returns whether every variable keeps a state."""
     v0, f0, e0 = shapes.var_off[g], shapes.fac_off[g], edges.edge_off[g]
     turn, changed = 0, True
     while changed:
@@ -127,7 +127,7 @@ def _prune(g, shapes, edges, logs, hard, labelling, allowed, seen):
             if not hard[edges.edge_factor[e]]:
                 continue
             v = v0 + edges.edge_var[e]
-            _mark(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
+            _supported_states(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
             left = False
             for x in range(shapes.card[v]):
                 at = shapes.state_off[v] + x
@@ -143,13 +143,13 @@ def _prune(g, shapes, edges, logs, hard, labelling, allowed, seen):
 
 @inner
 def _consistent(g, v, shapes, edges, logs, hard, allowed, labelling, seen):
-    """Whether every factor at v still has an entry, given the variables decided so far."""
+    """Whether every hard factor at v still has an entry, given the variables decided so far."""
     e0, f0 = edges.edge_off[g], shapes.fac_off[g]
     state = labelling[v - shapes.var_off[g]]
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
         e = e0 + edges.var_edge[j]
         if hard[edges.edge_factor[e]]:
-            _mark(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
+            _supported_states(g, f0 + edges.edge_factor[e], edges.edge_axis[e], shapes, logs, allowed, labelling, seen)
             if not seen[state]:
                 return False
     return True
@@ -165,7 +165,7 @@ def _search(g, shapes, edges, logs, hard, preference, labelling, seen):
     while 0 <= v < count:
         at, states = shapes.state_off[v0 + v], shapes.card[v0 + v]
         best = -1
-        for x in range(states):  # the likeliest state that was not tried; of equals the first
+        for x in range(states):  # the most preferred state not yet tried; the first of equals
             free = not tried[at + x] and preference[at + x] > -np.inf
             if free and (best < 0 or preference[at + x] > preference[at + best]):
                 best = x
@@ -204,9 +204,9 @@ def _climb(g, shapes, edges, logs, node, labelling):
 
 @kernel
 def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling):
-    """A labelling of positive potential near the states that `preference` [states] likes best; no neighbour is better.
+    """A labelling of positive potential near the maxima of `preference` [states]; no single change improves it.
 
-    node: log unary potentials (`node_potentials`). `preference` is cut down: -inf at states that cannot be.
+    node: log unary potentials (`node_potentials`). preference: set to -inf at impossible states.
     labelling: [variables], of any integer type. Returns OK, IMPOSSIBLE or GAVE_UP; -1 everywhere but after OK.
     """
     for x in range(len(preference)):
@@ -226,32 +226,32 @@ def feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling
 
 @kernel
 def message_labelling(g, shapes, edges, logs, node, message, labelling):
-    """The labelling that max-product messages show; where that breaks a hard constraint, one near it that does not.
+    """The labelling read off max-product messages; where it breaks a hard constraint, one near it that does not.
 
-    Returns OK, IMPOSSIBLE (then -1 everywhere), or GAVE_UP: none was found, and what the messages show is left, whose
-    potential is zero. Overwrites `node`.
+    Returns OK, IMPOSSIBLE (then -1 everywhere), or GAVE_UP: the search failed, and the labelling of the messages, whose
+    potential is zero, is kept. Overwrites `node`.
     """
     read_labelling(g, shapes, edges, logs, node, message, labelling)
     if score_labelling(g, shapes, logs, labelling) > -np.inf:
         return OK
-    node_potentials(g, shapes, logs, True, node)  # reading wrote its decisions there
+    node_potentials(g, shapes, logs, True, node)  # `read_labelling` has overwritten it
     e0, last = edges.edge_off[g], shapes.var_off[g + 1] - 1
     preference = node[: shapes.state_off[last] + shapes.card[last]].copy()
     for e in range(edges.edge_off[g + 1] - e0):
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for x in range(shapes.card[v]):
             preference[shapes.state_off[v] + x] += message[edges.message_off[e0 + e] + x]
-    found = np.empty_like(labelling)
-    state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), found)
+    mended = np.empty_like(labelling)
+    state = feasible_labelling(g, shapes, edges, logs, node, preference, find_hard(g, shapes, logs), mended)
     if state != GAVE_UP:
-        for v in range(len(found)):  # as a slice it would cost two seconds of compiling
-            labelling[v] = found[v]
+        for v in range(len(mended)):  # assigning a slice would take two seconds to compile
+            labelling[v] = mended[v]
     return state
 
 
 @kernel
 def start_labelling(g, shapes, edges, logs, node, hard, labelling):
-    """As `feasible_labelling`, near what max-product messages say: on a tree a best labelling."""
+    """As `feasible_labelling`, near the labelling of max-product messages: on a tree a best labelling."""
     count, messages = edges.edge_off[g + 1] - edges.edge_off[g], np.empty(edges.messages[g])
     passes, send = np.zeros(g + 2, np.int64), np.empty(2 * count, np.int32)
     passes[g + 1] = 1
@@ -283,13 +283,13 @@ def round_marginals(first, last, problem, edges, potentials, marginals, status, 
     logs, node = np.empty(arena), np.empty(states)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        g, own = rows.shape[s], labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = -1
+        g, sequence_labels = rows.shape[s], labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = -1
         if status[s] != OK:
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         node_potentials(g, shapes, logs, True, node)
         preference = marginals.value[marginals.off[s] : marginals.off[s + 1]]
         hard = find_hard(g, shapes, logs)
-        state = feasible_labelling(g, shapes, edges, logs, node, preference, hard, own)
+        state = feasible_labelling(g, shapes, edges, logs, node, preference, hard, sequence_labels)
         status[s] = IMPOSSIBLE if state == IMPOSSIBLE else OK

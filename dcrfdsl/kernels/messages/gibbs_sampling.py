@@ -5,12 +5,12 @@ of the conditional distributions that were drawn from, which vary less than coun
 Gelfand & Smith 1990); those of factors are counts. The standard error comes from batch means: about √n batches of
 consecutive samples, whose means are nearly independent if the chain forgets within a batch.
 
-The samples come from several chains. The first begins at a good labelling that breaks no hard constraint
-(`feasible_search`), each other one at a labelling that no single change improves, near random states. Where the chains'
-marginals lie further apart than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from
-one start's part of the labellings to another's: then the run has not converged, and its error is that of the chains'
-average. A part that no chain starts in stays unseen. There is no estimate of log Z. The generator's state is a number,
-so a sequence's draws depend on its seed alone.
+The samples come from several chains. The first starts at a good labelling that breaks no hard constraint
+(`feasible_search`), each other one at a local optimum near random states. Where the chains' marginals differ by more
+than their standard errors explain (Gelman & Rubin 1992), single changes do not lead from one region of the labellings
+to another. The run has then not converged, and its error is that of the chains' average. A region in which no chain
+starts stays unseen. There is no estimate of log Z. The generator's state is an integer, so a sequence's draws depend on
+its seed alone.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Floats = NDArray[np.float64]
 
 STRIDE = 7919  # between the seeds of neighbouring sequences, so that seeds 0 and 1 share no chain
 CHAINS = 4
-APART = 4.0  # chains whose average is so many standard errors less sure than each chain says …
-FAR = 0.05  # … and whose marginals have a standard deviation of so much, do not tell the same
+APART = 4.0  # chains disagree if the error of their average is this many times the standard error within chains …
+FAR = 0.05  # … and the standard deviation of a marginal between chains exceeds this
 
 
 class Sampling(NamedTuple):
-    """How long chains are: samples in all, sweeps before the first, sweeps a sample; and the seed."""
+    """Length of chains: samples in total, sweeps before the first one, sweeps per sample; and the seed."""
 
     samples: int
     burn_in: int
@@ -46,7 +46,7 @@ class Sampling(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What a chain adds its samples to."""
+    """Buffers that a chain adds its samples to."""
 
     marginal: Floats  # [states]  of all chains
     mean: Floats  #     [states]  set to the chain's marginals
@@ -70,7 +70,7 @@ def _draw(potential, states, state):
     for x in range(states):
         potential[x] /= total
         if potential[x] > 0.0 and left >= 0.0:
-            drawn = x  # a sum below 1 by rounding leaves the last possible state
+            drawn = x  # where rounding makes the sum less than 1, the last possible state is drawn
             left -= potential[x]
     return state, drawn
 
@@ -89,16 +89,16 @@ def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, bel
     """Runs `CHAINS` chains, which share the samples; each has a burn-in of its own.
 
     Returns (largest standard error of a marginal, whether the chains agree, score of the best labelling seen, status).
-    node: log unary potentials. labelling, best: [variables] int32, a chain's state and the best one seen.
+    node: log unary potentials. labelling, best: [variables] int32, a chain's state and the best labelling seen.
     marginal: [states], overwritten. belief: arena layout, added to; pass an empty array if it is not wanted.
     """
     samples, burn_in, thin, seed = sampling
     count = shapes.var_off[g + 1] - shapes.var_off[g]
     hard = find_hard(g, shapes, logs)
     marginal[:] = 0.0
-    found = start_labelling(g, shapes, edges, logs, node, hard, labelling)
-    if found != OK:
-        return np.inf, True, -np.inf, found
+    status = start_labelling(g, shapes, edges, logs, node, hard, labelling)
+    if status != OK:
+        return np.inf, True, -np.inf, status
     start, preference = labelling.copy(), np.empty(len(marginal))
     best[:] = labelling
     highest = score_labelling(g, shapes, logs, best)
@@ -110,10 +110,12 @@ def gibbs(g, shapes, edges, logs, node, sampling, labelling, best, marginal, bel
             state = _random_preference(preference, state)
             if feasible_labelling(g, shapes, edges, logs, node, preference, hard, labelling) != OK:
                 labelling[:] = start
-        own = Sampling(samples // chains + (1 if chain < samples % chains else 0), burn_in, thin, seed)
+        chain_sampling = Sampling(samples // chains + (1 if chain < samples % chains else 0), burn_in, thin, seed)
         tally = Tally(marginal, means[chain], squares, belief, 1.0 / samples)
-        state, highest, whole = _run_chain(g, shapes, edges, logs, node, own, state, labelling, best, highest, tally)
-        batches += whole
+        state, highest, chain_batches = _run_chain(
+            g, shapes, edges, logs, node, chain_sampling, state, labelling, best, highest, tally
+        )
+        batches += chain_batches
     marginal /= samples
     if batches <= chains:
         return np.inf, True, highest, OK
@@ -183,7 +185,7 @@ def _run_chain(g, shapes, edges, logs, node, sampling, state, labelling, best, h
 def gibbs_sequences(first, last, problem, edges, potentials, sampling, results, marginals, labelling):
     """Chains for each sequence, seeded by its number: marginals, and the best labelling seen (-1 if none).
 
-    The number of iterations is negative where chains do not agree, or have no place to start.
+    The number of iterations is negative where chains do not agree, or no start was found.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base

@@ -2,13 +2,13 @@
 
     log Z ≥ L(q) = Σ_f E_q log φ_f + Σ_v H(q_v),    q_v(x) ∝ exp Σ_{f∋v} E_q[log φ_f | x_v = x]
 
-(Wainwright & Jordan 2008 §5.3; Sutton 2004 §5 names it). One variable at a time, so L never falls; damping mixes old
-and new, and L still does not fall, since it is concave in each q_v. Factors have any arity. Tables are logarithms, and
-0 · log 0 counts as 0: a product that puts weight on a forbidden entry has L = -inf. So where entries are forbidden the
-ascent begins at a good labelling that breaks nothing (`feasible_search`), whose score L then exceeds. From there it can
-spread only to what is possible.
+(Wainwright & Jordan 2008 §5.3; Sutton 2004 §5 names it). One variable is updated at a time, so L never falls, not
+even with damping, since L is concave in each q_v. Factors have any arity. Tables are logarithms, and 0 · log 0 counts
+as 0: a product with mass on a forbidden entry has L = -inf. Where entries are forbidden, the ascent therefore starts at
+a good feasible labelling (`feasible_search`), whose score is a lower bound on the final L. From there, mass can spread
+to possible states only.
 
-q lies flat, [states of the shape]. Not here: linear space, which has no advantage when all is sums of logarithms.
+q is flat, [states of the shape]. Not here: linear space, which has no advantage for sums of logarithms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sum_product import node_potentials
 
 __all__ = ["mean_field", "mean_field_beliefs", "mean_field_expectations"]
 
-UNEVEN = 0.1  # a start that is uniform up to this share leaves the saddle points that symmetry makes
+UNEVEN = 0.1  # noise of the uniform start, which leads away from saddle points of symmetric models
 
 
 @fast_inner
@@ -51,17 +51,17 @@ def _add_expected(g, e, shapes, edges, logs, hard, q, product, field):
                     field[x] += p * logs[table + x * step_x + y * step_u]
         return
     for j in range(shapes.fac_size[f]):
-        rest, p, own = j, 1.0, 0
+        rest, p, axis_state = j, 1.0, 0
         for i in range(arity - 1, -1, -1):
             u = v0 + shapes.scope[s0 + i]
             state = rest % shapes.card[u]
             rest //= shapes.card[u]
             if i == axis:
-                own = state
+                axis_state = state
             else:
                 p *= q[shapes.state_off[u] + state]
         if p > 0.0:
-            field[own] += p * logs[table + j]
+            field[axis_state] += p * logs[table + j]
 
 
 @fast_inner
@@ -95,8 +95,8 @@ def _update(g, v, shapes, edges, logs, hard, node, damping, q, product, field):
 
 
 @inner
-def _begin(g, shapes, node, seed, q):
-    """q_v uniform over the states with a potential, up to a little noise."""
+def _initialise(g, shapes, node, seed, q):
+    """Sets q_v to the uniform distribution over the possible states, with a little noise."""
     state = np.uint64(seed) * np.uint64(0x2545F4914F6CDD1D)
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at, total = shapes.state_off[v], 0.0
@@ -131,7 +131,7 @@ def mean_field(g, shapes, edges, logs, node, control, warm, q):
             for v in range(count):
                 q[shapes.state_off[v0 + v] + labelling[v]] = 1.0
         else:
-            _begin(g, shapes, node, seed, q)
+            _initialise(g, shapes, node, seed, q)
     field, product, residual = np.empty(largest), np.empty(largest), np.inf
     for iteration in range(max_iterations):
         residual = 0.0
@@ -185,7 +185,7 @@ def mean_field_beliefs(g, shapes, logs, q, belief):
 def mean_field_expectations(first, last, problem, edges, potentials, control, totals, results, marginals, start):
     """As `sequences.message_expectations`, by mean field: log Z is a lower bound, nan where no start was found.
 
-    What a sequence begins with, and leaves, are marginals.
+    start: marginals that each sequence starts from and leaves for the next call.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
@@ -197,7 +197,7 @@ def mean_field_expectations(first, last, problem, edges, potentials, control, to
     logs[:shared] = log_base
     for s in range(first, last):
         g = rows.shape[s]
-        own, count = marginals.off[s], marginals.off[s + 1] - marginals.off[s]
+        at, count = marginals.off[s], marginals.off[s + 1] - marginals.off[s]
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         _, state = node_potentials(g, shapes, logs, True, node)
         converged, rounds, left = False, 0, np.inf
@@ -221,7 +221,7 @@ def mean_field_expectations(first, last, problem, edges, potentials, control, to
         belief[shared : shapes.local_end[g]] = 0.0
         log_z[s] = mean_field_beliefs(g, shapes, logs, q, belief)
         if len(marginals.value) > 0:
-            marginals.value[own : own + count] = q[:count]
+            marginals.value[at : at + count] = q[:count]
         if len(totals.gradient) > 0:
             scatter_gradient(s, shapes, kinds, bindings, rows, belief, totals.expected, totals.gradient)
     for j in range(shared):

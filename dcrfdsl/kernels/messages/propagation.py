@@ -1,11 +1,11 @@
-"""Schedules of belief propagation on one unrolled graph: which message is sent next, and when they rest.
+"""Schedules of belief propagation on one unrolled graph: which message is sent next, and when a run has converged.
 
 A run has converged when no message that was sent since every edge was last sent has moved by the tolerance or more
 (`sum_product` says what the change of a message is).
 
-A run that oscillates is damped: where the residual has not fallen for `PATIENCE` rounds, later messages keep half of
-the old ones, then three quarters, and so on up to `MOST_DAMPING`. Changes are those before damping, so they compare,
-and damping does not move fixed points. Not here: the passes of ORDERED (`graph.spanning_forests`).
+A run that oscillates is damped. When the residual has not fallen for `PATIENCE` rounds, new messages are mixed with
+half of the old ones, then with three quarters, and so on up to `MOST_DAMPING`. Changes are measured before damping, so
+they remain comparable; damping does not move fixed points. Not here: the passes of ORDERED (`graph.spanning_forests`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .sum_product import Limits, Scratch, send, send_pair
 __all__ = ["FLOOD", "ORDERED", "PATIENCE", "RANDOM", "RESIDUAL", "propagate"]
 
 ORDERED, RANDOM, FLOOD, RESIDUAL = 0, 1, 2, 3  # how the next edges to send are chosen
-PATIENCE = 100  # rounds in which a residual must fall: longer than runs that converge by themselves wait for that …
-FALL = 0.99  # … to this share of what it was: one that creeps towards a cycle falls by ever less
+PATIENCE = 100  # rounds within which the residual must fall; runs that converge by themselves need fewer …
+FALL = 0.99  # … to this share of its value; in a run that approaches a cycle it falls ever less
 MOST_DAMPING = 0.95
 
 
 class Turn(NamedTuple):
-    """One iteration: which of the edges that are listed are sent, and how."""
+    """One iteration: its number, the range of listed edges that it sends, and how."""
 
     number: int
     first: int
@@ -38,14 +38,14 @@ class Turn(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """A tournament tree: best[1] is the largest change of all edges.   trial: messages that are not sent."""
+    """A tournament tree: best[1] is the largest change of all edges.   trial: messages computed but not sent."""
 
     best: NDArray[np.float64]
     trial: NDArray[np.float64]
 
 
 class Visits(NamedTuple):
-    """Of the edges of a graph: a random order, and of each the iteration in which it was last sent and its change."""
+    """For the edges of a graph: a random order, the iteration when each was last sent, and its change then."""
 
     order: NDArray[np.int64]
     updated: NDArray[np.int64]
@@ -55,13 +55,13 @@ class Visits(NamedTuple):
 
 @inner
 def _dampened(damping):
-    """The next stronger damping: half of what is still let through, at most `MOST_DAMPING` (or what was asked for)."""
+    """The next stronger damping: halves the share of new messages, up to `MOST_DAMPING` (or the initial damping)."""
     return max(damping, min(MOST_DAMPING, 0.5 * (1.0 + damping)))
 
 
 @inner
 def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, visits, log_space, maximise):
-    """Sends the messages of an iteration into `pending`; notes in `visits` which edges those were and how they changed.
+    """Sends the messages of an iteration into `pending`; records the edges and their changes in `visits`.
 
     Returns (whether one moved by the tolerance or more, status).
     """
@@ -87,15 +87,14 @@ def _send_all(g, shapes, edges, value, node, message, pending, sweeps, turn, vis
 
 @kernel
 def propagate(g, shapes, edges, value, node, message, sweeps, control, log_space, maximise, warm):
-    """Sends messages until they rest.
+    """Sends messages until they converge.
 
     Returns (converged, iterations, residual, status, whether it was damped more than `control` says).
 
-    sweeps: a schedule in rounds, or None for RESIDUAL: always the message that would change most. The type decides
-    which of the two is compiled.
-    `message` is filled here with uniform messages first, unless `warm` says that it holds some. An iteration is a pass
-    of the pool (ORDERED), all edges one way and then the other (RANDOM), all edges at once (FLOOD), or as many sends
-    as there are edges (RESIDUAL).
+    sweeps: a schedule in rounds, or None for RESIDUAL: always the message that would change most. Its type decides
+    which of the two is compiled. `message` is first filled with uniform messages, unless `warm` says that it already
+    holds messages. An iteration is a pass of the pool (ORDERED), all edges one way and then the other (RANDOM), all
+    edges at once (FLOOD), or as many sends as there are edges (RESIDUAL).
     """
     e0, count = edges.edge_off[g], edges.edge_off[g + 1] - edges.edge_off[g]
     largest, arity, degree = 1, 2, 1
@@ -191,7 +190,7 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
             elif waited >= PATIENCE:
                 damping, lowest, waited = _dampened(damping), np.inf, 0
         if best[1] < tolerance:
-            # a change too small to be sent may still matter further on: everything is sent both ways before resting
+            # changes too small to be sent may still add up: before stopping, everything is sent both ways
             moved = 0.0
             for i in range(2 * count):
                 e = i if i < count else 2 * count - 1 - i
@@ -228,7 +227,7 @@ def _propagate_residual(g, shapes, edges, value, node, message, control, log_spa
         )
         if status != OK:
             return False, sends // count + 1, np.inf, status, damping > asked
-        # what this message feeds: the other edges of the other factors at its variable, and itself if damped
+        # this message affects the other edges of the other factors at its variable, and itself if damped
         _refresh(g, e, shapes, edges, value, node, message, log_space, maximise, undamped, scratch, queue)
         v = shapes.var_off[g] + edges.edge_var[e0 + e]
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):

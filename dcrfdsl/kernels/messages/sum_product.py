@@ -1,16 +1,16 @@
 """Belief propagation on one unrolled graph of any arity: sum-product and max-product.
 
-Only messages factor → variable are kept. What a variable tells a factor is the product of its other messages and its
-own (one-variable) potentials, made when needed, so nothing is ever divided and hard zeros are exact
-(Sutton 2004 eq. 5, Yedidia 2000):
+Only messages factor → variable are stored. The message variable → factor is the product of the variable's other
+messages and its one-variable potentials. It is computed when needed, so nothing is ever divided and hard zeros are
+exact (Sutton 2004 eq. 5, Yedidia 2000):
 
     m_{f→v}(x_v) = Σ_{x_f∖v} φ_f(x_f) Π_{u≠v} q_{u→f}(x_u),   q_{u→f} = Π_{g∋u, g≠f} m_{g→u}
 
-The change of a message is the largest difference of entries normalised to sum 1, before damping (in log space, where
-an entry of any size may decide, the largest difference of logarithms: never less).
+The change of a message is the largest difference of entries normalised to sum 1, before damping. In log space, where an
+entry of any size may matter, it is the largest difference of logarithms, which is never smaller.
 
-Linear space for sums; the log-space twin (sum or max) takes over where a positive entry falls below the floor, so
-that products of all messages at a variable stay representable. Not here: in which order and how long they are sent
+Sums run in linear space. The log-space version (sum or max) takes over where a positive entry falls below the floor, so
+that products of all messages at a variable stay representable. Not here: the order and number of messages
 (`propagation`), what is read off the messages (`beliefs`).
 """
 
@@ -59,8 +59,8 @@ LEAST_RECALLED = 1e-30
 class Limits(NamedTuple):
     """How a message is stored.
 
-    Whether it is of sums or maxima, of numbers or logarithms, are arguments of their own: constants, for each of which
-    there is a compiled version. In a bundle they would be variables.
+    Sums or maxima, numbers or logarithms: these choices are separate arguments, because they are constants with one
+    compiled version for each value. In a NamedTuple they would be variables.
     """
 
     damping: float
@@ -68,17 +68,17 @@ class Limits(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What is overwritten by each message that is sent."""
+    """Memory that each message overwrites."""
 
-    q: NDArray[np.float64]  #   [arity + 1, states]  what variables tell a factor
+    q: NDArray[np.float64]  #   [arity + 1, states]  messages variable → factor
     new: NDArray[np.float64]  # [states]             the message
 
 
 @inner
 def node_potentials(g, shapes, value, log_space, node):
-    """Product of the one-variable factors of each variable, [states of the shape], maximum taken out.
+    """Product of the one-variable factors of each variable, divided by its maximum, [states of the shape].
 
-    Returns (log of what was taken out, status).
+    Returns (sum of the logarithms of the maxima, status).
     """
     f0, v0 = shapes.fac_off[g], shapes.var_off[g]
     one, zero = (0.0, -np.inf) if log_space else (1.0, 0.0)
@@ -118,14 +118,14 @@ def _incoming_block(registers, g, e, shapes, edges, node, message, log_space, at
     e0 = edges.edge_off[g]
     v = shapes.var_off[g] + edges.edge_var[e0 + e]
     factor, left = edges.edge_factor[e0 + e], shapes.card[v] - at
-    own = load_some(registers, node, shapes.state_off[v] + at, left)
+    product = load_some(registers, node, shapes.state_off[v] + at, left)
     for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
         other = e0 + edges.var_edge[j]
         if edges.edge_factor[other] == factor:
             continue
-        told = load_some(registers, message, edges.message_off[other] + at, left)
-        own = add(own, told) if log_space else multiply(own, told)
-    store_some(out, at, left, len(registers) * LANES, own)
+        block_message = load_some(registers, message, edges.message_off[other] + at, left)
+        product = add(product, block_message) if log_space else multiply(product, block_message)
+    store_some(out, at, left, len(registers) * LANES, product)
 
 
 @inner
@@ -175,7 +175,7 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
                 peak += np.log(total)
             new[x] = peak
         return
-    # any arity: walk through the table with an odometer over the scope, twice for a stable log-sum
+    # any arity: enumerate the entries of the table, twice for a stable log-sum
     for i in range(arity):
         if i != axis:
             incoming(g, first + i, shapes, edges, node, message, log_space, q[i])
@@ -219,7 +219,7 @@ def outgoing(g, e, shapes, edges, value, node, message, log_space, maximise, q, 
 
 @fast_inner
 def _store_damped(new, states, message, target, m, damping, floor):
-    """Normalises `new` into `target` from m on, mixed with what `message` has; returns (change, status)."""
+    """Normalises `new`, mixes it with the old `message` and writes it to target[m:]; returns (change, status)."""
     sent, before, after = new[:states], message[m : m + states], target[m : m + states]
     mass = 0.0
     for x in range(states):
@@ -240,7 +240,7 @@ def _store_damped(new, states, message, target, m, damping, floor):
 
 @inlined
 def _store_blocks(registers, new, states, message, target, m, floor):
-    """`_store_undamped` by blocks of so many registers."""
+    """`_store_undamped` in blocks of `registers`."""
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
     mass, moved, least = zero, zero, broadcast(registers, 1.0)
@@ -272,7 +272,7 @@ def _store_undamped(new, states, message, target, m, floor):
 def send(g, e, shapes, edges, value, node, message, target, log_space, maximise, limits, scratch):
     """Sends edge e: `target` gets the new message, normalised and damped. Returns (change, status).
 
-    Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new in the message's own space.
+    Linear messages sum to 1, log messages have maximum 0. Damping mixes old and new messages in the same space.
     """
     damping, floor = limits
     q, new = scratch
@@ -300,7 +300,7 @@ def send(g, e, shapes, edges, value, node, message, target, log_space, maximise,
 
 @inlined
 def send_pair(g, e, shapes, edges, value, node, message, target, floor, q, new):
-    """`send` from a factor on two variables, in linear space and undamped: what most messages are."""
+    """`send` from a factor on two variables, in linear space and undamped: the most frequent case."""
     e0, v0 = edges.edge_off[g], shapes.var_off[g]
     table = shapes.fac_table[shapes.fac_off[g] + edges.edge_factor[e0 + e]]
     axis = edges.edge_axis[e0 + e]
@@ -317,15 +317,15 @@ def send_pair(g, e, shapes, edges, value, node, message, target, floor, q, new):
 
 @inner
 def recall(kept, count, message):
-    """Fills `message` [count] from single precision. Zeros become tiny: a message says itself what is impossible."""
-    out, own = message[:count], kept[:count]
+    """Fills `message` [count] from single precision. Zeros become tiny: new messages decide what is impossible."""
+    out, stored = message[:count], kept[:count]
     for x in range(count):
-        out[x] = max(own[x], LEAST_RECALLED)
+        out[x] = max(stored[x], LEAST_RECALLED)
 
 
 @inner
 def remember(message, count, kept):
-    """Keeps `message` [count] in single precision, which is enough to begin from."""
-    out, own = kept[:count], message[:count]
+    """Stores `message` [count] in single precision, which is enough for a warm start."""
+    out, current = kept[:count], message[:count]
     for x in range(count):
-        out[x] = own[x]
+        out[x] = current[x]

@@ -1,17 +1,18 @@
 """Tree-reweighted sum-product: a convex upper bound on log Z and its pseudo-marginals, for factors of any arity.
 
-Wainwright, Jaakkola & Willsky 2005. The pool holds T forests of factors, each without a loop; ρ_f is the share that
-has factor f. (For factors of two these are spanning trees and edge appearances; a forest of larger factors is a set
-whose factor graph has no loop, and nothing in the bound asks for more.) Messages go factor → variable:
+Wainwright, Jaakkola & Willsky 2005. The pool holds T forests of factors, each without a loop; ρ_f is the share of
+forests that contain factor f. (For pairwise factors these are spanning trees and edge appearance probabilities. For
+larger factors, a forest is a set whose factor graph has no loop; the bound needs no more.) Messages go factor →
+variable:
 
     m_{f→v}(x_v) ∝ Σ_{x_f∖v} φ_f(x_f)^{1/ρ_f} Π_{u≠v} q_{u→f}(x_u),    q_{u→f} = b_u / m_{f→u}
     b_v ∝ φ_v Π_{f∋v} m_{f→v}^{ρ_f},    b_f ∝ φ_f^{1/ρ_f} Π_{v∈f} q_{v→f}
 
 *Any* messages split the model into the T forests θᵗ with Σ_t θᵗ/T = θ: forest t has the potentials b_v of variables and
-φ_f^{1/ρ_f} / Π_v m_{f→v} of its factors. log Z is convex, so Σ_t log Z(θᵗ)/T ≥ log Z. This sum is what is returned: a
-bound however far the messages came, least where they rest. There its gradient is the pseudo-marginals.
+φ_f^{1/ρ_f} / Π_v m_{f→v} of its factors. log Z is convex, so Σ_t log Z(θᵗ)/T ≥ log Z. This average
+is returned: it is a bound for any messages, and least at a fixed point. There its gradient is the pseudo-marginals.
 
-Messages are logarithms with maximum 0. Sums run over linear tables where these and what is told fit, else over
+Messages are logarithms with maximum 0. Sums run over linear tables where these and the incoming messages fit, else over
 logarithms: 1/ρ stretches the range of a table. Not here: drawing the forests (`graph.edge_appearance`), what is read
 off the messages (`trw_beliefs`).
 """
@@ -27,17 +28,24 @@ from ..runtime import IMPOSSIBLE, OK, fast_inner, inner, kernel
 from ..tables import matrix_times, times_matrix
 
 __all__ = [
-    "Reweighting", "exponentiate_told", "largest_shape", "marginalise", "pair_belief", "reweighted_messages",
-    "stretch_tables", "take_maxima", "tell",
+    "Reweighting",
+    "exponentiate_incoming",
+    "largest_shape",
+    "marginalise",
+    "pair_belief",
+    "reweighted_incoming",
+    "reweighted_messages",
+    "stretch_tables",
+    "take_maxima",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
-LINEAR_RANGE = -600.0  # a product of a table entry and what is told must stay a normal double
+LINEAR_RANGE = -600.0  # log of the least product of a table entry and incoming messages in linear space
 
 
 class Reweighting(NamedTuple):
-    """Tables raised to 1/ρ_f, each with its maximum taken out; those of one graph, overwritten by the next one."""
+    """The tables of one graph at a time, raised to 1/ρ_f and divided by their maxima."""
 
     rho: Floats  #             [F]
     off: NDArray[np.int64]  #  [F]     where a factor's table begins, counted from its shape's first
@@ -48,8 +56,9 @@ class Reweighting(NamedTuple):
 
 @kernel
 def stretch_tables(g, shapes, logs, reweighting):
-    """log φ_f^{1/ρ_f} and its exp into the tables of `reweighting`. Returns OK, or IMPOSSIBLE if a factor allows
-    nothing.
+    """Writes log φ_f^{1/ρ_f} and its exp to the tables of `reweighting`.
+
+    Returns OK, or IMPOSSIBLE if a factor forbids every assignment.
     """
     rho, stretched_off, stretched, peak, fits = reweighting
     f0 = shapes.fac_off[g]
@@ -74,7 +83,7 @@ def stretch_tables(g, shapes, logs, reweighting):
 
 
 @fast_inner
-def tell(g, v, told, shapes, edges, rho, node, message, out):
+def reweighted_incoming(g, v, told, shapes, edges, rho, node, message, out):
     """out = log q_{v→f} for the edge `told` = (f, v), or log b_v with -1; v counts from the bank's first variable."""
     e0, f0 = edges.edge_off[g], shapes.fac_off[g]
     at, states = shapes.state_off[v], shapes.card[v]
@@ -85,15 +94,15 @@ def tell(g, v, told, shapes, edges, rho, node, message, out):
         weight = rho[f0 + edges.edge_factor[e0 + other]] - (1.0 if other == told else 0.0)
         m = edges.message_off[e0 + other]
         for x in range(states):
-            # what a factor rules out is out; a weight of 0 or below must not turn this around
+            # a state that a factor rules out stays so, even with a weight of 0 or below
             out[x] = out[x] + weight * message[m + x] if message[m + x] > -np.inf else -np.inf
 
 
 @fast_inner
 def take_maxima(f, axis, shapes, v0, q):
-    """Takes the maxima out of q[i], of all variables of the factor but `axis` (-1: of all).
+    """Subtracts its maximum from each q[i], for all variables of the factor but `axis` (-1: for all).
 
-    Returns (their sum, -inf if nothing is possible; whether the exp of what is left may stand in sums).
+    Returns (the sum of the maxima, -inf if nothing is possible; whether exp of the rest fits linear space).
     """
     s0 = shapes.scope_off[f]
     arity = shapes.scope_off[f + 1] - s0
@@ -116,8 +125,8 @@ def take_maxima(f, axis, shapes, v0, q):
 
 
 @fast_inner
-def exponentiate_told(f, axis, shapes, v0, q):
-    """exp of q[i], of all variables of the factor but `axis` (-1: of all)."""
+def exponentiate_incoming(f, axis, shapes, v0, q):
+    """exp of q[i] in place, for all variables of the factor but `axis` (-1: for all)."""
     for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
         if i != axis:
             for x in range(shapes.card[v0 + shapes.scope[shapes.scope_off[f] + i]]):
@@ -144,7 +153,7 @@ def pair_belief(f, shapes, v0, stretched, at, q, out):
 def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
     """new[x] = log Σ φ_f^{1/ρ} Π_{i≠axis} exp q[i] over the entries whose variable `axis` is in state x; or log max.
 
-    Overwrites q with numbers of its own. new is -inf everywhere if nothing is possible.
+    Overwrites q. new is -inf everywhere if nothing is possible.
     """
     s0 = shapes.scope_off[f]
     arity, size = shapes.scope_off[f + 1] - s0, shapes.fac_size[f]
@@ -155,7 +164,7 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
     if shift == -np.inf:
         return
     if linear and fit and not maximise:
-        exponentiate_told(f, axis, shapes, v0, q)
+        exponentiate_incoming(f, axis, shapes, v0, q)
         if arity == 2 and axis == 1:
             times_matrix(q[0], shapes.card[v0 + shapes.scope[s0]], stretched[1], at, states, new)
         elif arity == 2:
@@ -164,35 +173,35 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
             for x in range(states):
                 new[x] = 0.0
             for j in range(size):
-                rest, term, own = j, stretched[1, at + j], 0
+                rest, term, axis_state = j, stretched[1, at + j], 0
                 for i in range(arity - 1, -1, -1):
                     card = shapes.card[v0 + shapes.scope[s0 + i]]
                     if i == axis:
-                        own = rest % card
+                        axis_state = rest % card
                     else:
                         term *= q[i, rest % card]
                     rest //= card
-                new[own] += term
+                new[axis_state] += term
         for x in range(states):
             new[x] = np.log(new[x]) + shift if new[x] > 0.0 else -np.inf
         return
-    sums = q[axis]  # free: the target tells nothing to itself
+    sums = q[axis]  # unused: the target sends no message to itself
     for x in range(states):
         sums[x] = 0.0
     for turn in range(1 if maximise else 2):  # the largest term first, so that the sum is stable
         for j in range(size):
-            rest, term, own = j, stretched[0, at + j], 0
+            rest, term, axis_state = j, stretched[0, at + j], 0
             for i in range(arity - 1, -1, -1):
                 card = shapes.card[v0 + shapes.scope[s0 + i]]
                 if i == axis:
-                    own = rest % card
+                    axis_state = rest % card
                 else:
                     term += q[i, rest % card]
                 rest //= card
             if turn == 0:
-                new[own] = max(new[own], term)
-            elif new[own] > -np.inf:
-                sums[own] += np.exp(term - new[own])
+                new[axis_state] = max(new[axis_state], term)
+            elif new[axis_state] > -np.inf:
+                sums[axis_state] += np.exp(term - new[axis_state])
     for x in range(states):
         if new[x] > -np.inf:
             new[x] += shift if maximise else np.log(sums[x]) + shift
@@ -200,7 +209,7 @@ def marginalise(f, axis, shapes, v0, stretched, at, fit, maximise, q, new):
 
 @inner
 def _store(new, states, message, m, damping):
-    """Takes the maximum out of `new` and damps it into the message. Returns its change; -1 if nothing is possible."""
+    """Subtracts the maximum from `new` and mixes it into the message. Returns the change; -1 if nothing is possible."""
     peak, change = -np.inf, 0.0
     for x in range(states):
         peak = max(peak, new[x])
@@ -229,10 +238,11 @@ def largest_shape(g, shapes):
 
 @kernel
 def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, warm, message):
-    """Sends messages until they rest, sums or (`maximise`) maxima. Returns (converged, iterations, residual, status).
+    """Sends messages until they converge, sums or (`maximise`) maxima: (converged, iterations, residual, status).
 
-    An iteration sends all, in order of factors and against it in turn; the change of one is the largest difference of
-    logarithms before damping. It has converged when two iterations in a row moved nothing by the tolerance.
+    An iteration sends all messages, in order of factors and in reverse in turn. The change of a message is the largest
+    difference of logarithms before damping. The run has converged after two iterations with all changes below the
+    tolerance.
     """
     rho, stretched_off, stretched, _, fits = reweighting
     e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
@@ -252,7 +262,7 @@ def reweighted_messages(g, shapes, edges, reweighting, node, control, maximise, 
             for i in range(shapes.scope_off[f + 1] - shapes.scope_off[f]):
                 if i != axis:
                     u = v0 + shapes.scope[shapes.scope_off[f] + i]
-                    tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+                    reweighted_incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
             marginalise(f, axis, shapes, v0, stretched, stretched_off[f], fits[f - f0], maximise, q, new)
             states = shapes.card[v0 + edges.edge_var[e0 + e]]
             change = _store(new, states, message, edges.message_off[e0 + e], control.damping)

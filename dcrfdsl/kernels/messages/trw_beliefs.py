@@ -1,4 +1,4 @@
-"""What is read off tree-reweighted messages: pseudo-marginals, the upper bound on log Z, expectations of data sets.
+"""Results of tree-reweighted messages: pseudo-marginals, the upper bound on log Z, expectations of data sets.
 
 For the formulas see `trw`, which sends the messages.
 """
@@ -16,14 +16,14 @@ from .feasible_search import largest_sequence
 from .sum_product import node_potentials
 from .trw import (
     Reweighting,
-    exponentiate_told,
+    exponentiate_incoming,
     largest_shape,
     marginalise,
     pair_belief,
+    reweighted_incoming,
     reweighted_messages,
     stretch_tables,
     take_maxima,
-    tell,
 )
 
 __all__ = ["Forests", "reweighted_beliefs", "reweighted_bound", "reweighted_expectations"]
@@ -39,7 +39,7 @@ class Forests(NamedTuple):
 
 @inner
 def _log_sum(values, at, count):
-    """log Σ exp of a run, which is left as probabilities; -inf if there is nothing."""
+    """log Σ exp of a run, which becomes probabilities; -inf if all of it is -inf."""
     peak, total = -np.inf, 0.0
     for x in range(at, at + count):
         peak = max(peak, values[x])
@@ -57,7 +57,7 @@ def _log_sum(values, at, count):
 def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief, belief, scratch):
     """b_v into `var_belief` [states], b_f added to `belief` in arena layout. `scratch` holds the largest table.
 
-    Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: at rest, and there only, the bound.
+    Returns Σ_f ρ_f log Z_f + Σ_v (1 − Σ_{f∋v} ρ_f) log Z_v, Z the normalisers: the bound, but only at a fixed point.
     It is -inf where a belief is zero everywhere: then no labelling is possible.
     """
     rho, stretched_off, stretched, peak, fits = reweighting
@@ -66,13 +66,13 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
     q, total = np.empty((most, largest)), 0.0
     for v in range(v0, shapes.var_off[g + 1]):
         at, share = shapes.state_off[v], 1.0
-        tell(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
+        reweighted_incoming(g, v, -1, shapes, edges, rho, node, message, var_belief[at : at + shapes.card[v]])
         for j in range(edges.var_edge_off[v], edges.var_edge_off[v + 1]):
             share -= rho[f0 + edges.edge_factor[edges.edge_off[g] + edges.var_edge[j]]]
-        own = _log_sum(var_belief, at, shapes.card[v])
-        if own == -np.inf:
+        log_norm = _log_sum(var_belief, at, shapes.card[v])
+        if log_norm == -np.inf:
             return -np.inf
-        total += share * own
+        total += share * log_norm
     for f in range(f0, shapes.fac_off[g + 1]):
         s0, table, size = shapes.scope_off[f], shapes.fac_table[f], shapes.fac_size[f]
         arity = shapes.scope_off[f + 1] - s0
@@ -83,11 +83,11 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
             continue
         for i in range(arity):
             u = v0 + shapes.scope[s0 + i]
-            tell(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
+            reweighted_incoming(g, u, edges.first_edge[f] + i, shapes, edges, rho, node, message, q[i])
         shift, linear = take_maxima(f, -1, shapes, v0, q)
         if linear and arity == 2 and fits[f - f0]:
-            exponentiate_told(f, -1, shapes, v0, q)
-            own = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
+            exponentiate_incoming(f, -1, shapes, v0, q)
+            log_norm = pair_belief(f, shapes, v0, stretched, stretched_off[f], q, scratch)
         else:
             for j in range(size):
                 rest, term = j, stretched[0, stretched_off[f] + j]
@@ -96,10 +96,10 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
                     term += q[i, rest % card]
                     rest //= card
                 scratch[j] = term
-            own = _log_sum(scratch, 0, size)
-        if own == -np.inf or shift == -np.inf:
+            log_norm = _log_sum(scratch, 0, size)
+        if log_norm == -np.inf or shift == -np.inf:
             return -np.inf
-        total += rho[f] * (own + shift) + peak[f - f0]
+        total += rho[f] * (log_norm + shift) + peak[f - f0]
         for j in range(size):
             belief[table + j] += scratch[j]
     return total
@@ -109,8 +109,8 @@ def reweighted_beliefs(g, shapes, edges, reweighting, node, message, var_belief,
 def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
     """Σ_t log Z(θᵗ)/T over the forests of the pool: an upper bound on log Z for any messages.
 
-    Each forest is summed out from its leaves: a send is an edge (f, v) by which factor f, told all about its other
-    variables, hands over to v.
+    Each forest is summed out from its leaves: a send is an edge (f, v) along which factor f, after all messages from
+    its other variables, sends to v.
     """
     rho, stretched_off, stretched, peak, fits = reweighting
     e0, f0, v0 = edges.edge_off[g], shapes.fac_off[g], shapes.var_off[g]
@@ -119,7 +119,7 @@ def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
     log_b, up, under = np.empty_like(node), np.empty_like(node), np.empty(shapes.var_off[g + 1] - v0, np.bool_)
     for v in range(v0, shapes.var_off[g + 1]):
         at = shapes.state_off[v]
-        tell(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
+        reweighted_incoming(g, v, -1, shapes, edges, rho, node, message, log_b[at : at + shapes.card[v]])
     total = 0.0
     for t in range(passes.pass_off[g], passes.pass_off[g + 1]):
         up[:] = log_b
@@ -151,7 +151,7 @@ def reweighted_bound(g, shapes, edges, passes, reweighting, node, message):
 
 @inner
 def _largest_tables(shapes, rows, edges, first, last):
-    """The most entries of larger tables, factors, and cells of messages that a sequence of a run has."""
+    """The most entries of tables of two or more variables, factors and message cells of a sequence of the run."""
     tables, factors, longest = 0, 0, 0
     for s in range(first, last):
         g = rows.shape[s]

@@ -1,19 +1,19 @@
 from .batch_sums import (
     collect_touched as collect_touched,
+    copy_to_cells as copy_to_cells,
     firing_runs as firing_runs,
     list_touched as list_touched,
-    move_cells as move_cells,
 )
 from .boosting_bounds import least_bound as least_bound, least_bounds as least_bounds
 from .cuts import (
     Cuts as Cuts,
     Metric as Metric,
     combine_cuts as combine_cuts,
+    empty_cuts as empty_cuts,
     is_repeated as is_repeated,
     join_cuts as join_cuts,
     margins_of as margins_of,
     measure_cuts as measure_cuts,
-    no_cuts as no_cuts,
     products_of as products_of,
 )
 from .descent import (
@@ -26,11 +26,11 @@ from .descent import (
 )
 from .dual_ascent import (
     ascend as ascend,
-    bounded as bounded,
     frank_wolfe as frank_wolfe,
-    free_part as free_part,
-    gaps_of as gaps_of,
-    violated_most as violated_most,
+    most_violated as most_violated,
+    primal_and_gap as primal_and_gap,
+    project_to_bounds as project_to_bounds,
+    projected_gradient as projected_gradient,
 )
 from .feature_differences import bias_of_cells as bias_of_cells, list_differences as list_differences
 from .labelling_counts import count_labellings as count_labellings

@@ -1,4 +1,4 @@
-"""A data set in batches: the weights that a run of sequences touches, and its gradient.
+"""Batches: the weights that a run of sequences touches, and the gradient of the run.
 
 Not here: the cut into batches (`criteria.batches`), steps (`descent`).
 """
@@ -9,17 +9,17 @@ import numpy as np
 
 from ..runtime import kernel
 
-__all__ = ["collect_touched", "firing_runs", "list_touched", "move_cells"]
+__all__ = ["collect_touched", "copy_to_cells", "firing_runs", "list_touched"]
 
 
 @kernel
 def firing_runs(first, last, shapes, kinds, rows, seen):
-    """The features that fire in the sequences `first` to `last`, each once, as their numbers in `Bindings.run_off`.
+    """The features that fire in the sequences first … last − 1, each once, as indices into `Bindings.run_off`.
 
-    seen [features of all cliques]: all False, and left so.
+    seen [features of all cliques]: all False, before and after.
     """
-    found = np.empty(len(seen), np.int64)
-    n = 0
+    fired = np.empty(len(seen), np.int64)
+    num_fired = 0
     for s in range(first, last):
         g = rows.shape[s]
         for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
@@ -31,16 +31,16 @@ def firing_runs(first, last, shapes, kinds, rows, seen):
                 run = kinds.run_base[k] + rows.feature[i]
                 if not seen[run]:
                     seen[run] = True
-                    found[n] = run
-                    n += 1
-    for i in range(n):
-        seen[found[i]] = False
-    return found[:n].copy()
+                    fired[num_fired] = run
+                    num_fired += 1
+    for i in range(num_fired):
+        seen[fired[i]] = False
+    return fired[:num_fired].copy()
 
 
 @kernel
 def list_touched(num_bias, runs, run_off):
-    """The biases, then the weights of the features `runs` one after another, as [weights] int32."""
+    """The numbers of the bias weights, then of the weights of the features `runs`, [weights] int32."""
     total = num_bias
     for r in runs:
         total += run_off[r + 1] - run_off[r]
@@ -57,7 +57,7 @@ def list_touched(num_bias, runs, run_off):
 
 @kernel
 def collect_touched(touched, cell_of, partial, counted, counts, weights, out):
-    """out[i] = Σ_r partial[r, cell of touched[i]], less counts[j] at i = counted[j]; the cells are zero afterwards.
+    """out[i] = Σ_r partial[r, cell of touched[i]], less counts[j] at i = counted[j]. Sets the cells to zero.
 
     Returns Σ counts λ.
     """
@@ -77,7 +77,7 @@ def collect_touched(touched, cell_of, partial, counted, counts, weights, out):
 
 
 @kernel
-def move_cells(touched, cell_of, weights, cells):
+def copy_to_cells(touched, cell_of, weights, cells):
     """Copies the touched weights to their cells."""
     for i in range(len(touched)):
         cell = cell_of[touched[i]]

@@ -1,14 +1,15 @@
-"""Bounds on what a step of one weight leaves of an exponential risk, made least for every weight by itself.
+"""Upper bounds on an exponential risk after a step of one weight, minimised for every weight by itself.
 
     B(Δ) = total − Σ_g m_g + Σ_g [a_g e^{Δ L_g} + (m_g − a_g) e^{Δ U_g}],     a_g = (m_g U_g − E_g) / (U_g − L_g)
 
-A group g is of sequences in which the weight counts as much; m: their part of the risk, E: of its derivative. With P
-the part at exponents above 0, p their mean, and N, −n the same below 0, no B is less than
+A group g holds sequences in which the weight has the same range of counts, from L to U. m is their part of the risk, E
+their part of its derivative. Let P be the mass at exponents above 0 and p their mean, and N and −n the same below 0.
+Since e^x is convex, no B is less than
 
     total − P − N + min_Δ [P e^{Δ p} + N e^{−Δ n}]
 
-as e^x is convex; there is the minimum at Δ = log(N n / (P p)) / (p + n), where Newton's method begins. Source: Altun &
-Hofmann 2003 eq. 15 and 16. Not here: which sequences make a group, and what they expect (`sequences.feature_counts`).
+with the minimum at Δ = log(N n / (P p)) / (p + n), where Newton's method starts. Source: Altun &
+Hofmann 2003 eq. 15 and 16. Not here: which sequences form a group, and their expectations (`sequences.feature_counts`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..runtime import inner, kernel
 
 __all__ = ["least_bound", "least_bounds"]
 
-EXTREME = 1e-12  # shares of a group at either end, below which they are rounding
+EXTREME = 1e-12  # share of a group at either end, below which it is rounding
 MOST_STEPS = 100  # of Newton's method
 LONGEST = 3.0  # step, by the exponent that it changes most
 FURTHEST = 100.0  # start, likewise
@@ -29,12 +30,14 @@ ROUNDING = 1e-12  # of a bound, by the total
 
 @inner
 def _divide(a, b, low, high, mass, mean, left, right):
-    """The parts of the groups a..b at either end, into `left` and `right` [G]. Returns the sum of both, the largest
-    exponent of a group that varies, and whether there are such ones below 0, and above.
+    """The masses of the groups a … b − 1 at either end, into `left` and `right` [G].
+
+    Returns (total mass, the largest absolute exponent of a group that varies, whether such groups have exponents below
+    0, and above).
     """
-    own, rate, falls, rises = 0.0, 0.0, False, False
+    total_mass, rate, falls, rises = 0.0, 0.0, False, False
     for g in range(a, b):
-        own += mass[g]
+        total_mass += mass[g]
         width = high[g] - low[g]
         left[g], right[g] = mass[g], 0.0
         if mass[g] > 0.0 and width > 0.0:
@@ -43,12 +46,12 @@ def _divide(a, b, low, high, mass, mean, left, right):
             falls |= low[g] < 0.0
             rises |= high[g] > 0.0
             rate = max(rate, max(-low[g], high[g]))
-    return own, rate, falls, rises
+    return total_mass, rate, falls, rises
 
 
 @inner
 def _two_points(a, b, low, high, left, right, max_step):
-    """Where P e^{Δ p} + N e^{−Δ n} is least, and by how much less it is there than at 0."""
+    """The minimiser of P e^{Δ p} + N e^{−Δ n}, and the decrease from Δ = 0 to it."""
     up, rise, down, fall = 0.0, 0.0, 0.0, 0.0
     for g in range(a, b):
         if low[g] < 0.0:
@@ -73,7 +76,7 @@ def _two_points(a, b, low, high, left, right, max_step):
 
 @inner
 def _bound(a, b, step, low, high, left, right):
-    """Σ_g left e^{Δ L} + right e^{Δ U} over the groups a..b at Δ = step, and its first two derivatives."""
+    """Σ_g left e^{Δ L} + right e^{Δ U} over the groups a … b − 1 at Δ = step, and its first two derivatives."""
     value, slope, curve = 0.0, 0.0, 0.0
     for g in range(a, b):
         down = left[g] * np.exp(step * low[g]) if left[g] > 0.0 else 0.0
@@ -86,13 +89,13 @@ def _bound(a, b, step, low, high, left, right):
 
 @inner
 def _least(a, b, low, high, left, right, rate, falls, rises, max_step):
-    """The step that makes the bound of the groups a..b least, and their part of it."""
+    """The step that minimises the bound of the groups a … b − 1, and their part of the bound."""
     if not falls or not rises:
         x = max_step if falls else -max_step
         return x, _bound(a, b, x, low, high, left, right)[0]
     begin, _ = _two_points(a, b, low, high, left, right, max_step)
     x = min(max(begin, -FURTHEST / rate), FURTHEST / rate)
-    nearest, furthest = -np.inf, np.inf  # between which the least bound lies
+    nearest, furthest = -np.inf, np.inf  # bracket of the minimiser
     for _ in range(MOST_STEPS):
         _, slope, curve = _bound(a, b, x, low, high, left, right)
         if slope > 0.0:
@@ -114,27 +117,26 @@ def _least(a, b, low, high, left, right, rate, falls, rises, max_step):
 
 @kernel
 def least_bounds(off, low, high, mass, mean, total, max_step, step, value):
-    """Of each weight the step Δ that makes its bound on what is left of `total` least, and the bound, into `step` and
-    `value` [weights].
+    """For each weight the step Δ that minimises its bound on the risk, and the bound, into `step`, `value` [weights].
 
-    off [weights + 1]: groups of each weight.   low, high [G]: L and U.   mass, mean [G]: m and E, the sum of what the
-    group's labellings count more than the known ones.   |Δ| ≤ max_step where no L is below 0, or no U above.
+    off [weights + 1]: groups of each weight.   low, high [G]: L and U.   mass, mean [G]: m and E.   total: the risk
+    before the step.   max_step: the limit of |Δ| where no L is below 0, or no U above.
     """
     left, right = np.empty(len(mass)), np.empty(len(mass))
     for k in range(len(step)):
         a, b = off[k], off[k + 1]
-        own, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
+        group_mass, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
         step[k], value[k] = 0.0, total
-        if own > 0.0 and (falls or rises):
+        if group_mass > 0.0 and (falls or rises):
             step[k], part = _least(a, b, low, high, left, right, rate, falls, rises, max_step)
-            value[k] = total - own + part
+            value[k] = total - group_mass + part
 
 
 @kernel
 def least_bound(off, low, high, mass, mean, total, max_step):
-    """The weight whose bound is least (the first one of several), its step and its bound, as `least_bounds` has them.
+    """The weight with the least bound (the first of several), its step and its bound, as in `least_bounds`.
 
-    Bounds are made least of those weights alone that may come below the best one so far.
+    Minimises only the bounds of weights that may come below the best one so far.
     """
     left, right = np.empty(len(mass)), np.empty(len(mass))
     size = len(off) - 1
@@ -143,8 +145,8 @@ def least_bound(off, low, high, mass, mean, total, max_step):
     for k in range(size):
         a, b = off[k], off[k + 1]
         lowest[k] = total
-        own, _, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
-        if own > 0.0 and (falls or rises):
+        group_mass, _, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
+        if group_mass > 0.0 and (falls or rises):
             lowest[k] = total - _two_points(a, b, low, high, left, right, max_step)[1]
         if lowest[k] < lowest[begin]:
             begin = k
@@ -154,9 +156,9 @@ def least_bound(off, low, high, mass, mean, total, max_step):
         if lowest[k] > value + ROUNDING * total or lowest[k] == total:
             continue
         a, b = off[k], off[k + 1]
-        own, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
+        group_mass, rate, falls, rises = _divide(a, b, low, high, mass, mean, left, right)
         x, part = _least(a, b, low, high, left, right, rate, falls, rises, max_step)
-        found = total - own + part
-        if found < value or (found == value and k < best):
-            best, step, value = k, x, found
+        bound = total - group_mass + part
+        if bound < value or (bound == value and k < best):
+            best, step, value = k, x, bound
     return best, step, value

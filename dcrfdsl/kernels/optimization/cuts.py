@@ -1,9 +1,9 @@
-"""Cuts of a margin problem: sparse differences of features with the loss that each asks for, and their products.
+"""Cuts of a margin problem: sparse feature differences with the margins that they require, and inner products.
 
-A cut n of a sequence (block) says ⟨w, d_n⟩ ≥ ℓ_n − ξ. The product is that of features, or where a clique has an
-observation kernel the one that the kernel gives: weights are then scores of single positions, and moving one of them
-moves all positions by how alike they are (Altun & Hofmann 2003 eq. 12). Not here: multipliers (`dual_ascent`), where
-cuts come from (`criteria.margin`).
+A cut n of a sequence (block) requires ⟨w, d_n⟩ ≥ ℓ_n − ξ. The inner product is that of features. Where a clique has an
+observation kernel, it is defined by the kernel: weights are then scores of single positions, and moving one of them
+moves all positions in proportion to their similarity (Altun & Hofmann 2003 eq. 12). Not here: multipliers
+(`dual_ascent`), where cuts come from (`criteria.margin`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,19 @@ from numpy.typing import NDArray
 from ..runtime import fast_inner, inlined, inner, kernel
 
 __all__ = [
-    "Cuts", "Metric", "combine_cuts", "is_repeated", "is_score", "join_cuts", "margin_of", "margins_of", "measure_cuts",
-    "move", "no_cuts", "product", "products_of",
+    "Cuts",
+    "Metric",
+    "combine_cuts",
+    "empty_cuts",
+    "is_repeated",
+    "is_score",
+    "join_cuts",
+    "margin_of",
+    "margins_of",
+    "measure_cuts",
+    "move",
+    "product",
+    "products_of",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -25,8 +36,10 @@ Floats = NDArray[np.float64]
 
 
 class Metric(NamedTuple):
-    """The inner product of differences: that of their entries, but from weight `start` to `stop` weights are scores of
-    positions, `states` of each, and two positions are as alike as `gram` [positions, positions] says.
+    """The inner product of differences.
+
+    The weights `start` to `stop` are scores of positions, `states` for each; `gram` [positions, positions] holds the
+    similarities of positions. Other weights are orthonormal.
     """
 
     start: int
@@ -41,14 +54,14 @@ class Cuts(NamedTuple):
     block_off: Ints  # [S+1]  cuts of a block
     off: Ints  #       [n+1]  entries of a cut
     weight: NDArray[np.int32]  # numbers of weights, ascending in a cut
-    value: Floats  #           what they are multiplied by
+    value: Floats  #           the entries of d
     loss: Floats  #    [n]
     norm: Floats  #    [n]    ‖d‖²
     alpha: Floats  #   [n]
 
 
-def no_cuts(blocks: int) -> Cuts:
-    """None for any block."""
+def empty_cuts(blocks: int) -> Cuts:
+    """No cut for any block."""
     return Cuts(
         np.zeros(blocks + 1, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0),
         np.zeros(0), np.zeros(0),
@@ -70,8 +83,8 @@ def is_score(weight, metric):
 
 
 @inner
-def _alike(cuts, i, j, metric):
-    """How alike two entries are that are scores of positions."""
+def _similarity(cuts, i, j, metric):
+    """The similarity of two entries that are scores of positions; 0 for different states."""
     here, state = divmod(cuts.weight[i] - metric.start, metric.states)
     there, other = divmod(cuts.weight[j] - metric.start, metric.states)
     return metric.gram[here, there] if state == other else 0.0
@@ -100,14 +113,14 @@ def product(cuts, n, m, metric):
 
 @inner
 def _score_product(cuts, n, m, metric):
-    """The part of ⟨d_n, d_m⟩ that lies in scores of positions."""
+    """The part of ⟨d_n, d_m⟩ that belongs to scores of positions."""
     total = 0.0
     for i in range(cuts.off[n], cuts.off[n + 1]):
         if not is_score(cuts.weight[i], metric):
             continue
         for j in range(cuts.off[m], cuts.off[m + 1]):
             if is_score(cuts.weight[j], metric):
-                total += cuts.value[i] * cuts.value[j] * _alike(cuts, i, j, metric)
+                total += cuts.value[i] * cuts.value[j] * _similarity(cuts, i, j, metric)
     return total
 
 
@@ -191,7 +204,7 @@ def products_of(cuts, metric, num_weights):
 def is_repeated(cuts, others):
     """Whether each of `others` is among the cuts of its block, [others].
 
-    Labellings that differ from the right one in the same features give the same cut; each has one of its own.
+    Labellings with the same feature differences give equal cuts; each of `others` is matched with a different one.
     """
     out, is_taken = np.zeros(len(others.loss), np.bool_), np.zeros(len(cuts.loss), np.bool_)
     for i in range(len(cuts.block_off) - 1):
@@ -213,7 +226,7 @@ def is_repeated(cuts, others):
 
 @kernel
 def join_cuts(first, first_keeps, second, second_keeps):
-    """The cuts of both that are kept, block by block, those of the first before those of the second."""
+    """The kept cuts of both, block by block, those of `first` before those of `second`."""
     blocks = len(first.block_off) - 1
     count, size = 0, 0
     for n in range(len(first_keeps)):
@@ -229,15 +242,15 @@ def join_cuts(first, first_keeps, second, second_keeps):
     loss, norm, alpha = np.empty(count), np.empty(count), np.empty(count)
     at, end = 0, 0
     for i in range(blocks):
-        for own, keeps in ((first, first_keeps), (second, second_keeps)):
-            for n in range(own.block_off[i], own.block_off[i + 1]):
+        for source, keeps in ((first, first_keeps), (second, second_keeps)):
+            for n in range(source.block_off[i], source.block_off[i + 1]):
                 if not keeps[n]:
                     continue
-                for e in range(own.off[n], own.off[n + 1]):
-                    weight[end] = own.weight[e]
-                    value[end] = own.value[e]
+                for e in range(source.off[n], source.off[n + 1]):
+                    weight[end] = source.weight[e]
+                    value[end] = source.value[e]
                     end += 1
-                loss[at], norm[at], alpha[at] = own.loss[n], own.norm[n], own.alpha[n]
+                loss[at], norm[at], alpha[at] = source.loss[n], source.norm[n], source.alpha[n]
                 at += 1
                 off[at] = end
         block_off[i + 1] = at

@@ -1,9 +1,9 @@
-"""Ascent on the dual of a margin problem, one sequence (block) at a time, over the cuts that it has been given.
+"""Ascent on the dual of a margin problem, one sequence (block) at a time, over its current cuts.
 
     max_α Σ_n α_n ℓ_n − ½ ‖w‖²,    w = Σ_n α_n d_n,    α_n ≥ 0,    Σ_{n in block i} α_n ≤ U_i   or   α_n ≤ U_i
 
-What is left of U_i belongs to a cut that says nothing (d = 0, ℓ = 0). Steps are exact: between the cut that gains most
-and the one that gains least of a block (pairs), or towards the cut that is violated most (Frank–Wolfe). Sources: Altun
+The rest of U_i belongs to an empty cut (d = 0, ℓ = 0). Line searches are exact: between the cuts of a block with the
+largest and the smallest slope (pairs), or towards the most violated cut (Frank–Wolfe). Sources: Altun
 & Hofmann 2003, Algorithm 1; Lacoste-Julien et al. 2013. Not here: products and norms (`cuts`).
 """
 
@@ -14,17 +14,17 @@ import numpy as np
 from ..runtime import inner, kernel
 from .cuts import is_score, margin_of, move, product
 
-__all__ = ["ascend", "bounded", "frank_wolfe", "free_part", "gaps_of", "violated_most"]
+__all__ = ["ascend", "frank_wolfe", "most_violated", "primal_and_gap", "project_to_bounds", "projected_gradient"]
 
-SATURATED = 1e-12  # of U: multipliers that sum up to U but for this can only be exchanged
-LEAST = 1e-14  # a step's curvature and gain below which nothing is to be gained
+SATURATED = 1e-12  # of U: multipliers whose sum is this close to U can only be exchanged
+LEAST = 1e-14  # curvature (or excess over U, relatively) that counts as zero
 
 
 @kernel
-def free_part(cuts, limit, each_counts, slope, out):
-    """The direction of steepest ascent in which no multiplier leaves its bounds at once, [cuts]; returns it.
+def projected_gradient(cuts, limit, each_counts, slope, out):
+    """Projects the gradient `slope` [cuts] onto the face of the bounds that the multipliers lie on; returns `out`.
 
-    Multipliers at a bound stay there. Where those of a block sum up to U, what they move by sums up to 0.
+    Multipliers at a bound stay there. Where those of a block sum up to U, their components sum up to 0.
     """
     for i in range(len(limit)):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
@@ -44,8 +44,8 @@ def free_part(cuts, limit, each_counts, slope, out):
 
 
 @kernel
-def bounded(cuts, limit, each_counts, moved):
-    """The point nearest to the multipliers `moved` [cuts] that keeps the bounds; changed in place, and returned."""
+def project_to_bounds(cuts, limit, each_counts, moved):
+    """Projects the multipliers `moved` [cuts] to the nearest point within the bounds, in place; returns them."""
     for i in range(len(limit)):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
         total = 0.0
@@ -54,7 +54,7 @@ def bounded(cuts, limit, each_counts, moved):
             if each_counts:
                 moved[n] = min(moved[n], limit[i])
             total += moved[n]
-        # what is too much is taken off evenly, until nothing is below 0 (Held, Wolfe & Crowder 1974)
+        # the excess is subtracted evenly until no multiplier is below 0 (Held, Wolfe & Crowder 1974)
         while not each_counts and total > limit[i] * (1.0 + LEAST):
             count = 0
             for n in range(a, b):
@@ -69,8 +69,8 @@ def bounded(cuts, limit, each_counts, moved):
 
 
 @kernel
-def gaps_of(cuts, limit, each_counts, weights):
-    """What the cuts cost at some weights (the primal without its norm), and by how much that is above the dual."""
+def primal_and_gap(cuts, limit, each_counts, weights):
+    """The loss of the cuts at some weights (the primal without its norm), and the gap between primal and dual."""
     total, gap = 0.0, 0.0
     for i in range(len(limit)):
         worst = 0.0
@@ -83,10 +83,8 @@ def gaps_of(cuts, limit, each_counts, weights):
 
 
 @kernel
-def violated_most(cuts, limit, each_counts, weights):
-    """Multipliers that the dual would rise fastest towards: all of U at the cut of each block that is violated most, or
-    at all that are violated, [cuts].
-    """
+def most_violated(cuts, limit, each_counts, weights):
+    """The Frank–Wolfe vertex, [cuts]: all of U at the most violated cut of each block, or at each violated one."""
     out = np.zeros(len(cuts.loss))
     for i in range(len(limit)):
         worst, where = 0.0, -1
@@ -103,9 +101,9 @@ def violated_most(cuts, limit, each_counts, weights):
 
 @kernel
 def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, tolerance):
-    """Steps in the blocks first..last until none gains more than `tolerance` (of a margin), at most `rounds` a block.
+    """Steps in the blocks first … last − 1 until slopes are within `tolerance` (of a margin), at most `rounds` each.
 
-    limit [S]: U.   each_counts: whether it is of each cut, and not of their sum.
+    limit [S]: U.   each_counts: whether U limits each multiplier, not their sum.
     """
     for i in range(first, last):
         a, b = cuts.block_off[i], cuts.block_off[i + 1]
@@ -114,7 +112,9 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
                 moved = 0.0
                 for n in range(a, b):
                     slope = cuts.loss[n] - margin_of(cuts, n, weights)
-                    if cuts.norm[n] <= LEAST:  # no weight tells this labelling from the right one, so it costs all of U
+                    if (
+                        cuts.norm[n] <= LEAST
+                    ):  # no weight separates this labelling from the known one, so it costs all of U
                         goal = limit[i] if slope > 0.0 else cuts.alpha[n]
                     else:
                         goal = min(max(cuts.alpha[n] + slope / cuts.norm[n], 0.0), limit[i])
@@ -131,7 +131,7 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
             for n in range(a, b):
                 rest -= cuts.alpha[n]
             best, worst, up, down = 0.0, np.inf, -1, -1
-            if rest > SATURATED * limit[i]:  # less is rounding, and no step that is worth its while
+            if rest > SATURATED * limit[i]:  # less is rounding, and not worth a step
                 worst = 0.0
             for n in range(a, b):
                 slope = cuts.loss[n] - margin_of(cuts, n, weights)
@@ -160,9 +160,9 @@ def ascend(first, last, cuts, limit, each_counts, metric, weights, rounds, toler
 
 @kernel
 def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
-    """A step of each block towards the multipliers `goal` [cuts], as long as is best.
+    """A step of each block towards the multipliers `goal` [cuts], with exact line search.
 
-    direction [W]: zeros, and left so.
+    direction [W]: zeros, before and after.
     """
     most = 0
     if len(metric.gram) > 0:
@@ -196,9 +196,9 @@ def frank_wolfe(first, last, cuts, goal, metric, weights, direction):
 
 @inner
 def _score_curve(a, b, cuts, metric, direction, weight, value):
-    """The part of the direction's square that lies in scores of positions, which are set to 0 there.
+    """The part of the direction's squared norm that belongs to scores of positions; sets these scores to 0.
 
-    weight, value: of those scores; written here, as long as the entries of a block.
+    weight, value: scratch, as long as the entries of a block.
     """
     count = 0
     for e in range(cuts.off[a], cuts.off[b]):

@@ -1,8 +1,8 @@
-"""How the features of two labellings differ, sequence by sequence, as sparse vectors.
+"""Differences between the features of two labellings, sequence by sequence, as sparse vectors.
 
-    d = ½ [F(known) − F(found)],    of Altun & Hofmann (2003) eq. 11: λ·d is the margin between the two
+    d = ½ [F(known) − F(competitor)],    Altun & Hofmann (2003) eq. 11: λ·d is the margin between the two
 
-Only factors whose assignment differs are looked at. Not here: which labelling is found, what the vectors are for
+Only factors whose assignments differ are visited. Not here: which labelling competes, what the vectors are for
 (`cuts`).
 """
 
@@ -19,7 +19,7 @@ __all__ = ["bias_of_cells", "list_differences"]
 
 
 class Tally(NamedTuple):
-    """Counts of the weights that some features have, and which weights these are."""
+    """Feature counts by weight, and the list of weights that have been counted."""
 
     total: NDArray[np.float64]  #   [W]
     is_listed: NDArray[np.bool_]  # [W]
@@ -68,8 +68,8 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
                 is_here = bindings.entry[e] == at
             elif inverse < -1:  # a state of a view is several entries
                 lists = -2 - inverse
-                own = lists + bindings.entry[e]
-                for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                view_state = lists + bindings.entry[e]
+                for c in range(lists + kinds.inverse[view_state], lists + kinds.inverse[view_state + 1]):
                     is_here |= kinds.inverse[c] == at
             else:
                 is_here = kinds.inverse[inverse + bindings.entry[e]] == at
@@ -79,12 +79,12 @@ def _count_factor(s, f, at, amount, problem, bias_of, tally, n):
 
 
 @kernel
-def list_differences(first, last, problem, bias_of, known, found, off, sequence, total, is_listed):
-    """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `found`.
+def list_differences(first, last, problem, bias_of, known, competitor, off, sequence, total, is_listed):
+    """The difference of the n-th of the sequences `sequence[first:last]` between `known` and `competitor`.
 
-    known, found: flat labellings, of sequence s from off[s] on; found is -1 where there is none.   bias_of: see
-    `bias_of_cells`.   total [W], is_listed [W]: all 0 and left so.
-    Returns offsets [n+1], weights in ascending order, and what each is multiplied by.
+    known, competitor: flat labellings; sequence s begins at off[s]; competitor is -1 where there is none.   bias_of:
+    see `bias_of_cells`.   total [W], is_listed [W]: all 0, before and after.
+    Returns offsets [n+1], the numbers of weights in ascending order, and their values.
     """
     shapes, rows = problem.shapes, problem.rows
     ends = np.zeros(last - first + 1, np.int64)
@@ -102,19 +102,19 @@ def list_differences(first, last, problem, bias_of, known, found, off, sequence,
                 v = shapes.scope[e]
                 card = shapes.card[v0 + v]
                 right = right * card + known[off[s] + v]
-                wrong = wrong * card + found[off[s] + v]
+                wrong = wrong * card + competitor[off[s] + v]
             if right == wrong:
                 continue
             for at, amount in ((right, 0.5), (wrong, -0.5)):
                 n = _count_factor(s, f, at, amount, problem, bias_of, tally, n)
-        own = np.sort(listed[:n])
+        touched = np.sort(listed[:n])
         if size + n > len(index):
             more = max(2 * len(index), size + n)
             longer, further = np.empty(more, np.int32), np.empty(more)
             longer[:size] = index[:size]
             further[:size] = value[:size]
             index, value = longer, further
-        for weight in own:
+        for weight in touched:
             if total[weight] != 0.0:
                 index[size] = weight
                 value[size] = total[weight]

@@ -1,7 +1,4 @@
-"""Counts of the features at labellings, each labelling with a mass: expected counts of a distribution over these alone.
-
-Not here: which labellings.
-"""
+"""Expected feature counts under a distribution over a few listed labellings. Not here: which labellings."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ def count_labellings(
     """Adds Σ_l mass[l, s] F(labellings[l]) of each sequence s.
 
     labellings [L, flat]: sequence s has its states from off[s] on.   mass [L, S]: where it is 0, states may be unknown.
-    belief: zeros up to the end of the longest sequence's local tables, and left so.   expected [shared cells],
+    belief: zeros up to the end of the longest sequence's local tables, before and after.   expected [shared cells],
     gradient: as inference adds to them.
     """
     for s in range(first, last):
         g = rows.shape[s]
         v0 = shapes.var_off[g]
-        for adding in (True, False):  # the mass is put on the labellings, and taken away after it was counted
+        for adding in (True, False):  # adds the mass to the beliefs; after counting, resets these to 0
             for n in range(len(labellings)):
                 if mass[n, s] == 0.0:
                     continue

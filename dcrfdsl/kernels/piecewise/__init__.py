@@ -1,4 +1,4 @@
-"""Kernels of pieces that are normalised over their own variables."""
+"""Kernels of piecewise training: pieces that are normalised over their own variables."""
 
 import lazy_loader
 

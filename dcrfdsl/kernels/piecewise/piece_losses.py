@@ -1,14 +1,15 @@
-"""Pieces of a parameter independence diagram: each normalised over its own variables, given the rest as it is known.
+"""Losses of the pieces of a parameter independence diagram: each normalised over its variables, given the known rest.
 
     Σ_π [ log Σ_{y_π} exp s_π(y_π, y*_N) − log Σ_{y_π as known} exp s_π(y_π, y*_N) ],    s_π: log scores of its cliques
 
 (McCallum & Sutton 2004 §2.) Where every variable of a piece is known, the second term is the score of the gold labels.
-With NOTA (§3) each piece has one more joint outcome of potential 1, also under other values y' of the variables that it
-conditions on, where that outcome is the right one:
+With NOTA ("none of the above", §3) each piece has one more joint outcome of potential 1. Under other values y' of the
+variables that the piece conditions on, this outcome is the right one:
 
     log(1 + Σ_{y_π} exp s_π(y_π, y*_N)) − s_π(y*_π, y*_N) + Σ_{y' ≠ y*_N} log(1 + Σ_{y_π} exp s_π(y_π, y'))
 
-All joint states of a piece are gone through, so pieces are small. Not here: which instances there are (`graph.pieces`).
+All joint states of a piece are enumerated, so pieces must be small. Not here: which instances there are
+(`graph.pieces`).
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 
-NONE, ALL, ONE, SAMPLED, LISTED = range(5)  # the other cases in which NOTA is right; ONE: of one variable changed
+NONE, ALL, ONE, SAMPLED, LISTED = range(5)  # other cases in which NOTA is right; ONE: one variable changed
 
 
 class Cases(NamedTuple):
-    """The cases in which NOTA is the right outcome, beside the known one."""
+    """The cases in which NOTA is the right outcome, besides the known case."""
 
     mode: int
-    rate: float  #      of cases, where they are sampled
+    rate: float  #      share of the cases to sample (SAMPLED)
     seed: int
     instance: Ints  #   [S+1]  where the instances of each sequence are counted from …
     case_off: Ints  #   [n+1]  … and where the cases of an instance lie, if they are listed
-    case: Ints  #       [..]   joint values of what the instance conditions on
+    case: Ints  #       [..]   joint values of the variables that the instance conditions on
 
 
 class TablePlaces(NamedTuple):
@@ -53,14 +54,14 @@ class TablePlaces(NamedTuple):
 
 @inner
 def _keep_known(over, card, v0, state, may, may_at, state_off, score, size):
-    """Takes away the joint states that are not as the labels are known: known states, or one of those that may be."""
+    """Gives -inf to the joint states that contradict the known labels, or the possible ones of unknown variables."""
     for joint in range(size):
         rest, keeps = joint, True
         for o in range(len(over) - 1, -1, -1):
             v = over[o]
-            own = card[v0 + v]
-            digit = rest % own
-            rest //= own
+            num_states = card[v0 + v]
+            digit = rest % num_states
+            rest //= num_states
             if state[v] >= 0:
                 keeps &= digit == state[v]
             else:
@@ -71,7 +72,7 @@ def _keep_known(over, card, v0, state, may, may_at, state_off, score, size):
 
 @inner
 def _gold_joint(over, card, v0, state):
-    """The joint state of `over` that is known, -1 if one of them is not."""
+    """The known joint state of the variables `over`, -1 if one of them is unknown."""
     joint = 0
     for v in over:
         if state[v] < 0:
@@ -82,7 +83,7 @@ def _gold_joint(over, card, v0, state):
 
 @inner
 def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, workspace):
-    """The loss of an instance as it is known; beliefs get expectations less what is known."""
+    """The loss of an instance in the known case; adds its expectations less the known counts to the beliefs."""
     v0 = shapes.var_off[g]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     size = scores(i, g, shapes, pieces, value, state, workspace)
@@ -109,7 +110,7 @@ def _known_case(i, g, shapes, pieces, value, belief, state, may, may_at, nota, w
 
 @inner
 def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
-    """As `_known_case` for an instance that scores the same wherever it lies: normalised once, spread at the end."""
+    """As `_known_case`, for an instance with the same scores at every position: normalised once, spread at the end."""
     v0, f0, p = shapes.var_off[g], shapes.fac_off[g], pieces.template[i]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     if not workspace.done[p]:
@@ -130,7 +131,7 @@ def _shared_case(i, g, shapes, pieces, value, belief, state, workspace):
 
 @inner
 def _spread_shared(shapes, pieces, value, belief, state, workspace):
-    """The expectations of all shared instances, into the shared cells."""
+    """Adds the expectations of all shared instances to the shared cells."""
     for p in range(len(workspace.done)):
         if workspace.done[p]:
             i, g = workspace.where[p], workspace.shape[p]
@@ -141,7 +142,7 @@ def _spread_shared(shapes, pieces, value, belief, state, workspace):
 
 @inner
 def _other_case(i, g, shapes, pieces, value, belief, state, workspace):
-    """The loss of an instance at values of what it conditions on under which NOTA is right."""
+    """The loss of an instance in a case where NOTA is right."""
     size = scores(i, g, shapes, pieces, value, state, workspace)
     loss = normalise(workspace.score, size, True)
     spread(i, g, shapes, pieces, belief, state, workspace, workspace.score, 1.0, size)
@@ -150,7 +151,7 @@ def _other_case(i, g, shapes, pieces, value, belief, state, workspace):
 
 @inner
 def _is_possible(i, g, shapes, pieces, value, state, workspace):
-    """Whether no hard constraint on what the instance conditions on forbids its values."""
+    """Whether the values of the variables that the instance conditions on break no hard constraint."""
     v0, f0 = shapes.var_off[g], shapes.fac_off[g]
     nothing = pieces.over[:0]
     for m in range(pieces.filter_off[i], pieces.filter_off[i + 1]):
@@ -161,7 +162,7 @@ def _is_possible(i, g, shapes, pieces, value, state, workspace):
 
 @inner
 def _is_drawn(rate, seed, s, i, joint):
-    """A draw of probability `rate` that depends on its arguments alone (a step of splitmix64 for each)."""
+    """True with probability `rate`, as a hash of the arguments (one step of SplitMix64 for each)."""
     x = np.uint64(seed)
     for part in (s, i, joint):
         x = (x ^ np.uint64(part)) + np.uint64(0x9E3779B97F4A7C15)
@@ -202,11 +203,10 @@ def _other_cases(s, i, g, shapes, pieces, cases, value, belief, state, workspace
 
 @kernel
 def piece_expectations(first, last, problem, pieces, cases, potentials, labelling, may, largest, totals, loss):
-    """The losses of all pieces of each sequence into loss [S], inf where one cannot be as it is known; adds their
-    gradients to the totals.
+    """The sum of the losses of all pieces of each sequence into loss [S]; adds the gradients to the totals.
 
-    labelling: known states, -1 where unknown; `may`, laid out as marginals, then says which states may be.   largest:
-    joint states of the largest piece.
+    The loss is inf where the known states of a piece are impossible.   labelling: known states, -1 where unknown;
+    `may`, laid out as marginals, then says which states are possible.   largest: joint states of the largest piece.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
@@ -252,8 +252,8 @@ def piece_expectations(first, last, problem, pieces, cases, potentials, labellin
 
 @kernel
 def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, threshold):
-    """The joint values, other than the known ones, of what each instance conditions on that are likelier than
-    `threshold` by the product of their marginals. Returns the fields `instance`, `case_off` and `case` of `Cases`.
+    """The likely cases: joint values of the variables that an instance conditions on, other than the known ones, whose
+    product of marginals exceeds `threshold`. Returns the fields `instance`, `case_off` and `case` of `Cases`.
     """
     count = len(rows.shape)
     instance = np.zeros(count + 1, np.int64)
@@ -261,7 +261,7 @@ def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, 
         g = rows.shape[s]
         instance[s + 1] = instance[s] + pieces.instance_off[g + 1] - pieces.instance_off[g]
     case_off, case = np.zeros(instance[-1] + 1, np.int64), np.empty(1024, np.int64)
-    found, number = 0, 0
+    num_cases, number = 0, 0
     for s in range(count):
         g = rows.shape[s]
         v0 = shapes.var_off[g]
@@ -276,21 +276,21 @@ def likely_cases(shapes, rows, pieces, marginals, marginal_off, labelling, off, 
                     is_known &= digit == labelling[off[s] + given[n]]
                     probability *= marginals[marginal_off[s] + shapes.state_off[v0 + given[n]] + digit]
                 if probability > threshold and not is_known:
-                    if found == len(case):
-                        longer = np.empty(2 * found, np.int64)
-                        for c in range(found):
+                    if num_cases == len(case):
+                        longer = np.empty(2 * num_cases, np.int64)
+                        for c in range(num_cases):
                             longer[c] = case[c]
                         case = longer
-                    case[found] = joint
-                    found += 1
+                    case[num_cases] = joint
+                    num_cases += 1
             number += 1
-            case_off[number] = found
-    return instance, case_off, case[:found].copy()
+            case_off[number] = num_cases
+    return instance, case_off, case[:num_cases].copy()
 
 
 @inner
 def _local_table(i, g, shapes, pieces, value, state, workspace, out, at):
-    """Writes log p̃ of the instance under every joint state of what it conditions on."""
+    """Writes log p̃ of the instance for every joint state of the variables that it conditions on."""
     v0, card = shapes.var_off[g], shapes.card
     given = pieces.given[pieces.given_off[i] : pieces.given_off[i + 1]]
     for joint in range(joint_states(given, card, v0)):
@@ -312,7 +312,7 @@ def _local_table(i, g, shapes, pieces, value, state, workspace, out, at):
 def piece_tables(first, last, problem, pieces, potentials, is_constraint, places, largest, out):
     """log p̃(y_π | y_N, x) of every instance, as a table over (given…, over…), and the tables of hard constraints.
 
-    is_constraint [K].   -inf where nothing is possible under what is given.
+    is_constraint [K].   Tables are -inf for values of the given variables under which nothing is possible.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base

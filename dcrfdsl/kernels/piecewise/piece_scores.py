@@ -1,6 +1,6 @@
-"""The score tables of pieces: log scores of the joint states of what an instance is over, given all other variables.
+"""The score tables of pieces: log scores of the joint states of an instance's variables, given all other variables.
 
-Not here: what is made of them (`piece_losses`).
+Not here: the losses computed from them (`piece_losses`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-MOST_SITES = 64  # of a piece, and of what it conditions on
+MOST_SITES = 64  # of a piece, and of the variables that it conditions on
 
 
 class PieceInstances(NamedTuple):
@@ -43,14 +43,14 @@ class PieceInstances(NamedTuple):
     member_off: Ints  #   [I+1]
     member: Small  #      [..]   factors whose score it has
     scale: Floats  #      [..]   … times this
-    locked: NDArray[np.bool_]  # [..] factors of which it trains nothing
+    locked: NDArray[np.bool_]  # [..] factors whose weights it does not train
     filter_off: Ints  #   [I+1]
-    filter: Small  #      [..]   factors that say which values of `given` are possible
-    shared: NDArray[np.bool_]  # [I] its score is the same wherever it lies: no features, nothing given
+    filter: Small  #      [..]   factors that decide which values of `given` are possible
+    shared: NDArray[np.bool_]  # [I] its score is the same at every position: no features, nothing given
 
 
 class Workspace(NamedTuple):
-    """Memory of one call: scores of joint states (twice), strides, states, and what shared pieces sum up to."""
+    """Memory of one call: scores of joint states (two buffers), strides, states, and results of shared pieces."""
 
     score: Floats
     stride: Ints
@@ -73,9 +73,9 @@ def joint_states(variables, card, v0):
 
 @inner
 def place(f, shapes, v0, over, state, stride):
-    """Where factor f reads: the cell at state 0 of the variables `over`, the others as in `state`.
+    """The cell of factor f where the variables `over` are in state 0 and the others as in `state`.
 
-    stride [len(over)]: written, cells from one state of a variable to the next, 0 where the factor does not have it.
+    stride [len(over)]: written; cells from one state of a variable to the next, 0 for variables not in the factor.
     """
     cell, step = shapes.fac_table[f], 1
     for o in range(len(over)):
@@ -95,11 +95,11 @@ def place(f, shapes, v0, over, state, stride):
 
 @inner
 def _row_start(row, cell, over, card, v0, stride):
-    """The cell of the joint states number row · (states of the last variable) and on."""
+    """The cell of the first joint state of row `row`; a row holds all states of the last variable."""
     for o in range(len(over) - 2, -1, -1):
-        own = card[v0 + over[o]]
-        cell += (row % own) * stride[o]
-        row //= own
+        num_states = card[v0 + over[o]]
+        cell += (row % num_states) * stride[o]
+        row //= num_states
     return cell
 
 
@@ -125,7 +125,7 @@ def _add_beliefs(belief, cell, factor, over, card, v0, stride, probability, size
 
 @inlined
 def _exponentiate(score, size, peak):
-    """exp(score − peak) in whole registers; what lies behind the scores is overwritten."""
+    """exp(score − peak) in whole registers; overwrites up to a register after the scores."""
     for j in range(size, -(-size // LANES) * LANES):
         score[j] = -np.inf
     taken = broadcast((0,), peak)
@@ -152,7 +152,7 @@ def normalise(score, size, extra):
 
 @inner
 def scores(i, g, shapes, pieces, value, state, workspace):
-    """The log scores of the joint states of an instance into workspace.score. Returns how many there are."""
+    """Writes the log scores of the joint states of an instance to workspace.score. Returns their number."""
     v0, f0 = shapes.var_off[g], shapes.fac_off[g]
     over = pieces.over[pieces.over_off[i] : pieces.over_off[i + 1]]
     size = joint_states(over, shapes.card, v0)
@@ -178,11 +178,11 @@ def spread(i, g, shapes, pieces, belief, state, workspace, probability, factor, 
 
 @inner
 def set_given(joint, given, card, v0, state):
-    """Puts the variables `given` into a joint state. Returns how many of them change."""
+    """Sets the variables `given` to the states of the joint state `joint`. Returns how many of them change."""
     changed = 0
     for n in range(len(given) - 1, -1, -1):
-        own = card[v0 + given[n]]
-        changed += state[given[n]] != joint % own
-        state[given[n]] = joint % own
-        joint //= own
+        num_states = card[v0 + given[n]]
+        changed += state[given[n]] != joint % num_states
+        state[given[n]] = joint % num_states
+        joint //= num_states
     return changed

@@ -1,4 +1,4 @@
-"""How kernels are compiled, kept and vectorised, and the status codes that they return."""
+"""How kernels are compiled, cached and vectorised, and the status codes that they return."""
 
 import lazy_loader
 

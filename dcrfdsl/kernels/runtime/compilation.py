@@ -1,29 +1,29 @@
-"""How kernels are compiled: the decorators of every compiled function, and why an inner function is not a kernel.
+"""The decorators that compile every kernel, and how a kernel differs from an inner function.
 
-`kernel` releases the interpreter lock, is kept between processes (`kernel_cache`) and may allocate. `inner` is for
-functions that kernels call in their loops: it compiles without Numba's reference counts. With them, every call counts
-up and down each array of each NamedTuple that it takes, one atomic instruction an array; on small messages that cost
-three times the work itself. An inner function must not allocate (slices are fine): Numba refuses to compile one that
-does.
+`kernel` releases the interpreter lock, is cached between processes (`kernel_cache`) and may allocate. `inner` is for
+functions that kernels call in their loops: it compiles without Numba's reference counts. With reference counts, every
+call would increment and decrement a counter for each array of each NamedTuple argument, one atomic instruction each; on
+small messages that cost three times the work itself. An inner function must not allocate (slices are fine): Numba
+refuses to compile one that does.
 
-`inlined` is an inner function that becomes part of its caller: a call passes every array of every NamedTuple on the
-stack, which takes half a microsecond and shows where it is done for each sequence. LLVM puts it in place; where Numba
-does so before it infers types (`inline="always"`), chains run 10 % slower and messages 40 %, to compile a tenth faster.
+`inlined` is an inner function that LLVM merges into its caller. A call passes every array of every NamedTuple on the
+stack; that takes half a microsecond, which is noticeable once per sequence. Inlining by Numba, before type inference
+(`inline="always"`), compiles a tenth faster, but makes chains 10 % and messages 40 % slower.
 
-Arguments that belong together are a NamedTuple (`tables.arguments`). It costs what its arrays cost one by one: nothing
-where a function is called once a run; in a loop, a function takes a bundle only if it needs most of it. A kernel takes
-its bundles apart before its loop, since each look into one counts references.
+Arguments that belong together form a NamedTuple (`tables.kernel_arguments`). It costs as much as its arrays one by one:
+nothing where a function is called once a run. In a loop, a function takes a NamedTuple only if it needs most of it. A
+kernel unpacks its NamedTuples before its loop, since each attribute access counts references.
 
-What is not called is not compiled. So work that most data does not need has a kernel of its own, which Python calls
-where a status asks for it, or hangs on an argument that may be None: its type decides which branch is compiled.
+What is not called is not compiled. Work that most data does not need therefore has its own kernel, which Python calls
+when a status asks for it, or depends on an argument that may be None: its type decides which branch is compiled.
 
-What costs compile time: a constant as an argument makes a version for each constant (`np.int64(0)` does not), and a
-slice set to an array two seconds in each process, for the error message about their shapes (`dense.copy_run` does not).
+Two things cost compile time: a constant argument makes one version per constant (`np.int64(0)` does not), and assigning
+to a slice costs two seconds in each process, for the error message about shapes (`dense.copy_run` avoids it).
 
 `fast_…` lets LLVM reorder sums, and so vectorise them; it never assumes that inf and nan do not occur.
 
-With `NUMBA_DISABLE_JIT` set nothing is compiled: then NumPy's warnings are silenced, since its numbers are to wrap
-around, overflow and divide as compiled ones do.
+With `NUMBA_DISABLE_JIT` set nothing is compiled. NumPy's warnings are then silenced, since numbers must wrap around,
+overflow and divide as in compiled code.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _decorator(**options: Any) -> _Decorator:
 
     def declare(function: _Function) -> _Function:
         dispatcher: Any = compile_when_called(function)
-        dispatcher._cache = KernelCache(function)  # as `cache=True` does with Numba's own
+        dispatcher._cache = KernelCache(function)  # what `cache=True` does with Numba's own cache
         typed: _Function = dispatcher
         return typed
 

@@ -1,4 +1,4 @@
-"""What kernels need to know of the CPU. Not here: the vectors that are made of its registers (`machine_vectors`)."""
+"""What kernels need to know about the CPU. Not here: the vectors built from its registers (`machine_vectors`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations of `machine_vectors` on NumPy arrays, where nothing is compiled. See it for their meaning."""
+"""The operations of `machine_vectors` on NumPy arrays, for runs without compilation. See there for their meaning."""
 
 from __future__ import annotations
 

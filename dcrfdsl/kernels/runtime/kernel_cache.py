@@ -1,14 +1,14 @@
-"""Keeps compiled functions from one process to the next.
+"""Caches compiled functions between processes.
 
-Compiled code holds the code of all functions that it calls, but Numba checks a function's own file only, so here a
-function is kept under the fingerprint of every kernel file, of the versions that compile it and of the settings that
-decide what is compiled: with an edit of any of them everything is compiled anew, into a directory of its own. What
-depends on the processor is part of each function's key. A file holds one function for one signature and is written
-whole, so that processes that compile at the same time do no harm (Numba's own index mixes up two signatures then).
+Compiled code contains the code of all functions that it calls, but Numba checks only a function's own file. Here the
+fingerprint of the cache covers every kernel file, the versions of the compilers and the settings that affect compiled
+code. When any of them changes, everything is compiled anew, into a separate directory. What depends on the processor is
+part of each function's key. A file holds one function for one signature and is written atomically, so processes may
+compile at the same time (with Numba's own index, two signatures would then get mixed up).
 
-Nothing here ends a run. Where a directory cannot be written to the next one is taken, a file that is damaged counts
-as missing, and where the disk is full nothing is kept. A process marks the directory that it uses; those of other
-versions go when they have not been used for 30 days, which costs a process that comes back to them some compiling.
+Nothing here ends a run. If a directory is not writable, the next one is used; a damaged file counts as missing; if the
+disk is full, nothing is cached. A process marks the directory that it uses. Directories of other versions are removed
+after 30 days without use; a process that returns to one compiles again.
 
 Not here: how functions are compiled (`compilation`).
 """
@@ -54,7 +54,7 @@ SETTINGS = (
 
 
 def fingerprint(folder: Path = KERNELS) -> str:
-    """Of everything but the processor that decides what the compiled kernels do; empty if the sources are missing."""
+    """A hash of everything but the processor that affects the compiled kernels; empty if the sources are missing."""
     digest = hashlib.sha256()
     try:
         sources = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.py")}
@@ -71,7 +71,10 @@ AT_START = fingerprint()
 
 
 def _stamp(source: str, kernels: str) -> str:
-    """Of a function: that of the kernels, and outside of them of its own file, the only other one that it may call."""
+    """A function's stamp: the kernels' fingerprint; outside the kernels also a hash of its own file.
+
+    Such a function may call kernels and its own file only.
+    """
     path = Path(source)
     with suppress(OSError):
         return kernels if KERNELS in path.parents else f"{kernels} {hashlib.sha256(path.read_bytes()).hexdigest()}"
@@ -81,18 +84,20 @@ def _stamp(source: str, kernels: str) -> str:
 class CacheDirectories(NamedTuple):
     """Directories of compiled kernels."""
 
-    read: tuple[Path, ...]  # looked through in this order
-    write: Path | None  #     None: nothing is kept
+    read: tuple[Path, ...]  # searched in this order
+    write: Path | None  #     None: nothing is cached
 
 
 @cache
 def cache_directories() -> CacheDirectories:
-    """Those of this version: under `NUMBA_CACHE_DIR` if that is set, beside the sources, in the user's cache, and in a
-    folder for temporary files. The first one that can be written to is; those before it are read if they are there.
+    """The directories of this version.
+
+    Candidates are `NUMBA_CACHE_DIR` if it is set, the folder beside the sources, the user's cache and a folder for
+    temporary files. The first writable one is written to; those before it are only read, if they exist.
     """
-    given = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    configured = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     read: list[Path] = []
-    for place in itertools.chain(given, keeping_places(KERNELS)) if AT_START else ():
+    for place in itertools.chain(configured, keeping_places(KERNELS)) if AT_START else ():
         folder = place / f"dcrfdsl-kernels-{AT_START}"
         if _mark_used(folder):
             return CacheDirectories((*read, folder), folder)
@@ -102,7 +107,7 @@ def cache_directories() -> CacheDirectories:
 
 
 def _mark_used(folder: Path) -> bool:
-    """Whether a directory, which is made if need be, can be written to. Once a day unused ones of other versions go."""
+    """Whether a directory is writable; creates it if needed. Once a day, removes unused ones of other versions."""
     stamp = folder / STAMP
     try:
         is_due = time.time() - _last_use(folder) > DAY
@@ -117,7 +122,7 @@ def _mark_used(folder: Path) -> bool:
 
 
 def _last_use(folder: Path) -> float:
-    """When a directory was last used, in seconds of the clock; 0 if it is not there."""
+    """When a directory was last used, in seconds since the epoch; 0 if it does not exist."""
     for path in (folder / STAMP, folder):
         with suppress(OSError):
             return path.stat().st_mtime
@@ -125,9 +130,9 @@ def _last_use(folder: Path) -> float:
 
 
 def _clear_unused(folder: Path) -> None:
-    """Removes directories of other versions that lie beside one, and what processes that were killed left in it.
+    """Removes unused directories of other versions beside `folder`, and the leftovers of killed processes in it.
 
-    A directory is renamed first, so that a process which comes back to it in this moment writes to a new one.
+    A directory is renamed first, so that a process that returns to it at this moment writes to a new one.
     """
     now = time.time()
     with suppress(OSError):
@@ -157,7 +162,7 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # whatever is wrong with a file: then the function is compiled, and the file written anew
+        except Exception:  # whatever is wrong with the file, the function is compiled and the file written anew
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -182,13 +187,13 @@ class _Files:
                 checksum, body = content[:CHECKSUM], content[CHECKSUM:]
                 if hashlib.sha256(body).digest() != checksum:
                     continue
-                stamp, own_key, code = pickle.loads(body)
-                if stamp == self._at_start and own_key == key:
+                stamp, stored_key, code = pickle.loads(body)
+                if stamp == self._at_start and stored_key == key:
                     return code
         return None
 
     def save(self, key: Any, code: Any) -> None:
-        """Nothing is written if a source was edited since the start: then it is not known which one was compiled."""
+        """Writes nothing if a source was edited since the start: it is then unknown which version was compiled."""
         folder = cache_directories().write
         if folder is None or _stamp(self._source, fingerprint()) != self._at_start or not _mark_used(folder):
             return
@@ -211,7 +216,7 @@ class _Files:
 
 
 class _Locator(_CacheLocator):
-    """What Numba asks about a function and the place of its files."""
+    """Answers Numba's questions about a function and the location of its files."""
 
     def __init__(self, function: Callable[..., Any], file: str):
         self._py_file, self._line = file, function.__code__.co_firstlineno
@@ -221,11 +226,11 @@ class _Locator(_CacheLocator):
         return cls(py_func, py_file)
 
     def ensure_cache_path(self) -> None:
-        pass  # `_Files.save` makes it
+        pass  # `_Files.save` creates it
 
     def get_cache_path(self) -> str:
-        found = cache_directories()
-        return str(found.write or next(iter(found.read), ""))
+        directories = cache_directories()
+        return str(directories.write or next(iter(directories.read), ""))
 
     def get_source_stamp(self) -> str:
         return _stamp(self._py_file, AT_START)
@@ -235,11 +240,13 @@ class _Locator(_CacheLocator):
 
 
 class _Named(CompileResultCacheImpl):
-    """Names the files of a function by its module, since all lie in one directory."""
+    """Names a function's files after its module, since all files lie in one directory."""
 
     _locator_classes = [_Locator]
 
     def __init__(self, py_func: Callable[..., Any]):
         super().__init__(py_func)
-        self._locator = _Locator(py_func, py_func.__code__.co_filename)  # also where a setting of Numba names others
+        self._locator = _Locator(
+            py_func, py_func.__code__.co_filename
+        )  # even if a setting of Numba names other locators
         self._filename_base = f"{py_func.__module__}.{py_func.__qualname__}-{self._locator.get_disambiguator()}"

@@ -1,16 +1,16 @@
-"""Runs of machine vectors as values of compiled code: a few registers of doubles that stay registers.
+"""Machine vectors as values of compiled code: a few registers of doubles that stay in registers.
 
-A value of type `Vectors(n)` is n registers of `LANES` doubles, laid end to end. LLVM turns loops over arrays into
-vector code only where it sees that they are long; the tables of a CRF have tens of cells, and there values that are
-vectors from the start are several times faster. `LANES` is what one register of this CPU holds: 8 with AVX-512, 4 with
-AVX, else 2; LLVM translates the operations to any CPU, so that the width matters for speed alone.
+A value of type `Vectors(n)` is n registers of `LANES` doubles, laid end to end. LLVM vectorises only loops that it
+knows to be long. The tables of a CRF have tens of cells; there, explicit vectors are several times faster. `LANES` is
+the number of doubles in a register of this CPU: 8 with AVX-512, 4 with AVX, else 2. LLVM translates the operations to
+any CPU, so the width affects speed alone.
 
-`registers`, a tuple of so many zeros, says how many registers a value has: the compiler knows its type. Arithmetic
-neither assumes that inf and nan do not occur nor, but for sums over lanes, changes the order of operations. With
+The argument `registers`, a tuple of n zeros, gives the number of registers of a value: its type is known when the
+caller is compiled. Arithmetic handles inf and nan, and keeps the order of operations except in sums over lanes. With
 `NUMBA_DISABLE_JIT` the same functions work on NumPy arrays. Not here: kernels.
 
-The exponential function is 2^k e^r with k an integer and |r| ≤ log(2) / 2, by its Taylor series of degree 13; the two
-parts of log 2 are Cody and Waite's (Software Manual for the Elementary Functions, 1980).
+The exponential function is 2^k e^r with k an integer and |r| ≤ log(2) / 2, by its Taylor series of degree 13. The split
+of log 2 into two parts follows Cody and Waite (Software Manual for the Elementary Functions, 1980).
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ REORDER = ("reassoc", "nsz")
 
 
 def block_registers(size: int) -> int:
-    """Registers of the values by which runs of `size` doubles are worked on, 1 to 4: few blocks, and little unused."""
+    """Registers per block, 1 to 4, for runs of `size` doubles: few blocks, and few unused lanes."""
     need = -(-size // LANES)
     return min((4, 3, 2, 1), key=lambda registers: -(-need // registers) * (registers + 0.5))
 
 
 def padded(size: int) -> int:
-    """The length of a run of `size` doubles filled up to whole blocks."""
+    """`size` rounded up to whole blocks."""
     block = block_registers(size) * LANES
     return -(-size // block) * block
 
 
 def aligned_zeros(size: int) -> NDArray[np.float64]:
-    """Zeros that begin on a cache line: else every second vector lies across two."""
+    """Zeros that begin on a cache line; otherwise vectors would straddle two."""
     buffer = np.zeros(8 * size + CACHE_LINE, np.uint8)
     start = -buffer.ctypes.data % CACHE_LINE
     return buffer[start : start + 8 * size].view(np.float64)
@@ -110,7 +110,7 @@ def _join(builder: Any, registers: Sequence[Any]) -> Any:
 
 
 def _check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: Any) -> None:
-    """Raises IndexError where `count` elements from `at` on are not all in the array, if Numba checks bounds too."""
+    """Where Numba checks bounds: code that raises IndexError unless `count` elements from `at` on lie in the array."""
     if not config.BOUNDSCHECK:
         return
     (size,) = cgutils.unpack_tuple(builder, context.make_array(array_type)(context, builder, array).shape)
@@ -124,7 +124,7 @@ def _check_bounds(context: Any, builder: Any, array_type: Any, array: Any, at: A
 def _places(
     context: Any, builder: Any, array_type: Any, array: Any, at: Any, count: int, lanes: Any = None
 ) -> list[Any]:
-    """Pointers to `count` registers that lie in an array from element `at` on; `lanes` of them are used, or all."""
+    """Pointers to `count` registers in an array from element `at` on. `lanes`: how many lanes are used; None: all."""
     whole = ir.Constant(at.type, count * LANES)
     used = whole if lanes is None else builder.select(builder.icmp_signed("<", lanes, whole), lanes, whole)
     _check_bounds(context, builder, array_type, array, at, used)
@@ -134,7 +134,7 @@ def _places(
 
 
 def _fma(builder: Any, x: Any, y: Any, z: Any) -> Any:
-    """x · y + z; in one rounding where the CPU has an instruction for it."""
+    """x · y + z, rounded once where the CPU has an instruction for it."""
     return _call(builder, f"llvm.fmuladd.v{LANES}f64", REGISTER, [x, y, z])
 
 
@@ -143,12 +143,12 @@ def _select(builder: Any, comparison: str, x: Any, y: Any) -> Any:
 
 
 def _lane_masks(builder: Any, count: Any, registers: int) -> list[Any]:
-    """Of each register the lanes below `count`, counted through all registers."""
+    """One mask per register: its lanes whose number, counted through all registers, is below `count`."""
     none = ir.Constant(WORDS, ir.Undefined)
     first = builder.insert_element(none, count, ir.Constant(INT32, 0))
     counts = builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(INT32, LANES), [0] * LANES))
     lanes = [list(range(n * LANES, (n + 1) * LANES)) for n in range(registers)]
-    return [builder.icmp_signed("<", ir.Constant(WORDS, own), counts) for own in lanes]
+    return [builder.icmp_signed("<", ir.Constant(WORDS, register_lanes), counts) for register_lanes in lanes]
 
 
 # the operations ------------------------------------------------------------------------------------------------------
@@ -177,13 +177,13 @@ if config.DISABLE_JIT:
 else:
 
     def _elementwise(build: Callable[..., Any]) -> Any:
-        """A function of two values that are equally long, register by register."""
+        """A function of two values of equal length, applied register by register."""
 
         @intrinsic
         def operation(typing, x, y):
             def generate(context, builder, signature, arguments):
                 parts = zip(*(_split(builder, value) for value in arguments), strict=True)
-                return _join(builder, [build(builder, *own) for own in parts])
+                return _join(builder, [build(builder, *pair) for pair in parts])
 
             return x(x, y), generate
 
@@ -229,7 +229,7 @@ else:
 
     @intrinsic
     def load_part(typing, registers, array, at, count):
-        """As `load`, but only the first `count` lanes are read; the others are 0."""
+        """Like `load`, but reads only the first `count` lanes; the others are 0."""
 
         def generate(context, builder, signature, arguments):
             places = _places(
@@ -284,7 +284,7 @@ else:
 
         def generate(context, builder, signature, arguments):
             parts = zip(*(_split(builder, value) for value in arguments), strict=True)
-            return _join(builder, [_fma(builder, *own) for own in parts])
+            return _join(builder, [_fma(builder, *triple) for triple in parts])
 
         return x(x, y, z), generate
 
@@ -295,7 +295,7 @@ else:
         def generate(context, builder, signature, arguments):
             factor = _splat(builder, arguments[0])
             parts = zip(*(_split(builder, value) for value in arguments[1:]), strict=True)
-            return _join(builder, [_fma(builder, factor, *own) for own in parts])
+            return _join(builder, [_fma(builder, factor, *pair) for pair in parts])
 
         return y(types.float64, y, z), generate
 
@@ -315,7 +315,7 @@ else:
         return types.float64(x), generate
 
     def _reduction(comparison: str) -> Any:
-        """The number that stands before all others in a comparison."""
+        """The extreme lane under a comparison."""
 
         @intrinsic
         def operation(typing, x):
@@ -358,7 +358,7 @@ else:
 
     @intrinsic
     def exp(typing, x):
-        """e^x to 1e-15, relatively; 0 below -708 and for -inf, inf above 709."""
+        """e^x with a relative error of 1e-15; 0 below -708 and for -inf, inf above 709."""
 
         def generate(context, builder, signature, arguments):
             return _join(builder, [_exp(builder, part) for part in _split(builder, arguments[0])])

@@ -1,6 +1,6 @@
-"""Random orders of edges for message passing, from a generator whose state is a number that the caller keeps.
+"""Random orders of edges for message passing, from a generator whose state is an integer held by the caller.
 
-The same seed gives the same order in every thread and process; NumPy's generators inside compiled code keep a state a
+The same seed gives the same order in every thread and process; NumPy's generators in compiled code keep one state per
 thread. Not here: sending the messages (`messages.propagation`).
 """
 
@@ -35,7 +35,7 @@ def shuffle(order, count, state):
 
 @inner
 def direct_edges(g, shapes, edges, order, state):
-    """Gives every factor a direction: edges sent along it first, in `order[:half]`, against it after. Returns half."""
+    """Gives every factor a random direction. Edges along it go into `order[:half]`, the others after. Returns half."""
     half, back = 0, edges.edge_off[g + 1] - edges.edge_off[g]
     for f in range(shapes.fac_off[g], shapes.fac_off[g + 1]):
         if edges.first_edge[f] < 0:

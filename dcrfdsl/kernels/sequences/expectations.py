@@ -1,11 +1,11 @@
 """Inference over a run of sequences in one call without the interpreter: tables, inference, expectations.
 
-Each function takes sequences `first`..`last` of the rows and works through them with one arena. What a sequence
-yields is written at its own index (log Z, status) or added to the caller's buffers (gradient), so runs may be
-computed by different threads into different buffers. Nothing is allocated a sequence.
+Each function processes the sequences first … last − 1 with one arena. Results are written at the index of the sequence
+(log Z, status) or added to the caller's buffers (gradient), so threads may compute runs into different buffers. In
+linear space, exact inference allocates nothing per sequence.
 
-A sequence that leaves the range of linear space is computed again in log space (`redone`); one that no labelling
-satisfies gets log Z = -inf. Sequences in blocks are passed over: `exact.checkpointing` answers for them.
+A sequence that leaves the range of linear space is computed again in log space (`redone`); one without a possible
+labelling gets log Z = -inf. The exact kernels skip sequences in blocks, which `exact.checkpointing` computes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _longest_messages(rows, edges, first, last):
 
 @inner
 def _workspace(shapes, programs, rows, first, last):
-    """Arena cells, and steps up to the last one, that the sequences of a run need at once, but for those in blocks."""
+    """Arena cells and steps that the sequences of a run need, without those in blocks."""
     arena, steps = max(shapes.local_start, 1), 0
     for s in range(first, last):
         g = rows.shape[s]
@@ -74,10 +74,11 @@ def exact_expectations(
 ):
     """log Z of each sequence by its contraction program, and expected feature counts.
 
-    totals: added to, unless its gradient is empty (then only marginals are wanted).   marginals: in the state order of
-    each shape.   share [S]: what the expectations of each sequence are multiplied by; empty: 1. With neither gradient
-    nor marginals nothing but log Z is computed.
-    value, adjoint: memory for the longest arena, overwritten; large, so that fresh pages at each call would cost time.
+    totals: added to; an empty gradient means that only marginals are wanted.   marginals: in the state order of each
+    shape.   share [S]: a factor of the expectations of each sequence; empty: 1.   Without gradient and marginals only
+    log Z is computed.
+    value, adjoint: memory for the longest arena, overwritten. The caller owns it because it is large, and allocating it
+    in each call would cost time.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base, base, peaks, base_fits = potentials
@@ -148,31 +149,31 @@ def exact_decode(first, last, problem, programs, patterns, potentials, score, la
         if programs.block_off[g] < programs.block_off[g + 1]:
             continue
         a, b = programs.step_off[g], programs.step_off[g + 1]
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = 0
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         score[s] = forward_max(a, b, programs, patterns, logs)
         if score[s] > -np.inf:
-            trace_back(a, b, programs, logs, own)
+            trace_back(a, b, programs, logs, sequence_labels)
         else:
-            own[:] = -1
+            sequence_labels[:] = -1
 
 
 @kernel
 def score_labellings(first, last, problem, potentials, labelling, score):
-    """Σ log φ at a given labelling of each sequence, into `score`; nan where a label is unknown (negative)."""
+    """Σ log φ at the labelling of each sequence, into `score` [S]; nan where a label is unknown (negative)."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
     arena, _, _ = _largest(shapes, rows, first, last)
     logs = np.empty(arena)
     copy_run(log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        if own.min() < 0:
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        if sequence_labels.min() < 0:
             score[s] = np.nan
             continue
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
-        score[s] = score_labelling(rows.shape[s], shapes, logs, own)
+        score[s] = score_labelling(rows.shape[s], shapes, logs, sequence_labels)
 
 
 # messages -----------------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ def score_labellings(first, last, problem, potentials, labelling, score):
 
 @inner
 def _record(s, state, run, results):
-    """Writes how messages ended on sequence s.   run: converged, rounds, residual, damped."""
+    """Records how message passing ended on sequence s.   run: converged, rounds, residual, damped."""
     converged, rounds, left, damped = run
     results.status[s], results.damped[s] = state, damped
     results.iterations[s] = rounds if converged else -rounds
@@ -189,7 +190,7 @@ def _record(s, state, run, results):
 
 @inner
 def _add_up(s, state, log_z, problem, var_belief, belief, totals, results, marginals):
-    """Writes what the beliefs of sequence s say, and adds them to the totals."""
+    """Writes log Z and the marginals of sequence s, and adds its beliefs to the totals."""
     shapes, kinds, bindings, rows = problem
     results.log_z[s] = log_z if state == OK else -np.inf
     if state != OK:
@@ -205,10 +206,10 @@ def _add_up(s, state, log_z, problem, var_belief, belief, totals, results, margi
 def message_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals, start):
     """As `exact_expectations`, by message passing: Bethe log Z and pseudo-marginals (Sutton eq. 6).
 
-    A sequence that leaves linear space gets the status `UNDERFLOW` and is left to `message_log_expectations`: most data
-    needs no such code, and it is not compiled then.   sweeps: see `propagate`.   start: where each sequence begins, and
-    leaves its last messages: the next call, at weights nearby, needs fewer rounds and stays at the same fixed point of
-    several.
+    A sequence that leaves linear space gets the status `UNDERFLOW` and is left to `message_log_expectations`, which
+    most data does not need and which is then not compiled.   sweeps: see `propagate`.   start: messages that each
+    sequence starts from and leaves. At nearby weights, the next call then needs fewer rounds and stays at the same
+    fixed point.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base, base, peaks, base_fits = potentials
@@ -257,7 +258,7 @@ def message_expectations(first, last, problem, edges, potentials, sweeps, contro
 
 @kernel
 def message_log_expectations(first, last, problem, edges, potentials, sweeps, control, totals, results, marginals):
-    """`message_expectations` in log space, of the sequences whose status is `UNDERFLOW` and of no other."""
+    """`message_expectations` in log space, for the sequences whose status is `UNDERFLOW` only."""
     shapes, kinds, bindings, rows = problem
     arena, states, table = _largest(shapes, rows, first, last)
     shared = shapes.local_start
@@ -291,7 +292,7 @@ def message_log_expectations(first, last, problem, edges, potentials, sweeps, co
 
 @kernel
 def _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message):
-    """Max-product messages of sequence s at rest. Returns (status, how they ended: see `_record`)."""
+    """Sends max-product messages of sequence s until they converge. Returns (status, run: see `_record`)."""
     shapes, kinds, bindings, rows = problem
     g = rows.shape[s]
     fill_tables(s, shapes, kinds, bindings, rows, potentials.weights, potentials.log_base, logs)
@@ -308,26 +309,26 @@ def _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, mes
 def message_decode(first, last, problem, edges, potentials, sweeps, control, results, labelling):
     """A good labelling of each sequence by max-product messages; best on trees, approximate on loops.
 
-    Where what the messages show breaks a hard constraint, the status is `BROKEN`: `mend_labellings` must answer.
+    Where the labelling breaks a hard constraint, the status is `BROKEN`, and `mend_labellings` must be called.
     """
     shapes, rows = problem.shapes, problem.rows
     arena, states, _ = _largest(shapes, rows, first, last)
     logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
     copy_run(potentials.log_base, 0, shapes.local_start, logs)
     for s in range(first, last):
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = -1
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = -1
         state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
         if state == OK:
-            read_labelling(rows.shape[s], shapes, edges, logs, node, message, own)
-            if score_labelling(rows.shape[s], shapes, logs, own) == -np.inf:
+            read_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
+            if score_labelling(rows.shape[s], shapes, logs, sequence_labels) == -np.inf:
                 state = BROKEN
         _record(s, state, run, results)
 
 
 @kernel
 def mend_labellings(first, last, problem, edges, potentials, sweeps, control, results, labelling):
-    """`message_decode` with a search, of the sequences whose status is `BROKEN` and of no other."""
+    """`message_decode` with a search, for the sequences whose status is `BROKEN` only."""
     shapes, rows = problem.shapes, problem.rows
     arena, states, _ = _largest(shapes, rows, first, last)
     logs, node, message = np.empty(arena), np.empty(states), np.empty(_longest_messages(rows, edges, first, last))
@@ -335,11 +336,11 @@ def mend_labellings(first, last, problem, edges, potentials, sweeps, control, re
     for s in range(first, last):
         if results.status[s] != BROKEN:
             continue
-        own = labelling.value[labelling.off[s] : labelling.off[s + 1]]
-        own[:] = -1
+        sequence_labels = labelling.value[labelling.off[s] : labelling.off[s + 1]]
+        sequence_labels[:] = -1
         state, run = _send_maxima(s, problem, edges, potentials, sweeps, control, logs, node, message)
         if state == OK:
-            state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, own)
+            state = message_labelling(rows.shape[s], shapes, edges, logs, node, message, sequence_labels)
             if state == GAVE_UP:
                 run, state = (False, run[1], np.inf, run[3]), OK
         _record(s, state, run, results)

@@ -1,9 +1,9 @@
-"""What the features of single sequences count beside the known labels, under inference; and sums of it over groups.
+"""Expected feature counts of single sequences less the counts of their known labels, and sums over groups.
 
-A pair is a sequence and a weight that can count there; sequences in which a weight can count as much have one group.
-Pairs follow each other by sequence, by the columns that fire in it, by the weights of a column; their numbers are kept
-by group, where each pair has its slot. Not here: which sequences share a group (`criteria.risks.count_ranges`), the
-steps that groups allow (`optimization.boosting_bounds`).
+A pair is a sequence and a weight that can count there. The pairs of a weight with the same range of counts form a
+group. Pairs are ordered by sequence, then by the columns that fire in it, then by the weights of a column. Their values
+are stored by group; the slot of a pair is its index there. Not here: which sequences share a group
+(`criteria.risks.count_ranges`), the steps that groups allow (`optimization.boosting_bounds`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Ints = NDArray[np.int64]
 
 
 class PairTable(NamedTuple):
-    """Which pairs there are, and where their expectations come from."""
+    """The pairs, and where their expectations are read."""
 
     off: Ints  #      [S+1] of `column`
-    column: Ints  #   what fires in each sequence
+    column: Ints  #   columns that fire in each sequence
     first: Ints  #    [columns + 1] of `order`
     order: Ints  #    [W] the weights of each column
     pair_off: Ints  # [S+1] the pairs of each sequence
     slot: NDArray[np.int32]  # [pairs]
-    known_off: Ints  # [S+1] of the next two: what the known labels count, and the slot of the pair
+    known_off: Ints  # [S+1] of the next two: slots of pairs, and their counts under the known labels
     known_slot: Ints
     known_count: NDArray[np.float64]
     place: Ints  #    [W] where a gradient holds the weight, -1: nowhere
@@ -41,7 +41,7 @@ class PairTable(NamedTuple):
 
 
 class ChainCells(NamedTuple):
-    """The shared cells of a chain's tables: of all positions, first and last ones, pairs; which of these are turned."""
+    """Where a chain's tables begin in the shared cells; turned: which tables of pairs are transposed."""
 
     everywhere: Ints
     at_first: Ints
@@ -52,8 +52,9 @@ class ChainCells(NamedTuple):
 
 @kernel
 def collect_pairs(s, table, gradient, expected, value):
-    """Takes what sequence s has put into `gradient` [cells] and `expected` [shared cells] as ⟨f⟩ of its pairs, less
-    what the known labels count, into `value` [slots]; and sets it to 0 again.
+    """Writes ⟨f⟩ less the known count of each pair of sequence s to `value` [slots].
+
+    ⟨f⟩ is read from `gradient` [cells] and `expected` [shared cells], which are reset to 0.
     """
     p = table.pair_off[s]
     for i in range(table.off[s], table.off[s + 1]):
@@ -76,10 +77,10 @@ def collect_pairs(s, table, gradient, expected, value):
 
 @kernel
 def exact_pairs(sequences, problem, programs, patterns, potentials, totals, results, arena, adjoint, table, value):
-    """⟨f⟩ of the pairs of some sequences, less what the known labels count, into `value` [slots]; and their log Z.
+    """⟨f⟩ less the known count of all pairs of some sequences, into `value` [slots]; and log Z of the sequences.
 
-    totals: zeros, and left so where a weight is read.   arena, adjoint and the rest: as in `exact_expectations`.
-    Sequences that are computed in blocks are passed over.
+    totals: zeros, and zero again afterwards where a weight is read.   The rest: as in `exact_expectations`. Sequences
+    that are computed in blocks are skipped.
     """
     nothing, rows = np.empty(0), problem.rows
     no_marginals = Ragged(nothing, np.empty(0, np.int64))
@@ -95,17 +96,17 @@ def exact_pairs(sequences, problem, programs, patterns, potentials, totals, resu
 
 @inner
 def _spread(chain, sums, cells, expected):
-    """Moves the sums of a chain to the shared cells, those of pairs times ψ."""
+    """Adds the sums of a chain to the shared cells, those of pairs times ψ, and resets them to 0."""
     n, width = chain.states, chain.width
-    for own, to in (
+    for state_sums, bases in (
         (sums.everywhere, cells.everywhere),
         (sums.at_first, cells.at_first),
         (sums.at_last, cells.at_last),
     ):
-        for base in to:
+        for base in bases:
             for j in range(n):
-                expected[base + j] += own[j]
-        own[:] = 0.0
+                expected[base + j] += state_sums[j]
+        state_sums[:] = 0.0
     for m in range(len(cells.pair)):
         base = cells.pair[m]
         down, right = (1, n) if cells.turned[m] else (n, 1)
@@ -120,7 +121,7 @@ def _spread(chain, sums, cells, expected):
 def chain_pairs(sequences, chain, problem, weights, totals, sums, cells, results, workspace, table, value):
     """As `exact_pairs`, on chains; `exact_pairs` must answer where the status is `UNDERFLOW`.
 
-    sums: zeros, and left so.   The rest: as in `chain_expectations`.
+    sums: zeros, before and after.   The rest: as in `chain_expectations`.
     """
     nothing = np.empty(0)
     no_marginals = Ragged(nothing, np.empty(0, np.int64))
@@ -146,8 +147,8 @@ def known_scores(sequences, off, column, count, weights, score):
 
 
 @kernel
-def sum_groups(off, sequence, part, share, value, found):
-    """Σ part and Σ share value over the pairs of each group, into `found` [2, G].
+def sum_groups(off, sequence, part, share, value, sums):
+    """Σ part and Σ share value over the pairs of each group, into `sums` [2, G].
 
     off [G+1]: slots of each group.   sequence, value [slots].   part, share [S].
     """
@@ -157,4 +158,4 @@ def sum_groups(off, sequence, part, share, value, found):
             s = sequence[p]
             parts += part[s]
             values += share[s] * value[p]
-        found[0, g], found[1, g] = parts, values
+        sums[0, g], sums[1, g] = parts, values

@@ -3,8 +3,8 @@
     score(y) = log Σ_h exp(Σ log φ(y, h)),      probability exp(score − log Z)
 
 The program must sum out every latent variable before it maximises over the first label. The sweep then leaves
-tables over labels alone, and the search for the best labellings goes on as if there had never been a latent variable.
-Not here: the order (`graph`), models for which no such program fits.
+tables over labels alone, and the search for the best labellings continues as in a model without latent variables.
+Not here: the order (`graph`), models whose programs would not fit in memory.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def _first_label_step(first, last, programs, latents):
 
 @inner
 def _sum_exactly(first, last, programs, patterns, value):
-    """C = log Σ exp(A + B) for the steps given, without taking maxima out. Returns the sum of finished components.
+    """C = log Σ exp(A + B) for the steps first … last − 1, maxima included. Returns the sum of finished components.
 
-    -inf says that no labelling is possible.
+    It is -inf if no labelling is possible.
     """
     dims, start, index = patterns.dims, patterns.start, patterns.offsets
     total = 0.0
@@ -90,7 +90,7 @@ def summed_nbest(first, last, problem, programs, patterns, potentials, latents, 
     """As `exact_nbest`; the latent variables are left at state 0."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, found, score = lists
+    labelling, off, length, score = lists
     count, most = len(labelling), 1
     for s in range(first, last):
         most = max(most, off[s + 1] - off[s])
@@ -104,7 +104,7 @@ def summed_nbest(first, last, problem, programs, patterns, potentials, latents, 
         results.log_z[s], results.redone[s], results.status[s] = sum_forward(
             s, problem, programs, patterns, potentials, value, logs, scale
         )
-        found[s] = 0
+        length[s] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         begin, end = programs.step_off[g], programs.step_off[g + 1]
         after = _first_label_step(begin, end, programs, latents)
@@ -115,10 +115,10 @@ def summed_nbest(first, last, problem, programs, patterns, potentials, latents, 
             continue
         free = _isolated_latents(g, shapes, programs, latents)
         decisions = Decisions(step, variable, _labels_in_front(g, shapes, programs, step, variable, latents))
-        own = labelling[:, off[s] : off[s + 1]]
-        own[:] = 0
-        found[s] = search_labellings(g, shapes, programs, logs, decisions, own, score[s], candidates)
-        for n in range(found[s]):
+        sequence_rows = labelling[:, off[s] : off[s + 1]]
+        sequence_rows[:] = 0
+        length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates)
+        for n in range(length[s]):
             score[s, n] = best + free - score[s, n]
 
 

@@ -1,15 +1,15 @@
 """The best labellings in order: exactly by the contraction program, approximately by messages.
 
-**Exact.** After the (max, +) sweep the two tables of a step are, at the states of its other variables, the best score
-that each state of the variable it sums out can still reach. Decide variables from the last one summed out to the
-first: a state x in place of the best one loses
+**Exact.** After the (max, +) sweep the sum of a step's two tables, at the states of its other variables, is the best
+score that each state of the eliminated variable can reach. Variables are decided from the last one eliminated to the
+first; a state x in place of the best one loses
 
     loss(x) = max_x' (A + B)(x') − (A + B)(x) ≥ 0,      score(y) = score of the best labelling − Σ losses of y.
 
-The best completion of decided states loses nothing more, so what is lost so far is the exact cost of the best
-labelling that begins with them, and a best-first search meets labellings in order. A labelling is taken apart
-into those that agree with it up to a decision and differ there (Lawler 1972; Nilsson 1998): disjoint, so none comes
-twice, and all are reached. Only the `count` cheapest open candidates are kept. Work: count · Σ_v states.
+The best completion of decided states loses nothing more, so the loss so far is the exact cost of the best labelling
+that begins with them, and a best-first search finds labellings in order. The labellings other than one that was found
+are partitioned by the first decision where they differ from it (Lawler 1972; Nilsson 1998). The parts are disjoint and
+complete, so each labelling comes once. Only the `count` cheapest candidates are kept. Work: count · Σ_v states.
 
 **Messages.** The same partition by constraints `y_v = x` / `y_v ≠ x` on the node potentials, split where the
 max-marginals say that the second best labelling differs (Yanover & Weiss 2004). Exact on trees, a guess on loops.
@@ -32,15 +32,15 @@ __all__ = ["Candidates", "Decisions", "NBestLists", "exact_nbest", "message_nbes
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MOST_TRIES = 2  # of messages a labelling that is wanted: a constraint may turn out to leave none
+MOST_TRIES = 2  # runs of messages per wanted labelling; a constraint may turn out to leave none
 
 
 class NBestLists(NamedTuple):
-    """The labellings of every sequence: s owns columns off[s] to off[s + 1] of its first found[s] rows."""
+    """The labellings of every sequence: s has the columns off[s] to off[s + 1] of the first length[s] rows."""
 
     labelling: NDArray[np.int32]  # [most, variables]
     off: Ints  #     [S+1]
-    found: Ints  #   [S]
+    length: Ints  #   [S]
     score: Floats  # [S, most]  Σ log φ
 
 
@@ -56,10 +56,10 @@ class Decisions(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The open candidates, dearest first. Equal costs come out in the order in which they went in."""
+    """The open candidates, the most expensive first. Of equal costs, the oldest is taken first."""
 
     cost: Floats  # [most]
-    origin: Ints  # [most, 3]  labelling that it departs from, decision where, and its state there
+    origin: Ints  # [most, 3]  labelling that it departs from, the decision where it does, its state there
 
 
 @inner
@@ -70,28 +70,28 @@ def search_labellings(g, shapes, programs, value, decisions, labelling, loss, ca
     is possible.
     """
     count, cost, origin = len(loss), candidates.cost, candidates.origin
-    found, waiting, first, lost = 0, 0, 0, 0.0
+    num_found, waiting, first, lost = 0, 0, 0, 0.0
     while True:
         waiting = _complete(
-            g, shapes, programs, value, decisions, labelling[found], first, lost, found, candidates, waiting
+            g, shapes, programs, value, decisions, labelling[num_found], first, lost, num_found, candidates, waiting
         )
-        loss[found] = lost
-        found += 1
-        if found == count or waiting == 0:
-            return found
+        loss[num_found] = lost
+        num_found += 1
+        if num_found == count or waiting == 0:
+            return num_found
         waiting -= 1
         lost, parent, at = cost[waiting], origin[waiting, 0], origin[waiting, 1]
         for v in range(labelling.shape[1]):
-            labelling[found, v] = labelling[parent, v]
-        labelling[found, decisions.variable[at]] = origin[waiting, 2]
+            labelling[num_found, v] = labelling[parent, v]
+        labelling[num_found, decisions.variable[at]] = origin[waiting, 2]
         first = at + 1
 
 
 @inner
 def _complete(g, shapes, programs, value, decisions, assignment, first, lost, number, candidates, waiting):
-    """Decides the variables from decision `first` on for the best, ties to the lowest state, and opens the others.
+    """Decides optimally from decision `first` on, ties to the lowest state; opens the other states as candidates.
 
-    Returns the number of candidates that wait.
+    Returns the number of open candidates.
     """
     v0 = shapes.var_off[g]
     for d in range(first, decisions.made):
@@ -114,11 +114,11 @@ def _complete(g, shapes, programs, value, decisions, assignment, first, lost, nu
 
 @inner
 def _open(total, number, decision, state, cost, origin, waiting):
-    """Sorts a candidate in unless as many cheaper ones wait as can be wanted. Returns how many wait."""
+    """Inserts a candidate, unless the list is full of cheaper ones. Returns the number of open candidates."""
     if waiting == len(cost):
         if total >= cost[0]:
             return waiting
-        at = 0  # the dearest makes room
+        at = 0  # replaces the most expensive one
         while at + 1 < waiting and cost[at + 1] > total:
             _move(cost, origin, at + 1, at)
             at += 1
@@ -145,7 +145,7 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
     """The best labellings of each sequence, and its log Z.   value, logs: two arenas, overwritten."""
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, found, score = lists
+    labelling, off, length, score = lists
     count, most = len(labelling), 1
     for s in range(first, last):
         most = max(most, off[s + 1] - off[s])
@@ -159,18 +159,18 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
         results.log_z[s], results.redone[s], results.status[s] = sum_forward(
             s, problem, programs, patterns, potentials, value, logs, scale
         )
-        found[s] = 0
+        length[s] = 0
         fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, logs)
         best = forward_max(programs.step_off[g], programs.step_off[g + 1], programs, patterns, logs)
         if best == -np.inf:
             results.status[s] = IMPOSSIBLE
             continue
         decision_order(g, shapes, programs, step, variable)
-        own = labelling[:, off[s] : off[s + 1]]
+        sequence_rows = labelling[:, off[s] : off[s + 1]]
         decisions = Decisions(step, variable, off[s + 1] - off[s])
-        found[s] = search_labellings(g, shapes, programs, logs, decisions, own, score[s], candidates)
-        best = score_labelling(g, shapes, logs, own[0])
-        for n in range(found[s]):
+        length[s] = search_labellings(g, shapes, programs, logs, decisions, sequence_rows, score[s], candidates)
+        best = score_labelling(g, shapes, logs, sequence_rows[0])
+        for n in range(length[s]):
             score[s, n] = best - score[s, n]
 
 
@@ -181,11 +181,11 @@ def exact_nbest(first, last, problem, programs, patterns, potentials, lists, res
 def message_nbest(first, last, problem, edges, potentials, sweeps, control, lists, results):
     """Good labellings of each sequence by max-product, in order of discovery.
 
-    The results tell of the run for the first labelling.
+    The results record the run for the first labelling.
     """
     shapes, kinds, bindings, rows = problem
     weights, log_base = potentials.weights, potentials.log_base
-    labelling, off, found, score = lists
+    labelling, off, length, score = lists
     status, iterations, residual = results.status, results.iterations, results.residual
     count, arena, states, longest = len(labelling), shapes.local_start, 1, 1
     for s in range(first, last):
@@ -196,7 +196,10 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
     logs, node, message, belief = np.empty(arena), np.empty(states), np.empty(longest), np.empty(states)
     # A constraint: variable, state, 1 for `is` and 0 for `is not`, and the one before it in its part, -1 for none.
     bound, newest = np.empty((2 * MOST_TRIES * count, 4), np.int64), np.empty(count + 1, np.int64)
-    gap, split = np.empty(count), np.empty((count, 2), np.int64)  # what the second best of a part loses, and where
+    gap, split = (
+        np.empty(count),
+        np.empty((count, 2), np.int64),
+    )  # loss of the second best of a part, and where it differs
     logs[: shapes.local_start] = log_base
     for s in range(first, last):
         g = rows.shape[s]
@@ -205,21 +208,21 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
         newest[0] = -1
         for attempt in range(MOST_TRIES * count):
             # the labelling of a new part, numbered `parts`
-            own = labelling[parts, off[s] : off[s + 1]]
+            sequence_labels = labelling[parts, off[s] : off[s + 1]]
             rounds, left, state = _max_product(
                 g, shapes, edges, logs, sweeps, control, bound, newest[parts], node, message, belief
             )
             if attempt == 0:
                 status[s], iterations[s], residual[s] = state, rounds, left
             if state == OK and attempt == 0:
-                state = message_labelling(g, shapes, edges, logs, node, message, own)
+                state = message_labelling(g, shapes, edges, logs, node, message, sequence_labels)
                 status[s] = state if state != GAVE_UP else OK
             elif state == OK:
-                read_labelling(g, shapes, edges, logs, node, message, own)
+                read_labelling(g, shapes, edges, logs, node, message, sequence_labels)
             if state == OK:
-                score[s, parts] = score_labelling(g, shapes, logs, own)
-                if score[s, parts] > -np.inf and _obeys(bound, newest[parts], own):
-                    gap[parts] = _second(g, shapes, belief, own, split[parts])
+                score[s, parts] = score_labelling(g, shapes, logs, sequence_labels)
+                if score[s, parts] > -np.inf and _obeys(bound, newest[parts], sequence_labels):
+                    gap[parts] = _second_best(g, shapes, belief, sequence_labels, split[parts])
                     parts += 1
             if parts == count:
                 break
@@ -241,15 +244,15 @@ def message_nbest(first, last, problem, edges, potentials, sweeps, control, list
             )
             gap[chosen] = np.inf
             if state == OK:
-                gap[chosen] = _second(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
-        found[s] = parts
+                gap[chosen] = _second_best(g, shapes, belief, labelling[chosen, off[s] : off[s + 1]], split[chosen])
+        length[s] = parts
 
 
 @kernel
 def _max_product(g, shapes, edges, logs, sweeps, control, bound, newest, node, message, belief):
-    """Messages at rest under a part's constraints, and max-marginals: belief = node potential · all messages.
+    """Converged messages under a part's constraints, and max-marginals: belief = node potential · all messages.
 
-    Returns (iterations, negative if they do not rest, residual, status). `belief` is in log space, up to a constant a
+    Returns (iterations, negative if not converged, residual, status). `belief` is in log space, up to a constant a
     variable.
     """
     _, state = node_potentials(g, shapes, logs, True, node)
@@ -282,7 +285,7 @@ def _max_product(g, shapes, edges, logs, sweeps, control, bound, newest, node, m
 
 @inner
 def _obeys(bound, newest, assignment):
-    """Whether a labelling meets a part's constraints: where they leave no state, messages answer something."""
+    """Whether a labelling meets a part's constraints. Where these leave no state, messages give an arbitrary answer."""
     i = newest
     while i >= 0:
         if (assignment[bound[i, 0]] == bound[i, 1]) != (bound[i, 2] == 1):
@@ -292,14 +295,14 @@ def _obeys(bound, newest, assignment):
 
 
 @inner
-def _second(g, shapes, belief, assignment, split):
-    """Where the second best labelling differs: the state that loses least goes to `split`. Returns what it loses."""
+def _second_best(g, shapes, belief, assignment, split):
+    """Writes to `split` where the second best labelling differs: (variable, state) of least loss. Returns it."""
     least = np.inf
     for v in range(shapes.var_off[g], shapes.var_off[g + 1]):
         at = shapes.state_off[v]
-        own = assignment[v - shapes.var_off[g]]
+        best_state = assignment[v - shapes.var_off[g]]
         for x in range(shapes.card[v]):
-            loss = belief[at + own] - belief[at + x]
-            if x != own and loss < least:
+            loss = belief[at + best_state] - belief[at + x]
+            if x != best_state and loss < least:
                 least, split[0], split[1] = loss, v - shapes.var_off[g], x
     return least

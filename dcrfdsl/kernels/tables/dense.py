@@ -1,7 +1,7 @@
-"""Products of a small table with a vector, and of runs of numbers.
+"""Products of small tables with vectors, and copies, sums and multiples of runs of numbers.
 
-Tables are row-major and vectors are as long as they are: the last block of each row is read and written in part. Sums
-stay in registers until they are done. Here a block is three registers, or one where a single one is enough.
+Tables are row-major and nothing is padded: the last block of each row is read and written in part. Sums stay in
+registers until they are complete. A block is three registers, or one where that is enough.
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ def load_some(registers, values, at, count):
 
 
 @inlined
-def store_some(values, at, count, block, own):
+def store_some(values, at, count, block, vectors):
     """Writes at most the first `count` lanes of a value of `block` lanes."""
     if count >= block:
-        store(values, at, own)
+        store(values, at, vectors)
     else:
-        store_part(values, at, count, own)
+        store_part(values, at, count, vectors)
 
 
 @inlined
-def _times_block(registers, given, rows, values, start, columns, at, result):
+def _times_block(registers, vector, rows, values, start, columns, at, result):
     """One block of `times_matrix`, from column `at` on."""
     block, left = len(registers) * LANES, columns - at
     even, odd = broadcast(registers, 0.0), broadcast(registers, 0.0)
     place = start + at
     if left >= block:
         for u in range(0, rows - 1, 2):
-            even = fma(repeat(registers, given, u), load(registers, values, place), even)
-            odd = fma(repeat(registers, given, u + 1), load(registers, values, place + columns), odd)
+            even = fma(repeat(registers, vector, u), load(registers, values, place), even)
+            odd = fma(repeat(registers, vector, u + 1), load(registers, values, place + columns), odd)
             place += 2 * columns
     else:
         for u in range(0, rows - 1, 2):
-            even = fma(repeat(registers, given, u), load_part(registers, values, place, left), even)
-            odd = fma(repeat(registers, given, u + 1), load_part(registers, values, place + columns, left), odd)
+            even = fma(repeat(registers, vector, u), load_part(registers, values, place, left), even)
+            odd = fma(repeat(registers, vector, u + 1), load_part(registers, values, place + columns, left), odd)
             place += 2 * columns
     if rows % 2:
-        even = fma(repeat(registers, given, rows - 1), load_some(registers, values, place, left), even)
+        even = fma(repeat(registers, vector, rows - 1), load_some(registers, values, place, left), even)
     store_some(result, at, left, block, add(even, odd))
 
 
 @inner
-def times_matrix(given, rows, values, start, columns, result):
-    """result[x] = Σ_u given[u] table[u, x]; the table [rows × columns] starts at values[start]."""
+def times_matrix(vector, rows, values, start, columns, result):
+    """result[x] = Σ_u vector[u] table[u, x]; the table [rows × columns] starts at values[start]."""
     if columns <= LANES:
-        _times_block(NARROW, given, rows, values, start, columns, 0, result)
+        _times_block(NARROW, vector, rows, values, start, columns, 0, result)
         return
     for at in range(0, columns, 3 * LANES):
-        _times_block(WIDE, given, rows, values, start, columns, at, result)
+        _times_block(WIDE, vector, rows, values, start, columns, at, result)
 
 
 @inlined
-def _rows_times(registers, values, start, rows, given, columns, result):
-    """`matrix_times` by blocks of so many registers, four rows at a time."""
+def _rows_times(registers, values, start, rows, vector, columns, result):
+    """`matrix_times` in blocks of `registers`, four rows at a time."""
     block = len(registers) * LANES
     zero = broadcast(registers, 0.0)
     fours = rows // 4 * 4
@@ -74,49 +74,49 @@ def _rows_times(registers, values, start, rows, given, columns, result):
         place = start + x * columns
         for at in range(0, columns, block):
             left = columns - at
-            own = load_some(registers, given, at, left)
-            a = fma(load_some(registers, values, place + at, left), own, a)
-            b = fma(load_some(registers, values, place + columns + at, left), own, b)
-            c = fma(load_some(registers, values, place + 2 * columns + at, left), own, c)
-            d = fma(load_some(registers, values, place + 3 * columns + at, left), own, d)
+            block_values = load_some(registers, vector, at, left)
+            a = fma(load_some(registers, values, place + at, left), block_values, a)
+            b = fma(load_some(registers, values, place + columns + at, left), block_values, b)
+            c = fma(load_some(registers, values, place + 2 * columns + at, left), block_values, c)
+            d = fma(load_some(registers, values, place + 3 * columns + at, left), block_values, d)
         result[x], result[x + 1], result[x + 2], result[x + 3] = total(a), total(b), total(c), total(d)
     for x in range(fours, rows):
         a = zero
         for at in range(0, columns, block):
             left = columns - at
             row = load_some(registers, values, start + x * columns + at, left)
-            a = fma(row, load_some(registers, given, at, left), a)
+            a = fma(row, load_some(registers, vector, at, left), a)
         result[x] = total(a)
 
 
 @inner
-def matrix_times(values, start, rows, given, columns, result):
-    """result[x] = Σ_u table[x, u] given[u]; the table [rows × columns] starts at values[start]."""
+def matrix_times(values, start, rows, vector, columns, result):
+    """result[x] = Σ_u table[x, u] vector[u]; the table [rows × columns] starts at values[start]."""
     if columns <= LANES:
-        _rows_times(NARROW, values, start, rows, given, columns, result)
+        _rows_times(NARROW, values, start, rows, vector, columns, result)
     else:
-        _rows_times(WIDE, values, start, rows, given, columns, result)
+        _rows_times(WIDE, values, start, rows, vector, columns, result)
 
 
 @inner
 def copy_run(values, start, count, result):
     """result[x] = values[start + x]."""
-    out, own = result[:count], values[start : start + count]
+    out, run = result[:count], values[start : start + count]
     for x in range(count):
-        out[x] = own[x]
+        out[x] = run[x]
 
 
 @inner
 def add_run(values, start, count, result):
     """result[x] += values[start + x]."""
-    out, own = result[:count], values[start : start + count]
+    out, run = result[:count], values[start : start + count]
     for x in range(count):
-        out[x] += own[x]
+        out[x] += run[x]
 
 
 @inner
 def scale_run(values, start, count, factor):
     """values[start + x] *= factor."""
-    own = values[start : start + count]
+    run = values[start : start + count]
     for x in range(count):
-        own[x] *= factor
+        run[x] *= factor

@@ -1,10 +1,11 @@
-"""The bundles that kernels take: what belongs together goes by one name. Numbers only, no behaviour.
+"""The NamedTuples that kernels take as arguments: arrays that belong together. Numbers only, no behaviour.
 
-A kernel that works on a run of sequences takes the data (`Problem`), the weights (`Potentials`), what it adds to
-(`Totals`) and what it writes (`Results`, `Ragged`). Letters are those of `wiring`, which holds the arrays of the model.
+A kernel that works on a run of sequences takes the data (`Problem`), the weights (`Potentials`), the buffers that it
+adds to (`Totals`) and those that it writes (`Results`, `Ragged`). The letters of shapes are those of `wiring`, which
+holds the arrays of the model.
 
-A bundle costs nothing by itself: a call passes the arrays in it one by one. Functions that are called in loops
-therefore take only bundles that they read as a whole, or the few arrays that they need (see `compilation`).
+A NamedTuple costs nothing by itself: a call passes its arrays one by one. Functions that are called in loops therefore
+take only NamedTuples that they need as a whole, or the few arrays that they use (see `runtime.compilation`).
 """
 
 from __future__ import annotations
@@ -31,42 +32,42 @@ class Problem(NamedTuple):
 
 
 class Potentials(NamedTuple):
-    """Weights, and the base tables that they give. Linear tables have their maxima taken out."""
+    """Weights, and the base tables computed from them. Linear tables are divided by their maxima."""
 
     weights: Floats  #   [W, then fixed ones; or packed cells]
     log_base: Floats  #  [shared cells]
     base: Floats  #      [shared cells]  exp of them
-    peaks: Floats  #     [K]             the maxima that were taken out
+    peaks: Floats  #     [K]             logarithms of these maxima
     fits: bool  #                        whether linear space holds the tables
 
 
 class Totals(NamedTuple):
-    """What expected feature counts are added to."""
+    """Buffers that expected feature counts are added to."""
 
     gradient: Floats  #  [W, or packed cells] of features; empty where only marginals are wanted
     expected: Floats  #  [shared cells]
 
 
 class Ragged(NamedTuple):
-    """An array that all sequences share: of sequence s from off[s] to off[s + 1]. Empty where it is not wanted."""
+    """One array for all sequences: sequence s has the part off[s] to off[s + 1]. Empty if it is not wanted."""
 
     value: NDArray  #         [..], or [n, ..]
     off: NDArray[np.int64]  # [S+1]
 
 
 class Results(NamedTuple):
-    """How inference on each sequence ended; each writes at its own index."""
+    """How inference on each sequence ended, indexed by sequence."""
 
     log_z: Floats  #                 [S]
     status: NDArray[np.int8]  #      [S]  see `status_codes`
     redone: NDArray[np.bool_]  #     [S]  whether it was computed in log space
     iterations: NDArray[np.int64]  # [S]  negative where it did not converge
     residual: Floats  #              [S]
-    damped: NDArray[np.bool_]  #     [S]  whether messages oscillated and were damped for that
+    damped: NDArray[np.bool_]  #     [S]  whether messages oscillated and were therefore damped
 
 
 class Control(NamedTuple):
-    """When an iteration ends, and what it begins with."""
+    """Stopping criteria of an iterative method, its damping and the seed of its random numbers."""
 
     tolerance: float
     max_iterations: int
@@ -82,8 +83,8 @@ class Sweeps(NamedTuple):
 
 
 class WarmStart(NamedTuple):
-    """Where each sequence begins, and leaves its last messages (or marginals) for the next call. Empty: nowhere."""
+    """Messages (or marginals) that each sequence starts from and leaves for the next call. Empty: none are kept."""
 
     value: NDArray[np.float32]
     off: NDArray[np.int64]  #        [S+1]
-    is_kept: NDArray[np.bool_]  #    [S]  whether there is something to begin from
+    is_kept: NDArray[np.bool_]  #    [S]  whether there is something to start from

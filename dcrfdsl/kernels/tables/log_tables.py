@@ -1,8 +1,8 @@
 """From weights to tables and from beliefs to gradients.
 
 A local table is its kind's base table (bias weights and hard zeros) plus, for each feature that fires at the factor's
-anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient goes
-the same way back: a weight gets its feature's value times the belief of its assignment (eq. 8).
+anchor, the weights of that feature's run: log φ(y_c) = Σ_k λ_k f_k(y_c, x, t) (Sutton 2004 eq. 3). The gradient
+takes the same path in reverse: a weight gets its feature's value times the belief of its assignment (eq. 8).
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ def _exponentiate_run(values, at, size):
         return 0.0, True
     taken, least, fits = broadcast(NARROW, peak), broadcast(NARROW, 0.0), True
     for j in range(at, at + whole, LANES):
-        own = subtract(load(NARROW, values, j), taken)
-        least = least_finite(least, own)
-        store(values, j, exp(own))
+        centred = subtract(load(NARROW, values, j), taken)
+        least = least_finite(least, centred)
+        store(values, j, exp(centred))
     for j in range(at + whole, at + size):
         x = values[j] - peak
         fits &= (x > LOG_TINY) | (x == -np.inf)
     if whole < size:
-        own = subtract(load_part(NARROW, values, at + whole, size - whole), taken)
-        store_part(values, at + whole, size - whole, exp(own))
+        centred = subtract(load_part(NARROW, values, at + whole, size - whole), taken)
+        store_part(values, at + whole, size - whole, exp(centred))
     return peak, fits and lowest(least) > LOG_TINY
 
 
@@ -147,8 +147,8 @@ def fill_tables(s, shapes, kinds, bindings, rows, weights, log_base, value):
             elif inverse < -1:
                 lists = -2 - inverse
                 for e in range(first, last):
-                    own = lists + bindings.entry[e]
-                    for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                    entry_list = lists + bindings.entry[e]
+                    for c in range(lists + kinds.inverse[entry_list], lists + kinds.inverse[entry_list + 1]):
                         value[at + kinds.inverse[c]] += x * weights[shift + e]
             else:
                 for e in range(first, last):
@@ -188,8 +188,8 @@ def scatter_gradient(s, shapes, kinds, bindings, rows, belief, base_expected, gr
             elif inverse < -1:
                 lists = -2 - inverse
                 for e in range(first, last):
-                    own = lists + bindings.entry[e]
-                    for c in range(lists + kinds.inverse[own], lists + kinds.inverse[own + 1]):
+                    entry_list = lists + bindings.entry[e]
+                    for c in range(lists + kinds.inverse[entry_list], lists + kinds.inverse[entry_list + 1]):
                         gradient[shift + e] += x * belief[at + kinds.inverse[c]]
             else:
                 for e in range(first, last):

@@ -1,12 +1,12 @@
-"""Feature weights in the order in which a data set reads them, and the rows of features that go with it.
+"""Feature weights in the order in which a data set reads them, and the feature rows that refer to them.
 
-Training reads every feature of every position hundreds of times. For that the weights of cliques are laid out anew, in
-*packed cells*: a feature with many weights becomes a dense row, one cell for each entry of the clique's table and
-filled up to whole vectors, which is added to a table without looking at entries; the rows of frequent features come
-first and so stay in the cache. Features with few weights stay lists of (cell, entry of the table); those that fire once
-lie in the order in which the data comes by them. Features that fire together have one more dense row that holds the sum
-of theirs (`extraction.bundles`); it is read in place of them. Gradients have the same layout; what the row of a bundle
-gets is passed on to the features in it. What the cells hold besides weights is 0, and in gradients is never read.
+Training reads every feature of every position hundreds of times. The weights of cliques are therefore copied to *packed
+cells*. A feature with many weights becomes a dense row: one cell for each entry of the clique's table, padded to whole
+vectors, and added to a table as a whole. The rows of frequent features come first and so stay in the cache. Features
+with few weights remain lists of (cell, entry of the table); those that fire once lie in the order of the data. Features
+that fire together form a bundle (`extraction.bundles`): one more dense row holds their sum and is read in their place.
+Gradients have the same layout; the gradient of a bundle is passed on to its features. Cells that hold no weight are 0,
+and in gradients are never read.
 
 Not here: which cliques are packed (`inference.bound.packing`).
 """
@@ -21,12 +21,23 @@ from numpy.typing import NDArray
 from ..runtime import LANES, add, fast_kernel, inlined, kernel, load, load_part, store, store_part
 
 __all__ = [
-    "BundleLists", "Packed", "add_packed", "add_runs", "add_single", "collect_gradient", "count_fires", "list_rows",
-    "open_bundles", "pack_weights", "scatter_packed", "scatter_single", "sum_bundles",
+    "BundleLists",
+    "Packed",
+    "add_packed",
+    "add_runs",
+    "add_single",
+    "collect_gradient",
+    "count_fires",
+    "distribute_bundles",
+    "pack_rows",
+    "pack_weights",
+    "scatter_packed",
+    "scatter_single",
+    "sum_bundles",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
-Counts = NDArray[np.unsignedinteger]  # as narrow as they can be, since reading these lists is what the time goes into
+Counts = NDArray[np.unsignedinteger]  # as narrow as possible: most of the time goes into reading these lists
 
 
 class Packed(NamedTuple):
@@ -43,8 +54,8 @@ class Packed(NamedTuple):
     dense: Counts  #     [..]     number of a dense row
     flat_off: Ints  #    [rows + 1]
     flat: Counts  #      [..]     number of a single weight, and in the lowest bits the entry that it is added to
-    bundle_kind: Ints  # [bundles] a kind that reads it, in the order in which bundles are made of one another
-    bundle_row: Ints  #  [bundles] the packed row that lists what it is made of
+    bundle_kind: Ints  # [bundles] a kind that reads it; bundles follow those that they are made of
+    bundle_row: Ints  #  [bundles] the packed row that lists its parts
     bundle_cell: Ints  # [bundles] cell of its dense row
 
 
@@ -63,7 +74,7 @@ class BundleLists(NamedTuple):
 
 @kernel
 def count_fires(feature, num_features):
-    """How often each feature fires, and where it first does: two arrays [features]."""
+    """How often each feature fires, and the index of its first firing in `feature`: two arrays [features]."""
     counts = np.zeros(num_features, np.int64)
     first = np.zeros(num_features, np.int64)
     for i in range(len(feature)):
@@ -74,7 +85,7 @@ def count_fires(feature, num_features):
 
 
 @kernel
-def list_rows(row_off, feature, run_off, entry, dense_row, flat_first, bits, bundles, dense_type, flat_type):
+def pack_rows(row_off, feature, run_off, entry, dense_row, flat_first, bits, bundles, dense_type, flat_type):
     """The packed rows of the feature rows `row_off` [R+1] of one clique: dense_off, dense, flat_off, flat.
 
     run_off [features + 1]: entries of a feature.   dense_row, flat_first [features]: the number of its dense row, or of
@@ -120,7 +131,7 @@ def list_rows(row_off, feature, run_off, entry, dense_row, flat_first, bits, bun
 
 @kernel
 def pack_weights(weights, cell_of, cells):
-    """Writes each weight to its cell; -1 where no sequence reads it."""
+    """Copies each weight to its cell. cell_of [W]: -1 where no sequence reads the weight."""
     for w in range(len(cell_of)):
         if cell_of[w] >= 0:
             cells[cell_of[w]] = weights[w]
@@ -131,9 +142,9 @@ def add_runs(first, last, partial):
     """partial[0, first:last] becomes the sum over all runs, added in their order."""
     total = partial[0, first:last]
     for r in range(1, len(partial)):
-        own = partial[r, first:last]
-        for c in range(len(own)):
-            total[c] += own[c]
+        run = partial[r, first:last]
+        for c in range(len(run)):
+            total[c] += run[c]
 
 
 @fast_kernel
@@ -162,8 +173,8 @@ def add_single(packed, k, row, cells, value, at):
     start, bits = packed.flat_start[k], packed.flat_bits[k]
     mask = (1 << bits) - 1
     for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
-        own = np.int64(packed.flat[q])
-        value[at + (own & mask)] += cells[start + (own >> bits)]
+        flat_entry = np.int64(packed.flat[q])
+        value[at + (flat_entry & mask)] += cells[start + (flat_entry >> bits)]
 
 
 @inlined
@@ -172,8 +183,8 @@ def scatter_single(packed, k, row, belief, at, gradient):
     start, bits = packed.flat_start[k], packed.flat_bits[k]
     mask = (1 << bits) - 1
     for q in range(packed.flat_off[row], packed.flat_off[row + 1]):
-        own = np.int64(packed.flat[q])
-        gradient[start + (own >> bits)] += belief[at + (own & mask)]
+        flat_entry = np.int64(packed.flat[q])
+        gradient[start + (flat_entry >> bits)] += belief[at + (flat_entry & mask)]
 
 
 @inlined
@@ -220,7 +231,7 @@ def scatter_packed(packed, k, row, size, belief, at, gradient):
 
 @kernel
 def sum_bundles(packed, cells):
-    """Fills the dense rows of all bundles with the sums of what they are made of."""
+    """Fills the dense rows of all bundles with the sums of their parts."""
     for b in range(len(packed.bundle_row)):
         k, at = packed.bundle_kind[b], packed.bundle_cell[b]
         width = packed.width[k]
@@ -229,8 +240,8 @@ def sum_bundles(packed, cells):
 
 
 @kernel
-def open_bundles(packed, gradient):
-    """Passes the gradient of all bundles on to what they are made of; their own cells are zero afterwards."""
+def distribute_bundles(packed, gradient):
+    """Adds the gradient of every bundle to those of its parts; the bundles' cells are zero afterwards."""
     for b in range(len(packed.bundle_row) - 1, -1, -1):
         k, at = packed.bundle_kind[b], packed.bundle_cell[b]
         width = packed.width[k]

@@ -40,11 +40,11 @@ class Shapes(NamedTuple):
     local_start: int  #           arena offset of the first local table = number of shared cells
     local_end: Ints  #     [G]    arena offset after the last local table
     arena_end: Ints  #     [G]    arena offset after the last intermediate
-    log_const: Floats  #   [G]    log of the number of states of variables in no factor
+    log_const: Floats  #   [G]    Σ log(number of states) over variables in no factor
 
 
 class Kinds(NamedTuple):
-    """What the factors of one clique template (and one pattern of padded sites) have in common."""
+    """What all factors of one clique template (with one pattern of padded sites) share."""
 
     base: Ints  #          [K]    shared cell of the kind's base table (bias weights and hard zeros)
     size: Ints  #          [K]    entries of the table
@@ -102,11 +102,11 @@ class Programs(NamedTuple):
     axis_off: Ints  #      [2n+1]  axes of A (2i) and B (2i+1) …
     axis_var: Small  #     [..]    … as variable
     axis_stride: Ints  #   [..]    … and stride
-    block_off: Ints  #     [G+1]   blocks of a shape; none where all of it is computed in one piece
+    block_off: Ints  #     [G+1]   blocks of a shape; none where it is computed in one piece
     block: Ints  #         [n, 9]  from … to: steps (2, counted from the shape's first), cells of local tables (2);
     #                              the first result that it or a later block reads; results (2), in block_factor (2)
     block_factor: Small  # [..]    factors with local tables, block by block, counted from the shape's first
-    workspace: Ints  #     [G]     arena cells that are needed at once: for all of it, or for the largest block
+    workspace: Ints  #     [G]     arena cells needed at once: for the whole shape, or for its largest block
 
 
 class Edges(NamedTuple):

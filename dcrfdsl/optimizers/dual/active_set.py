@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Floats
-from ...kernels.optimization import bounded, dot, free_part, margins_of, products_of
+from ...kernels.optimization import dot, margins_of, products_of, project_to_bounds, projected_gradient
 from .dual_problem import Dual
 
 __all__ = ["all_products", "ascend_on_face"]
@@ -30,7 +30,9 @@ def ascend_on_face(dual: Dual, most: int, products: Floats | None) -> bool:
     objective, cuts = dual.objective, dual.cuts
 
     def free(slope: Floats) -> Floats:
-        projected: Floats = free_part(cuts, objective.limit, objective.each_counts, slope, np.zeros(len(slope)))
+        projected: Floats = projected_gradient(
+            cuts, objective.limit, objective.each_counts, slope, np.zeros(len(slope))
+        )
         return projected
 
     def margins(scores: Floats) -> Floats:
@@ -60,7 +62,7 @@ def ascend_on_face(dual: Dual, most: int, products: Floats | None) -> bool:
         direction = residual + square / before * direction
     length = 1.0
     while length >= SHORTEST:
-        moved = bounded(cuts, objective.limit, objective.each_counts, cuts.alpha + length * way)
+        moved = project_to_bounds(cuts, objective.limit, objective.each_counts, cuts.alpha + length * way)
         change = moved - cuts.alpha
         if dot(change, slope) - 0.5 * dot(change, bend(change)) > 0.0:
             cuts.alpha[:] = moved

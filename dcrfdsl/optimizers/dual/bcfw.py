@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...arrays import Floats
-from ...kernels.optimization import Cuts, frank_wolfe, join_cuts, no_cuts, violated_most
+from ...kernels.optimization import Cuts, empty_cuts, frank_wolfe, join_cuts, most_violated
 from ...semantics import BcfwSettings
 from ..objective import Objective, Outcome, Watch, require_part
 from .dual_problem import Dual, Measured, run_passes
@@ -31,7 +31,7 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
     mean, steps = np.zeros(problem.num_weights), 0
 
     def step(dual: Dual, cuts: Cuts, first: int, last: int) -> None:
-        goal = violated_most(cuts, problem.limit[first:last], problem.each_counts, dual.scores)
+        goal = most_violated(cuts, problem.limit[first:last], problem.each_counts, dual.scores)
         frank_wolfe(0, last - first, cuts, goal, problem.metric, dual.scores, direction)
 
     def average(dual: Dual, measured: Measured) -> None:
@@ -39,7 +39,7 @@ def minimise_bcfw(objective: Objective, start: Floats, settings: BcfwSettings, w
         mean += 2.0 / (steps + 2.0) * (dual.point - mean)
         steps += 1
         least = LEAST * np.repeat(problem.limit, np.diff(dual.cuts.block_off))
-        dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > least, no_cuts(len(problem.limit)), np.zeros(0, np.bool_))
+        dual.cuts = join_cuts(dual.cuts, dual.cuts.alpha > least, empty_cuts(len(problem.limit)), np.zeros(0, np.bool_))
 
     def order() -> list[int]:
         numbers: list[int] = generator.permutation(len(problem.runs)).tolist()

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...kernels.optimization import Cuts, combine_cuts, gaps_of, is_repeated, join_cuts, no_cuts
+from ...kernels.optimization import Cuts, combine_cuts, empty_cuts, is_repeated, join_cuts, primal_and_gap
 from ..objective import Iteration, MarginProblem, Outcome, Watch
 
 __all__ = ["Dual", "Step", "run_passes"]
@@ -44,7 +44,7 @@ class Dual:
 
     def __init__(self, objective: MarginProblem):
         self.objective = objective
-        self.cuts = no_cuts(len(objective.limit))
+        self.cuts = empty_cuts(len(objective.limit))
         self.scores = np.zeros(objective.num_weights)
 
     @property
@@ -59,7 +59,7 @@ class Dual:
 
     def forget(self) -> None:
         """Restarts at 0."""
-        self.cuts = no_cuts(len(self.objective.limit))
+        self.cuts = empty_cuts(len(self.objective.limit))
         self.scores = np.zeros(self.objective.num_weights)
 
     def find_cuts(self, first: int, last: int) -> tuple[Cuts, Measured]:
@@ -67,13 +67,13 @@ class Dual:
         objective = self.objective
         old, new = slice_cuts(self.cuts, first, last), objective.find_cuts(self.scores, first, last)
         joined: Cuts = join_cuts(old, np.ones(len(old.loss), np.bool_), new, ~is_repeated(old, new))
-        loss, gap = gaps_of(joined, objective.limit[first:last], objective.each_counts, self.scores)
+        loss, gap = primal_and_gap(joined, objective.limit[first:last], objective.each_counts, self.scores)
         return joined, Measured(loss, gap)
 
     def gap_of_cuts(self) -> float:
         """The gap over the current cuts alone."""
         objective = self.objective
-        return float(gaps_of(self.cuts, objective.limit, objective.each_counts, self.scores)[1])
+        return float(primal_and_gap(self.cuts, objective.limit, objective.each_counts, self.scores)[1])
 
     def half_norm(self) -> float:
         """½ ‖w‖²."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Floats
-from ...kernels.optimization import Cuts, ascend, join_cuts, no_cuts
+from ...kernels.optimization import Cuts, ascend, empty_cuts, join_cuts
 from ...semantics import WorkingSetSettings
 from ..objective import Objective, Outcome, Watch, require_part
 from .active_set import all_products, ascend_on_face
@@ -35,7 +35,7 @@ def minimise_working_set(objective: Objective, start: Floats, settings: WorkingS
         ascend(0, last - first, cuts, limit, problem.each_counts, problem.metric, dual.scores, ROUNDS, ease)
 
     def sweep(dual: Dual, measured: Measured) -> None:
-        blocks, nothing = len(problem.limit), no_cuts(len(problem.limit))
+        blocks, nothing = len(problem.limit), empty_cuts(len(problem.limit))
         products = all_products(dual)
         for _ in range(settings.sweeps):
             ascend(0, blocks, dual.cuts, problem.limit, problem.each_counts, problem.metric, dual.scores, ROUNDS, ease)
