@@ -12,7 +12,7 @@ DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).as_posix(): path
     for path in sorted(DOCS.rglob("*.md"))
-    if "_build" not in path.parts and steps_of(path.read_text(encoding="utf-8"))
+    if "_build" not in path.parts and "reference" not in path.parts and steps_of(path.read_text(encoding="utf-8"))
 }
 
 
