@@ -17,7 +17,8 @@ PAGES = {
 
 
 def case(name: str, path: Path) -> object:
-    long = comment_of(path.read_text(encoding="utf-8"), "long") is not None
+    """The tutorial and the front page run every time, all others with the long tests."""
+    long = name != "index.md" and not name.startswith("tutorial/")
     return pytest.param(path, id=name, marks=[pytest.mark.long] if long else [])
 
 
