@@ -46,14 +46,15 @@ def compact(drawing: str) -> str:
     ElementTree.register_namespace("", SVG)
     root = ElementTree.fromstring(drawing)
     background, title, *rest = list(root)
-    width, height, legend = 680, 250, 326.0
+    left, top, width, height, legend = 20, 36, 656, 244, 326.0
     root.remove(title)
     for element, size in ((root, (width, height)), (background, (width, height))):
         element.set("width", str(size[0]))
         element.set("height", str(size[1]))
+    background.set("x", str(left))
+    background.set("y", str(top))
     background.set("rx", "6")
-    root.set("viewBox", f"0 36 {width} {height}")
-    background.set("y", "36")
+    root.set("viewBox", f"{left} {top} {width} {height}")
     for element in rest:
         y = float(element.get("y", "0"))
         if element.tag in (f"{{{SVG}}}rect", f"{{{SVG}}}text") and y > 290:
@@ -97,7 +98,7 @@ def losses() -> str:
         out.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="#444444">{value}</text>')
     out.append(f'<text x="243" y="{bottom + 40}" text-anchor="middle" fill="#111111">margin: gold − best wrong</text>')
     for n, (name, (colour, dashes, loss)) in enumerate(LOSSES.items()):
-        points = [(m, loss(m)) for m in (low + i * 0.02 for i in range(351))]
+        points = [(m, loss(m)) for m in (low + i * 0.05 for i in range(141))]
         path = " L".join(at(m, value) for m, value in points if value <= 3.5)
         style = f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"'
         out.append(f'<path d="M{path}" fill="none" {style}/>')
@@ -109,7 +110,8 @@ def losses() -> str:
 def main() -> None:
     for name, (page, *arguments) in GRAPHS.items():
         (HERE / f"{name}.svg").write_text(unrolled(page, *arguments), encoding="utf-8")
-    (STATIC / "unrolled.svg").write_text(compact(unrolled("unrolled-graph", "factorial.dcrf", "dog.txt")), encoding="utf-8")
+    drawing = (HERE / "factorial.svg").read_text(encoding="utf-8")
+    (STATIC / "unrolled.svg").write_text(compact(drawing), encoding="utf-8")
     (HERE / "losses.svg").write_text(losses(), encoding="utf-8")
 
 
