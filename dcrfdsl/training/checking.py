@@ -17,6 +17,7 @@ from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus,
 from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..features import RegisteredFeature
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
+from .problem import assemble
 
 __all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]
 
@@ -60,7 +61,7 @@ def check(
     diagnostics = check_template(resolved, stage=stage, corpus=corpus, registered=tuple(registered or ()))
     if corpus is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
         return diagnostics
-    return (*diagnostics, *_wrong_gold(resolved, corpus))
+    return (*diagnostics, *_wrong_gold(resolved, corpus, registered or {}))
 
 
 def _read(path: str | os.PathLike[str], spec: ModelSpec) -> Corpus | None:
@@ -70,12 +71,17 @@ def _read(path: str | os.PathLike[str], spec: ModelSpec) -> Corpus | None:
     return read_corpus(Path(path), spec.data, optional=[label.name for label in spec.labels])
 
 
-def _wrong_gold(resolved: Resolved, corpus: Corpus) -> Sequence[Diagnostic]:
-    """Problems of the gold labels that need no features or graph to be seen."""
+def _wrong_gold(
+    resolved: Resolved, corpus: Corpus, registered: Mapping[str, RegisteredFeature]
+) -> Sequence[Diagnostic]:
+    """Problems of the gold labels; those of constraints show only in the graph."""
     spec, directories = resolved.spec, resolved.directories
     try:
         states = variable_states(spec, learn_states(spec, corpus, directories), directories)
-        return check_gold(spec, states, corpus, encode_labels(spec, states, corpus))
+        complaints = check_gold(spec, states, corpus, encode_labels(spec, states, corpus))
+        if spec.constraints and not complaints:
+            assemble(spec, corpus, directories, registered)
+        return complaints
     except DcrfError as error:
         return error.diagnostics
 

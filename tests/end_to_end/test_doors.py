@@ -259,3 +259,12 @@ def test_a_template_inside_a_model_file_is_checked(tmp_path: Path, model: dcrfds
     assert dcrfdsl.TrainedModel.load(path, unchecked=True).num_weights
     model.save(path)
     assert fit(dcrfdsl.load(path).spec, corpus(), threads=1).num_weights == model.num_weights
+
+
+def test_check_sees_gold_labels_that_break_a_constraint() -> None:
+    template = "dcrf 1\ndata conll(word, y)\nlabel y\nclique y: word\nclique y[-1], y\nforbid y is B and word is b\n"
+    resolved = dcrfdsl.load_text(template)
+    corpus = dcrfdsl.corpus_from_rows([[("a", "A"), ("b", "B")], [("b", "A")]], resolved.require().data)
+    assert [d.slug for d in dcrfdsl.check(resolved, corpus)] == ["broken-constraint"]
+    with pytest.raises(dcrfdsl.DcrfError, match="broken-constraint"):
+        dcrfdsl.fit(resolved, corpus)
