@@ -97,7 +97,7 @@ class Progress:
                     self.evaluate_again()
                     if np.isfinite(self.value):
                         continue
-                self.stalled, self.reason = True, "the line search found no better point"
+                self.stalled, self.reason = True, "no step lowers the objective any further"
                 return
             self.reason = f"{self.settings.max_iterations} iterations done"
         except _Stop:
