@@ -75,7 +75,7 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "empty-cell": (
         "A column of CoNLL-U has no text; one without a value has an underscore.",
-        "Write `_`.",
+        "Write `_` where nothing is known.",
     ),
     "empty-file": (
         "The data has no sentence with a token, so nothing can be learned or scored.",
@@ -146,7 +146,7 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "feature-name-taken": (
         "A feature function of yours has the name of a built-in one or of another one of yours.",
-        "Rename it.",
+        "Rename yours.",
     ),
     "lexicon-too-large": (
         "The lexicon has more megabytes than are read; a model holds its lexicons.",
