@@ -11,7 +11,6 @@ import functools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 from helpers import ROOT
 
