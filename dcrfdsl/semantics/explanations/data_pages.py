@@ -57,16 +57,12 @@ DATA: Mapping[str, tuple[str, str]] = {
         "The line is not JSON, or has a number or a nesting that cannot be read or written as JSON.",
         "Correct the line: a file of the format `jsonl` has a sentence a line, each a JSON value.",
     ),
-    "bad-number": (
-        "A column of numbers has a value that is infinite or no number, and no weight can be multiplied with it.",
-        "Replace the value in the data, for instance by 0.",
-    ),
     "bad-sentence": (
         "A sentence is neither an object of lists of equal length nor a list of tokens that are all alike.",
         'Write `{"word": ["the", "dog"], "pos": ["DT", "NN"]}` or `[["the", "DT"], ["dog", "NN"]]`.',
     ),
     "bad-value": (
-        "The value is not of the type that the column is declared with: a text, a number, or a vector of a length.",
+        "The value is not of its column's type: a text, a finite number, or a vector of a length.",
         "Correct the value, or the type of the column in `data`.",
     ),
     "column-count": (
