@@ -106,10 +106,10 @@ def _print_pieces(spec: ModelSpec, stage: str | None) -> None:
 
 def _explain(slug: str) -> None:
     from ..errors import did_you_mean
-    from ..semantics import EXPLANATIONS, explain
+    from ..semantics import EXPLANATIONS, entries_named
+    from .explain_command import described
 
-    page = explain(slug)
-    if page is None:
+    if slug not in EXPLANATIONS:
         guess = did_you_mean(slug, EXPLANATIONS)
         refuse("unknown-slug", f"`{slug}` is no kind of message", f"did you mean `{guess}`?" if guess else None)
-    print(page)
+    print("\n\n".join(described(entry) for entry in entries_named(slug) if entry.kind == "message"))

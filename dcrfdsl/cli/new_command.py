@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,7 @@ def new(
     if template is None:
         width = max(map(len, ready), default=0)
         for name, path in ready.items():
-            print(f"{name:<{width}}  {_first_words(path)}")
+            print(f"{name:<{width}}  {_first_sentence(path)}")
         return
     name = template.removesuffix(".dcrf")
     if name not in ready:
@@ -56,9 +57,8 @@ def new(
     talk(f"  dcrfdsl check {output}")
 
 
-def _first_words(path: Path) -> str:
-    """The first line of a template's doc comment."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("##"):
-            return line.lstrip("#").strip()
-    return ""
+def _first_sentence(path: Path) -> str:
+    """The first sentence of a template's doc comment."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    text = " ".join(line.lstrip("#").strip() for line in lines if line.startswith("##"))
+    return re.split(r"(?<=[.]) ", text, maxsplit=1)[0]

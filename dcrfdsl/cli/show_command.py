@@ -60,7 +60,11 @@ def show(
         for name, text, states, weight in rows:
             print(json_text({"clique": name, "feature": text, "states": list(states), "weight": weight}))
         return
-    _describe(trained, Talk(quiet))
+    talk = Talk(quiet)
+    _describe(trained, talk)
+    if not rows and feature is not None:
+        talk(f"no feature of a weight contains `{feature}`")
+        return
     print_table(weights_table(rows))
 
 

@@ -6,6 +6,13 @@ from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
 from .explanations.pages import EXPLANATIONS as EXPLANATIONS, explain as explain
+from .reference.catalogue import (
+    entries_named as entries_named,
+    nearest_name as nearest_name,
+    reference_entries as reference_entries,
+    settings_named as settings_named,
+)
+from .reference.reference_entry import ReferenceEntry as ReferenceEntry, SettingEntry as SettingEntry
 from .resolve.draft import Draft as Draft, Entry as Entry
 from .resolve.resolution import Resolved as Resolved, load_template as load_template, load_text as load_text
 from .resolve.specs_as_text import approve_stored as approve_stored, resolved_from_spec as resolved_from_spec

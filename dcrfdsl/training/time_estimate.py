@@ -11,12 +11,13 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..data import Corpus
-from ..errors import DcrfError
+from ..errors import DcrfError, DcrfWarning
 from ..features import RegisteredFeature
 from ..optimizers import Iteration
 from ..semantics import (
@@ -62,16 +63,18 @@ def training_seconds(
     sample = _sample(corpus)
     watch = _Watch()
     try:
-        fit(
-            resolved,
-            sample,
-            stage=stage,
-            threads=threads,
-            registered=registered,
-            on_iteration=watch.add,
-            should_stop=watch.is_enough,
-            on_stage=watch.begin,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DcrfWarning)  # a sample lacks states that the data has
+            fit(
+                resolved,
+                sample,
+                stage=stage,
+                threads=threads,
+                registered=registered,
+                on_iteration=watch.add,
+                should_stop=watch.is_enough,
+                on_stage=watch.begin,
+            )
         ratio = relative_cost(sample)
     except DcrfError:  # for want of data in the sample; problems of the data itself have been reported
         return None

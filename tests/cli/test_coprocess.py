@@ -122,6 +122,7 @@ def test_what_is_sent_in_pieces_is_put_together(model: tuple[str, Path]) -> None
     assert found == whole.stdout, error.decode()
 
 
+@pytest.mark.long
 def test_without_flush_an_answer_waits(model: tuple[str, Path]) -> None:
     form, path = model
     running = Coprocess("tag", path, "-q", "--no-flush")

@@ -169,6 +169,7 @@ def test_a_step_leaves_no_more_than_it_promises(name: str) -> None:
         assert float((mass * np.exp(found.step[k] * u)).sum()) <= found.left[k] * (1.0 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["chain", "numbers"])
 def test_the_steepest_update_ends_near_the_least_risk_of_its_weight(name: str) -> None:
     """By enumeration: none of ten others is steeper; half the step and twice the step leave more of the risk."""

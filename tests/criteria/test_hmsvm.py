@@ -119,6 +119,7 @@ def test_the_gap_is_what_primal_and_dual_differ_by(name: str) -> None:
             assert early.objective >= best * (1 - 1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_with_a_slack_a_labelling_the_optimum_is_the_least_primal(weight: float) -> None:
     case = CASES["chain"]

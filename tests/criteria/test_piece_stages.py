@@ -33,6 +33,7 @@ from dcrfdsl.semantics.settings.training_settings import (
 from dcrfdsl.training.pipeline import fit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shorthand", ["memm", "memm by slices", "reverse memm", "pseudolikelihood"])
 @pytest.mark.parametrize("name", ["chain", "second order", "factorial", "three chains", "padded chain"])
 def test_local_decoding_finds_the_best_product_of_local_distributions(name: str, shorthand: str) -> None:

@@ -12,12 +12,13 @@ DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).as_posix(): path
     for path in sorted(DOCS.rglob("*.md"))
-    if "_build" not in path.parts and steps_of(path.read_text(encoding="utf-8"))
+    if "_build" not in path.parts and "reference" not in path.parts and steps_of(path.read_text(encoding="utf-8"))
 }
 
 
 def case(name: str, path: Path) -> object:
-    long = comment_of(path.read_text(encoding="utf-8"), "long") is not None
+    """The tutorial and the front page run every time, all others with the long tests."""
+    long = name != "index.md" and not name.startswith("tutorial/")
     return pytest.param(path, id=name, marks=[pytest.mark.long] if long else [])
 
 

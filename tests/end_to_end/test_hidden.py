@@ -265,6 +265,7 @@ def test_scores_are_those_of_labels(whole):
     assert not [name for name in whole.scores if any(f"({variable})" in name for variable in hidden)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("whole", MODELS, indirect=True)
 def test_what_is_hidden_pays(whole, tmp_path):
     """On its source no template without it can do better than to guess; with it almost everything is right."""

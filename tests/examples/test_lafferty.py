@@ -72,6 +72,7 @@ def bias() -> list[dict[str, Any]]:
     return list(experiments.label_bias(experiments.BiasPlan((0.5, 0.58), 2, 2000, 4000), seed=0, threads=1))
 
 
+@pytest.mark.long
 def test_the_crf_is_near_the_best_tagger_and_the_memm_is_not(bias: list[dict[str, Any]]) -> None:
     for record in bias:
         errors = {model: own["words"] for model, own in record["models"].items()}

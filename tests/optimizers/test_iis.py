@@ -145,6 +145,7 @@ def test_the_first_step_of_s_is_the_formula() -> None:
     np.testing.assert_allclose(path(case, "S", 1)[0], expected, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [(1,), (1, 2, 3)], ids=["one total", "three totals"])
 def test_both_reach_the_optimum_of_lbfgs(words: tuple[int, ...]) -> None:
     objective = likelihood(Case(RIB_ROB, noisy_words(300, words)))

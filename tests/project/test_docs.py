@@ -13,21 +13,26 @@ from pathlib import Path
 import pytest
 
 import dcrfdsl
-from dcrfdsl.errors.registry import Table
-from dcrfdsl.metrics import METRICS
-from dcrfdsl.semantics import FUNCTIONS
-from dcrfdsl.semantics.schema import statement_options as options
-from dcrfdsl.semantics.settings import loss_settings, margin_settings, training_settings
-from dcrfdsl.syntax import KEYWORDS
 
 ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
 PACKAGE = ROOT / "dcrfdsl"
 README, DOCS = ROOT / "README.md", ROOT / "docs"
-DOCUMENTS = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+DOCUMENTS = sorted(
+    path
+    for path in DOCS.rglob("*.md")
+    if "_build" not in path.parts
+    and (path.parent != DOCS / "reference" or path.name in ("index.md", "language.md", "python.md"))
+    and "messages" not in path.parts
+)
 PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCUMENTS,
          *sorted(ROOT.glob("examples/*/README.md")))  # fmt: skip
+GENERATED = (
+    *(f"reference/{name}.md" for name in ("statements", "features", "data", "inference", "criteria", "optimizers",
+                                          "metrics", "commands")),
+    "reference/messages",
+)  # fmt: skip
 ROOMS = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(?:\{code-block\} )?(\S*)[ ]*\n(?::\w+:[^\n]*\n)*\n?(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -58,6 +63,8 @@ def links() -> Iterator[tuple[Path, str]]:
 def test_a_link_leads_somewhere(path: Path, target: str) -> None:
     file, _, anchor = target.partition("#")
     there = (path.parent / file).resolve() if file else path
+    if path.is_relative_to(DOCS) and any(there.is_relative_to(DOCS / page) for page in GENERATED):
+        return  # it is there once the documentation is built, and Sphinx judges the link
     assert there.exists()
     assert not anchor or anchor in anchors(there)
 
@@ -123,32 +130,3 @@ def test_the_program_of_the_readme_runs(address: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "clique part[-1], part\n" in run.stdout
     assert "'segments(part).f1': 1.0" in run.stdout
-
-
-# nothing is left out --------------------------------------------------------------------------------------------------
-
-
-def names(path: Path) -> set[str]:
-    """Every word in the code of a page."""
-    code = re.findall(r"`([^`]+)`", prose(path))
-    return {word for text in (*code, *blocks(path)) for word in re.findall(r"\w+", text)}
-
-
-def tables() -> dict[str, Table[type]]:
-    modules = (training_settings, loss_settings, margin_settings)
-    return {table.kind: table for module in modules for table in vars(module).values() if isinstance(table, Table)}
-
-
-@pytest.mark.parametrize("table", list(tables().values()), ids=list(tables()))
-def test_every_method_and_setting_is_described(table: Table[type]) -> None:
-    settings = {field for entry in table.values() for field in entry.model_fields if field != entry.names}
-    assert {*table, *settings} - names(DOCS / "reference/settings.md") == set()
-
-
-def test_every_metric_is_described() -> None:
-    assert set(METRICS) - names(DOCS / "reference/settings.md") == set()
-
-
-def test_every_statement_option_and_function_is_described() -> None:
-    words = {*KEYWORDS, *FUNCTIONS, *options.LABEL_OPTIONS, *options.GROUP_OPTIONS, *options.CLIQUE_OPTIONS}
-    assert words - names(DOCS / "reference/language.md") == set()

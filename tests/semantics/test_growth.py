@@ -10,6 +10,7 @@ import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from growth_cases import CASES, CHAIN
@@ -26,6 +27,8 @@ from dcrfdsl.syntax import format_template, parse_partial
 
 pytestmark = pytest.mark.long
 
+Result = TypeVar("Result")
+
 FEW, MANY = 50, 200
 FLOOR = 0.1  # seconds; what takes less at the larger size is not judged
 STEEPEST = 9.0  # n log n gives about 5, n² gives 16
@@ -34,24 +37,27 @@ MOST_SECONDS = 60.0  # of the processor, each step; what goes through all pairs 
 
 
 def _seconds(step: Callable[[], object]) -> float:
+    return _timed(step)[1]
+
+
+def _timed(step: Callable[[], Result]) -> tuple[Result, float]:
+    """What a step returns, and the seconds of the processor that it takes."""
     gc.collect()
     start = time.process_time()
-    step()
-    return time.process_time() - start
+    result = step()
+    return result, time.process_time() - start
 
 
 def _steps(text: str) -> dict[str, float]:
     """What each step of the compiler takes on a text."""
-    found: dict[str, float] = {}
-    tree, _ = parse_partial(text)
-    found["parse"] = _seconds(lambda: parse_partial(text))
-    found["format"] = _seconds(lambda: format_template(tree))
-    resolved = load_text(text)
-    found["resolve"] = _seconds(lambda: load_text(text))
-    found["check"] = _seconds(lambda: check(resolved))
-    found["render"] = _seconds(lambda: render_all(check(resolved)[:100]))
-    found["text"] = _seconds(lambda: to_text(resolved.spec))
-    return found
+    seconds: dict[str, float] = {}
+    (tree, _), seconds["parse"] = _timed(lambda: parse_partial(text))
+    _, seconds["format"] = _timed(lambda: format_template(tree))
+    resolved, seconds["resolve"] = _timed(lambda: load_text(text))
+    diagnostics, seconds["check"] = _timed(lambda: check(resolved))
+    _, seconds["render"] = _timed(lambda: render_all(diagnostics[:100]))
+    _, seconds["text"] = _timed(lambda: to_text(resolved.spec))
+    return seconds
 
 
 def _too_steep(few: dict[str, float], many: dict[str, float]) -> dict[str, float]:

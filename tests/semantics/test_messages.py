@@ -416,7 +416,7 @@ def test_data_in_place_of_a_template_is_one_message(folder: Path) -> None:
 
 
 FEATURES = "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef third(word):\n    return word[2]\n"
-WITHOUT_FILES = ("demo", "new")  # they read nothing of the user's
+WITHOUT_FILES = ("demo", "explain", "new")  # they read nothing of the user's
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_FILES])

@@ -1,1 +1,3 @@
 from .checker import check as check
+from .data_rules import FORMATS as FORMATS
+from .training_rules import METRICS as METRICS

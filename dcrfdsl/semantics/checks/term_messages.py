@@ -42,7 +42,8 @@ def unknown_function(context: Context, name: str, at: Path) -> Iterator[Diagnost
         guess = FUNCTIONS.suggest(name) or context.guesses.near(name, [*context.registered, *context.names("lexicon")])
         remedy = f"a function of your own is loaded with `--features FILE.py`; built in are {listed(FUNCTIONS)}"
         message = f"`{name}` is not a feature function"
-        remedy = f"did you mean `{guess}`?" if guess else remedy
+        if guess:
+            remedy = f"did you mean `{guess}`? A function of your own is loaded with `--features FILE.py`"
         yield context.complaint("unknown-function", message, at, "unknown function", help=remedy)
 
 

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ...errors import did_you_mean
-from ..explanations.pages import EXPLANATIONS
+from ..explanations import EXPLANATIONS
 from .method_entries import method_entries, stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 from .statement_entries import statement_entries
 from .word_entries import word_entries
 
-__all__ = ["entries", "entries_named", "nearest_name", "settings_named"]
+__all__ = ["entries_named", "nearest_name", "reference_entries", "settings_named"]
 
 
 @cache
-def entries() -> tuple[ReferenceEntry, ...]:
+def reference_entries() -> tuple[ReferenceEntry, ...]:
     """Every entry: statements, options, words, methods, messages."""
     messages = (
-        ReferenceEntry("message", slug, f"error[{slug}]", page.meaning, f"Remedy: {page.remedy}")
+        ReferenceEntry("message", slug, "", page.meaning, f"Remedy: {page.remedy}")
         for slug, page in sorted(EXPLANATIONS.items())
     )
     return (*statement_entries(), *word_entries(), *method_entries(), *messages)
@@ -27,7 +27,7 @@ def entries() -> tuple[ReferenceEntry, ...]:
 
 def entries_named(name: str) -> Sequence[ReferenceEntry]:
     """The entries of that name, in the order of the reference; several if it stands for several things."""
-    return [entry for entry in entries() if entry.name == name]
+    return [entry for entry in reference_entries() if entry.name == name]
 
 
 def settings_named(name: str) -> Sequence[tuple[str, SettingEntry]]:
@@ -35,7 +35,7 @@ def settings_named(name: str) -> Sequence[tuple[str, SettingEntry]]:
     of_stages = [("every stage of training", setting) for setting in stage_settings()]
     of_methods = [
         (f"{entry.kind} `{entry.name}`", setting)
-        for entry in entries()
+        for entry in reference_entries()
         if entry.kind not in ("statement", "feature function")
         for setting in entry.settings
     ]
@@ -44,6 +44,7 @@ def settings_named(name: str) -> Sequence[tuple[str, SettingEntry]]:
 
 def nearest_name(word: str) -> str | None:
     """The name that a misspelt `word`, or another tool's word, most likely means."""
-    synonyms: Mapping[str, str] = {synonym: entry.name for entry in entries() for synonym in entry.synonyms}
-    names = {entry.name for entry in entries()} | {setting.name for entry in entries() for setting in entry.settings}
+    synonyms: Mapping[str, str] = {synonym: entry.name for entry in reference_entries() for synonym in entry.synonyms}
+    names = {entry.name for entry in reference_entries()}
+    names |= {setting.name for entry in reference_entries() for setting in entry.settings}
     return did_you_mean(word, sorted(names), synonyms)

@@ -15,12 +15,23 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from ...errors import Table
-from ..settings.loss_settings import LOSSES, SMOOTHINGS
-from ..settings.margin_settings import KERNELS, MARGIN_LOSSES
-from ..settings.method_settings import CriterionSettings, MethodSettings, OptimizerSettings
-from ..settings.prior_settings import Prior
-from ..settings.trainable import TRAINED_BY
-from ..settings.training_settings import CASES, CRITERIA, INFERENCE, OPTIMIZERS, PRIORS, TrainSettings
+from ..settings import (
+    CASES,
+    CRITERIA,
+    INFERENCE,
+    KERNELS,
+    LOSSES,
+    MARGIN_LOSSES,
+    OPTIMIZERS,
+    PRIORS,
+    SMOOTHINGS,
+    TRAINED_BY,
+    CriterionSettings,
+    MethodSettings,
+    OptimizerSettings,
+    Prior,
+    TrainSettings,
+)
 from .reference_entry import ReferenceEntry, SettingEntry
 
 __all__ = ["method_entries", "stage_settings"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...syntax import KEYWORDS, SYNONYMS, resource_path
-from ..schema.statement_options import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS
+from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS
 from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
 
@@ -30,13 +30,13 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "How data is read, and which columns it has.",
         "`word = form` reads a column under another name, and `height: float` gives it a type. Label columns may be "
         "absent when you tag: `tag` takes all declared columns, or all but the labels, one choice a file.",
-        "data conll(word, pos, chunk)",
+        "data conll(word, pos, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "label": (
         "label NAME [in DOMAIN] [with OPTION = …]",
         "A variable to predict, read from the column of that name.",
         "Without a domain it learns its states from the training data.",
-        'label role in {AGENT, PATIENT, "_"} with others = "_"\nclique role: word\nclique role[-1], role\n',
+        'label chunk in {B-NP, I-NP, O} with others = O\nclique chunk: word\nclique chunk[-1], chunk',
     ),
     "latent": (
         "latent NAME in DOMAIN",
@@ -124,7 +124,7 @@ STATEMENTS: Mapping[str, tuple[str, str, str, str]] = {
         "A stage `after` another begins with its weights. `train` on the command line runs the last stage and those "
         "that "
         "it comes after; `--stage NAME` runs another. A stage without a name has its criterion's.",
-        "train likelihood as map: prior = gaussian(variance = 10)\ntrain mce(loss = label) as errors after map",
+        "train likelihood as map: prior = gaussian(variance = 10)\ntrain mce(loss = label(chunk)) as errors after map",
     ),
     "evaluate": (
         "evaluate METRIC, …",

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..checks.data_rules import FORMATS
-from ..checks.training_rules import METRICS
-from ..schema.function_signatures import FUNCTIONS, FunctionSignature
-from ..schema.search_ranges import RANGES
-from ..schema.segment_schemes import SCHEMES
+from ..checks import FORMATS, METRICS
+from ..schema import FUNCTIONS, RANGES, SCHEMES, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
 
 __all__ = ["word_entries"]
@@ -129,13 +126,13 @@ DOMAINS: Words = {
         "label NAME in bio(TYPE, …)",
         "IOB2: B-X begins a segment of type X, I-X continues it, O is outside. Without types they are learned. I-X "
         "without B-X or I-X of the same type before it is forbidden, also at the first position.",
-        "label ner in bio(PER, LOC)\nclique ner: word\nclique ner[-1], ner",
+        "label chunk in bio(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
     ),
     "bioes": (
         "label NAME in bioes(TYPE, …)",
         "IOBES: B-X … I-X … E-X, S-X for a segment of one token, O outside. Without types they are learned. Illegal "
         "moves are forbidden.",
-        "label ner in bioes(PER, LOC)\nclique ner: word\nclique ner[-1], ner",
+        "label chunk in bioes(NP, VP)\nclique chunk: word\nclique chunk[-1], chunk",
     ),
     "states": (
         "label NAME in states(OTHER)",

@@ -37,7 +37,7 @@ from .expressions import (
     ValueIf as ValueIf,
     Window as Window,
 )
-from .function_signatures import FUNCTIONS as FUNCTIONS, bind as bind
+from .function_signatures import FUNCTIONS as FUNCTIONS, FunctionSignature as FunctionSignature, bind as bind
 from .label_cells import read_cell as read_cell
 from .located_spec import LocatedSpec as LocatedSpec
 from .method_calls import as_call as as_call

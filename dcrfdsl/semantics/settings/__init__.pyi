@@ -1,15 +1,21 @@
 from .decode_rules import decoding as decoding
 from .loss_settings import (
     LOSSES as LOSSES,
+    SMOOTHINGS as SMOOTHINGS,
     LabelLoss as LabelLoss,
     MceSettings as MceSettings,
     MeasureLoss as MeasureLoss,
     SequenceLoss as SequenceLoss,
 )
-from .margin_settings import MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
-from .method_settings import Shape as Shape
-from .optimizer_settings import IisSettings as IisSettings
-from .prior_settings import Prior as Prior
+from .margin_settings import KERNELS as KERNELS, MARGIN_LOSSES as MARGIN_LOSSES, HmsvmSettings as HmsvmSettings
+from .method_settings import (
+    CriterionSettings as CriterionSettings,
+    MethodSettings as MethodSettings,
+    OptimizerSettings as OptimizerSettings,
+    Shape as Shape,
+)
+from .optimizer_settings import OPTIMIZERS as OPTIMIZERS, IisSettings as IisSettings
+from .prior_settings import PRIORS as PRIORS, Prior as Prior
 from .risk_settings import AdaboostSettings as AdaboostSettings, ExponentialSettings as ExponentialSettings
 from .settings_reading import (
     DEFAULT_STAGE as DEFAULT_STAGE,
@@ -26,9 +32,12 @@ from .trainable import (
     WITHOUT_PENALTY as WITHOUT_PENALTY,
 )
 from .training_settings import (
+    CASES as CASES,
+    CRITERIA as CRITERIA,
     INFERENCE as INFERENCE,
     HmmSettings as HmmSettings,
     LikelyCases as LikelyCases,
     PerceptronSettings as PerceptronSettings,
     PieceSettings as PieceSettings,
+    TrainSettings as TrainSettings,
 )

@@ -29,7 +29,7 @@ class SigmoidSmoothing(SmoothingSettings):
 
     method = "sigmoid"
     source = "Suzuki 2006, eq. 8"
-    example = "train mce(loss = label, smoothing = sigmoid(alpha = 2))"
+    example = "train mce(loss = label(chunk), smoothing = sigmoid(alpha = 2))"
 
 
 class LogisticSmoothing(SmoothingSettings):
@@ -55,7 +55,7 @@ class LabelLoss(MethodSettings):
     source = "Suzuki 2006, eq. 14"
     example = "train mce(loss = label(chunk))"
     names = "labels"
-    labels: tuple[str, ...] = setting((), "the labels that count; by default all")
+    labels: tuple[str, ...] = setting((), "the labels that count, one or more")
 
 
 class BalancedLoss(LabelLoss):
@@ -71,7 +71,7 @@ class MeasureLoss(MethodSettings):
 
     source = "Suzuki 2006, eq. 13–16"
     names = "labels"
-    labels: tuple[str, ...] = setting((), "the labels whose segments count; by default the one that has segments")
+    labels: tuple[str, ...] = setting((), "the labels whose segments count, one or more")
 
 
 class FscoreLoss(MeasureLoss):

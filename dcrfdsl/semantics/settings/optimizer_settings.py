@@ -92,7 +92,7 @@ class GpdSettings(OnlineSettings):
 
     method = "gpd"
     source = "Katagiri, Lee & Juang 1991"
-    example = "train mce(loss = label): optimizer = gpd(epochs = 10)"
+    example = "train mce(loss = label(chunk)): optimizer = gpd(epochs = 10)"
 
 
 class QuickpropSettings(StoppingSettings):
@@ -100,7 +100,7 @@ class QuickpropSettings(StoppingSettings):
 
     method = "quickprop"
     source = "Fahlman 1988"
-    example = "train mce(loss = label): optimizer = quickprop(online = 5)"
+    example = "train mce(loss = label(chunk)): optimizer = quickprop(online = 5)"
     needs = "sequences"
     treats = QUADRATIC
     mu: float = setting(1.75, "a step of a weight is at most so many times the one before", unit="factor", gt=1)

@@ -124,7 +124,7 @@ class GibbsSettings(MethodSettings):
     """Gibbs sampling: marginals as shares of samples. It has no log Z, so it cannot train."""
 
     method = "gibbs"
-    example = "infer gibbs(samples = 2000, burn_in = 200)"
+    example = "infer gibbs(samples = 2000, burn_in = 200)\ntrain likelihood: infer = exact"
     gives_log_z = False
     samples: int = setting(1000, "sweeps that count", unit="sweeps", ge=1)
     burn_in: int = setting(100, "sweeps before the first that counts", unit="sweeps", ge=0)

@@ -1,0 +1,201 @@
+"""The reference leaves nothing out, its examples have no mistake, and the terminal says what the pages say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import dcrfdsl
+from dcrfdsl.cli import run
+from dcrfdsl.data import READERS
+from dcrfdsl.errors.registry import Table
+from dcrfdsl.features.values.value_functions import FEATURES
+from dcrfdsl.metrics import METRICS
+from dcrfdsl.semantics import (
+    DECODINGS,
+    EXPLANATIONS,
+    FUNCTIONS,
+    ReferenceEntry,
+    entries_named,
+    reference_entries,
+    settings_named,
+)
+from dcrfdsl.semantics.checks.data_rules import FORMATS
+from dcrfdsl.semantics.schema import statement_options as options
+from dcrfdsl.semantics.schema.search_ranges import RANGES
+from dcrfdsl.semantics.schema.segment_schemes import SCHEMES
+from dcrfdsl.semantics.settings import loss_settings, margin_settings, training_settings
+from dcrfdsl.syntax import KEYWORDS
+
+ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
+BASE = {
+    "data": "data conll(word, pos, chunk)",
+    "label": "label chunk in bio(NP, VP)",
+    "clique": "clique chunk as words: bias, word, pos\nclique chunk[-1], chunk as chain",
+}
+ENTRIES = reference_entries()
+WITH_EXAMPLES = [entry for entry in ENTRIES if entry.kind != "message" and entry.name not in ("grmm", "crfsuite")]
+
+
+def ids(entry: ReferenceEntry) -> str:
+    return f"{entry.kind} {entry.name}"
+
+
+def names_of(kind: str) -> set[str]:
+    return {entry.name for entry in ENTRIES if entry.kind == kind}
+
+
+def method_tables() -> dict[str, Table[type]]:
+    modules = (training_settings, loss_settings, margin_settings)
+    return {table.kind: table for module in modules for table in vars(module).values() if isinstance(table, Table)}
+
+
+# nothing is left out --------------------------------------------------------------------------------------------------
+
+
+def test_every_word_has_an_entry() -> None:
+    assert names_of("statement") == set(KEYWORDS)
+    assert names_of("feature function") == set(FUNCTIONS) >= set(FEATURES)
+    assert names_of("option of `label`") == set(options.LABEL_OPTIONS)
+    assert names_of("option of `features`") == set(options.GROUP_OPTIONS)
+    assert names_of("option of `clique`") == set(options.CLIQUE_OPTIONS)
+    assert names_of("data format") == set(FORMATS) >= set(READERS)
+    assert names_of("domain") >= {*SCHEMES, "states"}
+    assert names_of("decoding rule") == set(DECODINGS)
+    assert names_of("metric") == set(METRICS)
+    assert names_of("search range") == set(RANGES)
+    assert names_of("message") == set(EXPLANATIONS)
+
+
+@pytest.mark.parametrize("kind", list(method_tables()))
+def test_every_method_and_setting_has_an_entry(kind: str) -> None:
+    for name, settings in method_tables()[kind].items():
+        (entry,) = (entry for entry in ENTRIES if (entry.kind, entry.name) == (kind, name))
+        assert {setting.name for setting in entry.settings} == set(settings.model_fields)
+        for setting in entry.settings:
+            assert setting.meaning and setting.type and setting.default, setting.name
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=ids)
+def test_an_entry_says_something(entry: ReferenceEntry) -> None:
+    assert len(entry.summary) > 10 and entry.summary.endswith((".", "!"))
+    assert entry.kind == "message" or entry.usage
+    for setting in entry.settings:
+        assert not setting.meaning.endswith(".") and "`None`" not in setting.meaning
+
+
+# examples have no mistake ---------------------------------------------------------------------------------------------
+
+
+def whole(example: str) -> str:
+    """A template with the lines of an example; what it declares itself replaces what stands here."""
+    if example.startswith("dcrf 1"):
+        return example
+    lines = example.splitlines()
+    has = {keyword for keyword in BASE if any(line.startswith(f"{keyword} ") for line in lines)}
+    kept = [text for keyword, text in BASE.items() if keyword not in has - {"clique"} and not (
+        keyword in ("label", "clique") and {"data", "label"} & has)]  # fmt: skip
+    return "\n".join([*(() if "data" in has else kept), *lines]) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "places.txt").write_text("Rome\nNew York\n")
+    (tmp_path / "states.txt").write_text("A\nB\n")
+    (tmp_path / "base.dcrf").write_text("let spread = 1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("entry", WITH_EXAMPLES, ids=ids)
+def test_an_example_has_no_mistake(entry: ReferenceEntry, folder: Path) -> None:
+    assert entry.example
+    path = folder / "example.dcrf"
+    path.write_text(whole(entry.example), encoding="utf-8")
+    problems = [d.message for d in dcrfdsl.check(dcrfdsl.load_template(path)) if d.severity == "error"]
+    assert problems == [], path.read_text()
+    assert entry.name.strip('[].…{}"') in entry.example or entry.kind in ("place", "domain", "column type")
+
+
+VALUES = {"number": "0.5", "whole number": "2", "yes or no": "yes", "names": None, "name": None}
+
+
+@pytest.mark.parametrize("entry", [e for e in WITH_EXAMPLES if e.kind in method_tables()], ids=ids)
+def test_every_setting_takes_its_default(entry: ReferenceEntry, folder: Path) -> None:
+    """Each setting is written out with its default, or where that is none with a value of its type."""
+    table = method_tables()[entry.kind]
+    positional = table[entry.name].names
+    for setting in entry.settings:
+        value = VALUES.get(setting.type.partition(" or ")[0]) if setting.default == "none" else setting.default
+        if value is None or setting.name == positional:
+            continue
+        call = f"{entry.name}({setting.name} = {value})"
+        line = entry.usage.partition(entry.name)[0]
+        if line.startswith(("infer ", "train ")):
+            text = line + call
+        else:
+            line = line.replace("CLIQUE", "words")
+            criterion = next(e.example for e in ENTRIES if (e.kind, e.name) == (entry.kind, entry.name))
+            text = f"train {criterion.split()[1].partition('(')[0].rstrip(':')}: {line}{call}"
+        if entry.name == "rescale":
+            text = f"train piecewise as parts\n{text} after parts"
+        path = folder / "setting.dcrf"
+        path.write_text(whole(text), encoding="utf-8")
+        diagnostics = dcrfdsl.check(dcrfdsl.load_template(path))
+        wrong = [d.message for d in diagnostics if d.slug in ("bad-setting", "unknown-setting", "syntax")]
+        assert wrong == [], text
+
+
+# the terminal says the same -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted({entry.name for entry in ENTRIES if entry.kind != "message"}))
+def test_explain_prints_every_entry_of_a_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "--", name]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for entry in entries_named(name):
+        assert " ".join(entry.summary.split()) in printed
+        assert " ".join(entry.usage.split()) in printed
+
+
+@pytest.mark.parametrize("name", ["tolerance", "max_table", "variance", "kernel.CLIQUE", "patience"])
+def test_explain_prints_settings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert settings_named(name)
+    assert run(["explain", name]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for _, setting in settings_named(name):
+        assert " ".join(setting.meaning.split()) in printed
+
+
+@pytest.mark.parametrize("slug", ["unknown-name", "too-many-features"])
+def test_check_and_explain_say_the_same_of_a_message(slug: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--explain", slug]) == 0
+    first = capsys.readouterr().out
+    assert run(["explain", slug]) == 0
+    assert capsys.readouterr().out == first
+    assert run(["explain", f"error[{slug}]"]) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_explain_without_a_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain"]) == 0
+    words = set(capsys.readouterr().out.split())
+    assert {word for entry in ENTRIES for word in entry.name.split()} - words == set()
+
+
+@pytest.mark.parametrize(("word", "guess"), [("cliqe", "clique"), ("ridge", "gaussian"), ("viterbi", "exact")])
+def test_another_word_is_met_with_a_guess(word: str, guess: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", word]) == 1
+    assert f"did you mean `{guess}`?" in capsys.readouterr().err
+
+
+def test_the_pages_hold_every_entry() -> None:
+    sys.path.insert(0, str(ROOT / "docs/_ext"))
+    try:
+        reference_pages = pytest.importorskip("reference_pages")
+    finally:
+        sys.path.remove(str(ROOT / "docs/_ext"))
+    text = "\n".join(text for _, text in reference_pages.generated_pages())
+    for entry in ENTRIES:
+        assert entry.summary in text and entry.example.strip() in text
