@@ -120,4 +120,8 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "There is no ready-made template of this name.",
         "`dcrfdsl new` lists them.",
     ),
+    "unknown-word": (
+        "`dcrfdsl explain` explains words of the language and kinds of message, and the word is neither.",
+        "Correct the spelling; `dcrfdsl explain` without a word lists all.",
+    ),
 }
