@@ -350,4 +350,10 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
         "   |                ^^^^^^^^^ not in the data\n"
         "   = help: remove what the data does not have: it is never predicted",
     ),
+    "unknown-word": CommandExample(
+        {},
+        "dcrfdsl explain cliqe",
+        "error[unknown-word]: `cliqe` is no word of the language and no kind of message\n"
+        "  = help: did you mean `clique`?",
+    ),
 }
