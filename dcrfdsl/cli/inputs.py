@@ -97,9 +97,7 @@ def read_unused_features(paths: Iterable[str] | None, talk: Talk, why: str) -> N
 def data_statement(spec: ModelSpec) -> DataSpec:
     """The `data` statement of the model. Raises `DcrfError` for a model built in Python without one."""
     if spec.data is None:
-        refuse(
-            "no-data-statement", "the model does not say how its data are read", "give its template a `data` statement"
-        )
+        refuse("no-data", "the model does not say how its data are read", "give its template a `data` statement")
     return spec.data
 
 

@@ -79,7 +79,8 @@ def _drawing(
     check_or_raise(resolved, stage=stage, registered=registered)
     corpus = read_gold(data, spec, talk)
     if sentence > corpus.num_sentences:
-        refuse("no-such-sentence", f"`{data}` has {corpus.num_sentences:,} sentences, there is no number {sentence:,}")
+        count = f"{corpus.num_sentences:,} sentence{'s' * (corpus.num_sentences != 1)}"
+        refuse("no-such-sentence", f"`{data}` has {count}, there is no number {sentence:,}")
     problem = assemble(spec, corpus, resolved.directories, registered)
     graph, relations = problem.graph, problem.relations
     pairs = [relations[graph.templates[n].clique].local(sentence - 1, corpus.sentence_off) for n in graph.relational]

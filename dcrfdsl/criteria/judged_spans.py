@@ -79,7 +79,7 @@ def judged_segments(
     if (codes < 0).any():
         where = int(np.searchsorted(sentence_off, np.flatnonzero(codes < 0)[0], side="right"))
         message = f"`{loss.method}` counts segments, and `{name}` is not known at a token of sentence {where}"
-        raise DcrfError(Diagnostic("unknown-segments", message, help="train by `likelihood`, which sums it out"))
+        raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `likelihood`, which sums it out"))
     mark, kind, _ = mark_table(states)
     segments = segments_of(codes, mark, kind, sentence_off)
     sentence = np.searchsorted(sentence_off, segments.start, side="right") - 1

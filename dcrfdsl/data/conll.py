@@ -169,10 +169,10 @@ def conll_options(data: DataSpec) -> dict[str, str]:
         if name not in _OPTION_WORDS:
             guess = did_you_mean(name, _OPTION_WORDS)
             remedy = f"did you mean `{guess}`?" if guess else None
-            raise DcrfError(Diagnostic("unknown-option", f"`conll` has no option `{name}`", help=remedy))
+            raise DcrfError(Diagnostic("unknown-setting", f"`conll` has no option `{name}`", help=remedy))
         fits, words = _OPTION_WORDS[name]
         if not isinstance(value, str) or not fits(value):
-            raise DcrfError(Diagnostic("bad-option", f"`{name}` of `conll`: expected {words}"))
+            raise DcrfError(Diagnostic("bad-setting", f"`{name}` of `conll`: expected {words}"))
         options[name] = value
     return options
 

@@ -76,4 +76,4 @@ def absent_columns(names: Collection[str], wanted: Wanted, line: int, actual: st
 def no_options(wanted: Wanted) -> None:
     """`DcrfError` if the `data` statement gives an option to a format that has none."""
     for option in wanted.data.options:
-        raise DcrfError(Diagnostic("unknown-option", f"`{wanted.data.format}` has no option `{option.name}`"))
+        raise DcrfError(Diagnostic("unknown-setting", f"`{wanted.data.format}` has no option `{option.name}`"))

@@ -177,11 +177,11 @@ def _state_file(resolver: _Resolver, variable: _Variable, domain: Domain) -> _St
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"cannot read the states of `{variable.name}`: {reason}"
-        raise data_error("state-file", message, file=str(path)) from None
+        raise data_error("missing-states", message, file=str(path)) from None
     for number, line in enumerate(lines, 1):
         if "\r" in line or "\0" in line or len(line) > MOST_BYTES // 2:
             message = f"the states of `{variable.name}` are no lines of text: {shown(line)}"
-            raise data_error("state-file", message, file=str(path), line=number, help="write a state a line")
+            raise data_error("missing-states", message, file=str(path), line=number, help="write a state a line")
     return [line.strip() for line in lines if line.strip()]
 
 

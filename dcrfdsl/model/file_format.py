@@ -70,7 +70,7 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     """The header and the arrays of a model file. DcrfError unless it is complete, undamaged and of a known format."""
     with clear_os_errors(path, READING):
         if not os.path.exists(path):
-            raise _error(path, "no-such-file", f"there is no model file `{path}`")
+            raise _error(path, "no-file", f"there is no model file `{path}`")
         if not os.path.isfile(path):
             raise _error(path, "not-a-model", f"`{path}` is not a file", _HOW_TO_GET_ONE)
         with open(path, "rb") as file:

@@ -33,7 +33,7 @@ def sequence_batches(objective: Objective) -> Batches:
     batches = objective.batches(1)
     if batches is None:
         message = "the optimizer takes a step after each sequence, and the objective is not a sum over sequences"
-        raise DcrfError(Diagnostic("no-single-sequences", message, help="train by `lbfgs`"))
+        raise DcrfError(Diagnostic("cannot-train", message, help="train by `lbfgs`"))
     return batches
 
 

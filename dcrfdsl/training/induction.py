@@ -44,7 +44,7 @@ def require_known_labels(supervision: Supervision) -> None:
     """DcrfError where a label is not known: gains need the counts of gold labels."""
     if (supervision.gold.codes < 0).any():
         message = "`induce` compares with the counts of gold labels, and some labels are missing, ambiguous or latent"
-        raise DcrfError(Diagnostic("cannot-induce", message, help="train by `likelihood`, which sums them out"))
+        raise DcrfError(Diagnostic("cannot-sum-out", message, help="train by `likelihood`, which sums them out"))
 
 
 def _induce_settings(settings: TrainSettings) -> InduceSettings:

@@ -64,7 +64,7 @@ def fit(
     require_arguments(corpus, stage, dev, registered, on_iteration, should_stop)
     if corpus.num_tokens == 0:
         message = "there is nothing to train on: the data has no token"
-        raise DcrfError(Diagnostic("empty-data", message, location=corpus.file))
+        raise DcrfError(Diagnostic("empty-file", message, location=corpus.file))
     remarks: Sequence[Diagnostic] = (
         () if unchecked else checker_warnings(resolved, corpus, stage=stage, registered=registered)
     )

@@ -109,7 +109,7 @@ def test_states_of_a_latent_variable_may_lie_in_a_file(tmp_path: Path) -> None:
     model = spec("label y in states(h)", 'latent h in "senses.txt"')
     assert declared_states(model, {"h": tmp_path}) == {"y": ("first", "second"), "h": ("first", "second")}
     slug, place, _ = complaint(lambda: declared_states(model, {"h": tmp_path / "elsewhere"}))
-    assert (slug, place) == ("state-file", str(tmp_path / "elsewhere" / "senses.txt"))
+    assert (slug, place) == ("missing-states", str(tmp_path / "elsewhere" / "senses.txt"))
 
 
 # codes ------------------------------------------------------------------------------------------------------------

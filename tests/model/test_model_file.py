@@ -102,7 +102,7 @@ def flip(path: Path, position: int, mask: int = 1) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda path: path.unlink(), "no-such-file"),
+    "missing": (lambda path: path.unlink(), "no-file"),
     "directory": (lambda path: (path.unlink(), path.mkdir()), "not-a-model"),
     "pipe": (lambda path: (path.unlink(), os.mkfifo(path)), "not-a-model"),
     "empty": (lambda path: path.write_bytes(b""), "truncated-model"),

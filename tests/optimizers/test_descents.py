@@ -202,7 +202,7 @@ def test_an_objective_that_is_no_sum_over_sequences_is_refused(name: str) -> Non
     objective = objective_of(CASES["chain"], "likelihood", "train.prior=lphi(phi = 1.5)")
     with pytest.raises(DcrfError) as caught:
         OPTIMIZERS[name](objective, np.zeros(objective.num_weights), SEEDED[name], watch)
-    assert [d.slug for d in caught.value.diagnostics] == ["no-single-sequences"]
+    assert [d.slug for d in caught.value.diagnostics] == ["cannot-train"]
 
 
 def test_quickprop_does_without_sequences() -> None:

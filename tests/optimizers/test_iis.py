@@ -214,4 +214,4 @@ def test_other_objectives_are_refused() -> None:
     objective = objective_of(CASES["chain"], "memm", "train.prior=none")
     with pytest.raises(DcrfError) as caught:
         OPTIMIZERS["iis"](objective, np.zeros(objective.num_weights), IisSettings(), watch)
-    assert [d.slug for d in caught.value.diagnostics] == ["no-scaling"]
+    assert [d.slug for d in caught.value.diagnostics] == ["cannot-train"]

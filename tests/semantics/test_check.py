@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import EXAMPLES, LANGUAGE, ROOT
+from helpers import EXAMPLES, LANGUAGE
 from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
+from slugs import slugs_of
 
 from dcrfdsl.data import READERS, read_corpus
 from dcrfdsl.errors.problems import DcrfError, Diagnostic, render, render_all
@@ -29,7 +30,7 @@ from dcrfdsl.semantics.explanations.pages import EXPLANATIONS, explain
 from dcrfdsl.semantics.resolve.resolution import Resolved, load_template, load_text
 from dcrfdsl.semantics.schema.model_spec import ModelSpec
 
-BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data")
+BAD = ("names", "settings", "graph", "hidden", "constraints", "pieces", "training", "data", "shortest")
 GOOD = ("chains", "examples", "features", "constraints", "graph", "hidden", "relations", "pieces", "training")
 REGISTERED = ("soundex",)
 
@@ -81,21 +82,6 @@ def test_good_examples_give_no_message(topic: str, golden: Callable[[Path, str],
     folder = LANGUAGE / "good" / topic
     golden(folder / "expected.txt", transcript(folder))
     assert "error[" not in transcript(folder)
-
-
-def slugs_of(*rooms: str) -> set[str]:
-    """The slugs that the source of some rooms mentions where complaints are made."""
-    made = re.compile(
-        r'(?:complaint|complain|_complain|Diagnostic|data_error|DcrfError\(Diagnostic|error|Hint|_fail)\(\s*"([a-z0-9-]+)"'
-    )
-    files = [path for room in rooms for path in (ROOT / "dcrfdsl" / room).rglob("*.py")]
-    return {slug for path in files for slug in made.findall(path.read_text(encoding="utf-8"))}
-
-
-def test_every_slug_has_a_page() -> None:
-    found = slugs_of("syntax", "semantics")
-    assert len(found) > 60
-    assert found - set(EXPLANATIONS) == set()
 
 
 @pytest.mark.parametrize("slug", EXPLANATIONS)

@@ -169,7 +169,7 @@ class CorpusValues:
             token = int(np.argwhere(~finite)[0][0])
             number = column.values[token] if column.values.ndim == 1 else column.values[token][~finite[token]][0]
             raise data_error(
-                "bad-number", f"column `{name}` has the value `{number}`, which no weight can be multiplied with",
+                "bad-value", f"column `{name}` has the value `{number}`, which no weight can be multiplied with",
                 file=self.corpus.file, line=int(self.corpus.token_line[token]),
             )  # fmt: skip
         return column

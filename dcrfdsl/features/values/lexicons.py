@@ -105,7 +105,7 @@ def load_lexicons(spec: ModelSpec, directories: Mapping[str, Path]) -> Lexicons:
 def read_lexicon(name: str, path: Path) -> Lexicon:
     """Reads one lexicon file.
 
-    Raises DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf-8`, or `bad-lexicon` with the line.
+    Raises DcrfError `missing-lexicon`, `lexicon-too-large`, `not-utf8`, or `bad-lexicon` with the line.
     """
     file = str(path)
     try:
@@ -120,7 +120,7 @@ def read_lexicon(name: str, path: Path) -> Lexicon:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         reason = f"lexicon `{name}` is not UTF-8: byte 0x{raw[error.start]:02x}"
-        raise data_error("not-utf-8", reason, file=file, line=line) from None
+        raise data_error("not-utf8", reason, file=file, line=line) from None
     for char, words in _NO_TEXT.items():
         if char in text.replace("\r\n", "\n"):
             line = text.count("\n", 0, text.index(char)) + 1

@@ -34,7 +34,7 @@ def minimise_iis(objective: Objective, start: Floats, settings: IisSettings, wat
     scaling = objective.scaling()
     if scaling is None:
         message = "`iis` scales the expectations of counts, and this objective has none"
-        raise DcrfError(Diagnostic("no-scaling", message, help="train by `lbfgs`"))
+        raise DcrfError(Diagnostic("cannot-train", message, help="train by `lbfgs`"))
     update = ALGORITHMS[settings.algorithm](scaling)
     seen = scaling.counts > 0.0
     progress = Progress(objective, np.where(seen, start, np.minimum(start, NEVER)), settings, watch)

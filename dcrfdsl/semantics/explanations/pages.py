@@ -1,6 +1,6 @@
 """A page for every slug: the meaning of the message, and the remedy. `dcrfdsl check --explain SLUG` prints it.
 
-`EXPLANATIONS` is the table; a test checks that it contains every slug of the rooms `syntax` and `semantics`.
+`EXPLANATIONS` is the table; a test checks that it has a page for every slug of the package, and no other page.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import Table
+from .data_pages import DATA
 from .idle_pages import IDLE
+from .model_pages import MODEL
 from .syntax_pages import SYNTAX
 
 __all__ = ["EXPLANATIONS", "Explanation", "explain"]
@@ -63,7 +65,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Make the piece over the latent variable as well.",
     ),
     "no-pieces": (
-        "Local decoding multiplies the local distributions of pieces, and no stage that runs trains any.",
+        "Local decoding goes by pieces at single positions, and no stage that runs trains any.",
         "Train by `memm` or `piecewise`, or write `decode joint`.",
     ),
     "no-order": (
@@ -79,7 +81,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Use the clique's own positions, or a number: `word[-1]` is the word before.",
     ),
     "unknown-column": ("The data format has no column of this name.", "Name one that it has; `word = form` renames."),
-    "unknown-format": ("There is no reader of this name.", "Use `conll`, `conllu` or `jsonl`."),
+    "unknown-format": (
+        "There is no format of this name, of data or of a learning curve.",
+        "Data is read as `conll`, `conllu` or `jsonl`; a curve is written as `.csv` or `.jsonl`.",
+    ),
     "unknown-metric": ("There is no metric of this name.", "See `evaluate` in the description of the language."),
     "unknown-method": (
         "There is no inference method, prior, optimizer, criterion or way to decode of this name.",
@@ -108,7 +113,7 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "no-label": ("A model without a label predicts nothing.", "Declare what is to be predicted: `label pos`."),
     "missing-column": (
-        "The data set does not have a column that the template declares.",
+        "The data set does not have a column that the template declares or the command needs.",
         "Correct `data`, or the file.",
     ),
     "missing-label": (
@@ -158,7 +163,7 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Make all lines alike.",
     ),
     "missing-states": (
-        "The file with a variable's states cannot be read, or is empty.",
+        "The file with a variable's states cannot be read, is empty, or has lines that are no text.",
         "Check the path: it is relative to the template. The file has one state a line.",
     ),
     "multi-word-entry": (
@@ -297,12 +302,12 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Leave out one `after`: its stage begins the chain.",
     ),
     "no-segments": (
-        "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`, and this label has others.",
-        "Measure `accuracy(y)`, or declare the label `in bio(…)`.",
+        "Segments are read from states `O` and `B-X`, `I-X`, `E-X`, `S-X`; this label, or its data, has none.",
+        "Measure `accuracy(y)` and train by `likelihood`, or declare the label `in bio(…)`.",
     ),
     "no-log-z": (
-        "Training compares the gold labelling with Z, the sum over all of them; samples do not tell how large it is.",
-        "Train with another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
+        "A labelling is compared with Z, the sum over all of them, and samples do not tell how large Z is.",
+        "Take another method: `infer = trp` in the stage. `infer gibbs` then serves marginals and tagging.",
     ),
     "loss-settings": (
         "Losses differ in what they are made of: whole sentences by sums or by the best, stretches by the best alone.",
@@ -319,7 +324,7 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "cannot-sum-out": (
         "The criterion looks at one labelling that is known, and some label has no known value.",
-        "Train by a criterion that the message names, which sums over the values that it may have.",
+        "Write what the message names, which sums over the values that the label may have.",
     ),
     "risk-overflow": (
         "The exponential risk of a long sentence is the number of its wrong labellings, times its weight: too large.",
@@ -371,21 +376,11 @@ _MEANING: dict[str, tuple[str, str]] = {
         "`--set STAGE.KEY=VALUE` names a stage that neither runs nor comes before the one that does.",
         "Run it with `--stage STAGE`, or set `train.KEY`, which is the stage that runs (the last one by default).",
     ),
-    "no-file": ("The file cannot be read.", "Check the path. The path of `use` is relative to the file that uses it."),
-    # with data
-    "silent-feature": (
-        "No position of the training data gives this feature a value, or too few for its `min_count`.",
-        "Look at its spelling and its column, or leave it out.",
-    ),
-    "idle-lexicon": (
-        "Almost no token of the training data is an entry of the lexicon.",
-        "Compare it with a fitting column in its case (`lower(word) in days`); `span` marks entries of several words.",
-    ),
-    "no-text": ("The file is not a text in UTF-8.", "Save it as UTF-8, without binary data."),
 }
 
 EXPLANATIONS: Table[Explanation] = Table(
-    "kind of message", {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **IDLE, **_MEANING}.items())}
+    "kind of message",
+    {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **IDLE, **_MEANING, **DATA, **MODEL}.items())},
 )
 
 

@@ -75,7 +75,6 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
         "Remove the blanks before the line, or join it to the one before.",
     ),
     "unexpected-end": ("The line ends before the statement is complete.", "The message says what is expected."),
-    "unexpected": ("This cannot stand here.", "The message says what is expected."),
     "unknown-edition": ("The edition of the language is not known.", "This version reads edition 1."),
     "unknown-escape": ("The escape sequence in the quoted text is not known.", r"Known are `\"`, `\\`, `\n` and `\t`."),
     "unknown-statement": ("No statement begins with this word.", "The message names the one that is probably meant."),

@@ -1,0 +1,163 @@
+"""Pages on files, data, gold labels, lexicons and feature functions of the user. See `pages`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["DATA"]
+
+DATA: Mapping[str, tuple[str, str]] = {
+    # files
+    "binary-file": (
+        "The data file has bytes that no text has: it is compressed, or of another program.",
+        "Unpack or export it; data files are text in UTF-8.",
+    ),
+    "disk-full": (
+        "The disk has no room for the file. A file that was there before is unchanged.",
+        "Free some space, or write to another disk.",
+    ),
+    "file-error": (
+        "The operating system does not let the file be read or the output be written, for the reason in the message.",
+        "Check the path and the state of the disk.",
+    ),
+    "no-file": (
+        "The template or model cannot be read.",
+        "Check the path. The path of `use` is relative to the file that uses it.",
+    ),
+    "no-such-directory": (
+        "The file is to be written to a directory that does not exist. This is checked before training.",
+        "Create the directory, or correct the path.",
+    ),
+    "no-text": (
+        "The template is not a text in UTF-8, or is far too large to be one.",
+        "Save it as UTF-8, without binary data. Data and lexicons are in files of their own.",
+    ),
+    "not-utf8": (
+        "The data file or lexicon has bytes that are no UTF-8: it has another encoding, or is damaged.",
+        "Convert it: `iconv -f ISO-8859-1 -t UTF-8 old.txt > new.txt`, with the encoding that it has.",
+    ),
+    "read-only-target": (
+        "This user may not write the file, or may not create files in its directory.",
+        "Choose another place, or change the permissions.",
+    ),
+    "target-is-directory": (
+        "A file is to be written under the name of a directory.",
+        "Give the name of a file in it.",
+    ),
+    "unreadable-file": (
+        "The file is there and this user may not read it; or it is a graph that is missing or is no text.",
+        "Check the path, or change the permissions of the file.",
+    ),
+    # data
+    "bad-id": (
+        "The first column of CoNLL-U numbers the tokens, and this is no such number.",
+        "Write `1`, a range `1-2` of a token of several words, or `1.1` for an empty node.",
+    ),
+    "bad-json": (
+        "The line is not JSON, or has a number or a nesting that cannot be read or written as JSON.",
+        "Correct the line: a file of the format `jsonl` has a sentence a line, each a JSON value.",
+    ),
+    "bad-sentence": (
+        "A sentence is neither an object of lists of equal length nor a list of tokens that are all alike.",
+        'Write `{"word": ["the", "dog"], "pos": ["DT", "NN"]}` or `[["the", "DT"], ["dog", "NN"]]`.',
+    ),
+    "bad-value": (
+        "The value is not of its column's type: a text, a finite number, or a vector of a length.",
+        "Correct the value, or the type of the column in `data`.",
+    ),
+    "column-count": (
+        "A line or token has more or fewer columns than the format or the `data` statement says.",
+        "Correct the line or the statement; check also what separates the columns, white space or TABs.",
+    ),
+    "empty-cell": (
+        "A column of CoNLL-U has no text; one without a value has an underscore.",
+        "Write `_` where nothing is known.",
+    ),
+    "empty-file": (
+        "The data has no sentence with a token, so nothing can be learned or scored.",
+        "Check the path, and whether the program that writes the file has ended.",
+    ),
+    "no-sentence": (
+        "Rows of a data frame belong to sentences by a key, and the key of this row is missing.",
+        "Fill the column of the key, or leave out the row.",
+    ),
+    "no-sentence-end": (
+        "No blank line ends a sentence within many megabytes, so the file is most likely no data in columns.",
+        "Put a blank line after each sentence, or name the format that the file has.",
+    ),
+    "split-sentence": (
+        "The rows of a sentence in a data frame are apart: rows of another sentence lie between them.",
+        "Sort the frame by sentence.",
+    ),
+    # what the data lacks
+    "silent-feature": (
+        "No position of the training data gives this feature a value, or too few for its `min_count`.",
+        "Look at its spelling and its column, or leave it out.",
+    ),
+    "idle-lexicon": (
+        "Almost no token of the training data is an entry of the lexicon.",
+        "Compare it with a fitting column in its case (`lower(word) in days`); `span` marks entries of several words.",
+    ),
+    # gold labels
+    "broken-constraint": (
+        "Gold labels break a `forbid` or `require`; the model gives such a sentence probability 0.",
+        "Correct the data, or relax or remove the constraint.",
+    ),
+    "broken-scheme": (
+        "The gold labels have a move that their scheme does not allow, such as `I-NP` after `O`.",
+        "Correct or convert the data, or allow every move by `with constrain = no`.",
+    ),
+    "empty-member": (
+        "A cell that holds a set of possible labels, as in `A|B`, has a member without text.",
+        "Remove the mark that is too many; if the value is a state that contains the mark, declare another mark.",
+    ),
+    "not-a-segment": (
+        "The gold value does not have the form of the label's scheme, as `B-NP` has that of `bio`.",
+        "Name the scheme that the data has, or read other values as one state by `with others = O`.",
+    ),
+    "unknown-label": (
+        "The gold value is none of the label's states: its declaration does not list it, or the model never saw it.",
+        "Correct the value, add it to the states, or read unknown values as one state by `with others = STATE`.",
+    ),
+    "unknown-states": (
+        "Nothing tells the states of a variable: neither its declaration nor a known value in the data.",
+        "Declare them: `label y in {A, B}`.",
+    ),
+    # lexicons, feature functions
+    "bad-column-type": (
+        "A vector column of a model that was made in Python has no size, so its components cannot be features.",
+        "Give it its size, as in `vec:vector(50)`.",
+    ),
+    "bad-result": (
+        "A feature function of yours returns something that no feature can have as its value.",
+        "Return a text, several texts, a truth, a finite number or None.",
+    ),
+    "feature-file": (
+        "The file given by `--features` cannot be read, is not Python, raises an error, or marks no function.",
+        "Correct it; `@dcrfdsl.feature` stands above each function.",
+    ),
+    "feature-function-failed": (
+        "A feature function of yours raises an error for a value of the data.",
+        "Correct the function where the message points; it must give a result for every value.",
+    ),
+    "feature-name-taken": (
+        "A feature function of yours has the name of a built-in one or of another one of yours.",
+        "Rename yours.",
+    ),
+    "lexicon-too-large": (
+        "The lexicon has more megabytes than are read; a model holds its lexicons.",
+        "Leave out entries that the data does not have, or make a column of the data from it.",
+    ),
+    "missing-feature-function": (
+        "The model was trained with feature functions of yours, and they are not loaded.",
+        "Load the file that defines them: `--features FILE.py`.",
+    ),
+    "mixed-results": (
+        "A feature function of yours gives values of different kinds, such as a text here and a number there.",
+        "Let it always give texts, always truths, or always numbers.",
+    ),
+    "too-many-pairs": (
+        "A clique with `where` joins so many pairs of positions in the data that they do not fit into memory.",
+        "Join fewer: `link = next`, a `max_gap`, or a condition that fewer positions share.",
+    ),
+}

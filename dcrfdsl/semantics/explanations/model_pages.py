@@ -1,0 +1,127 @@
+"""Pages on model files, training, inference, metrics and the command line. See `pages`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["MODEL"]
+
+MODEL: Mapping[str, tuple[str, str]] = {
+    # model files
+    "corrupt-model": (
+        "The model file is not as it was written: its checksum is wrong, or its parts do not fit each other.",
+        "Copy it again from where it was written, or train again.",
+    ),
+    "newer-model": (
+        "Another version of dcrfdsl wrote the model in a format that this version does not read.",
+        "Install that version or a newer one: `pip install --upgrade dcrfdsl`.",
+    ),
+    "not-a-model": (
+        "The file was never a model; it may be a template or data.",
+        "Give the file that `dcrfdsl train … -o MODEL` has written.",
+    ),
+    "truncated-model": (
+        "The model file ends before its content is complete, so copying or writing it was interrupted.",
+        "Copy it again, or train again.",
+    ),
+    # training
+    "cannot-calibrate": (
+        "No finite temperature makes the model's probabilities fit the data best, so they cannot be calibrated on it.",
+        "Calibrate on other data, or on more of it: data that the model has not been trained on.",
+    ),
+    "nothing-to-rescale": (
+        "`rescale` multiplies weights that an earlier stage trained by factors, and no stage comes before it.",
+        "Write `train rescale after STAGE`.",
+    ),
+    "piece-conditions-on-unknown": (
+        "A piece conditions on the gold values of the variables around it, and one of them is not known in the data.",
+        "Train by `likelihood` or `piecewise`, which sum it out, or make the piece over this variable as well.",
+    ),
+    "piece-too-large": (
+        "A piece has more joint states than can be listed, or than fit into a table.",
+        "Make it over fewer variables, leave out `nota`, or write `decode joint`, as the message says.",
+    ),
+    "shared-by-pieces": (
+        "`rescale` with `per = piece` has a factor for each piece, and two pieces train the same weights.",
+        "Write `per = clique`.",
+    ),
+    "too-many-cases": (
+        "A piece with `nota` is compared under every joint value that it conditions on, and those are too many.",
+        "Raise `max_cases`, let pieces condition on less, or write `nota = all(reach = one)`.",
+    ),
+    # inference
+    "bad-uai": (
+        "The file is not a graph in the UAI format, or not evidence about that graph.",
+        "Correct it where the message points: the numbers of variables, states and entries must agree.",
+    ),
+    "no-assignment": (
+        "Every assignment of the graph has potential 0, so it has no distribution and no best assignment.",
+        "Look for tables that contradict each other or the evidence.",
+    ),
+    "too-wide": (
+        "Exact inference would build a larger table than is allowed: the variables are joined too densely.",
+        "Use `infer trp`, join fewer positions, or raise `max_table` if there is memory for it.",
+    ),
+    # metrics
+    "bad-metric": (
+        "The metric does not exist, or cannot be computed here: its arguments are wrong, or something is not known.",
+        "The message says what is expected; see `evaluate` in the description of the language.",
+    ),
+    # commands
+    "exchanged-arguments": (
+        "The data stands where the template belongs, and the other way round.",
+        "Write the template first: `dcrfdsl train TEMPLATE DATA -o MODEL`.",
+    ),
+    "file-exists": (
+        "`dcrfdsl new` does not replace a file.",
+        "Choose another name, or remove the file first.",
+    ),
+    "idle-decode": (
+        "`--nbest` lists labellings from the most to the less probable, and no way to decode changes this order.",
+        "Leave out `--decode` or `--nbest`.",
+    ),
+    "missing-package": (
+        "The method is done by a Python package that is not installed.",
+        "Install it as the message says, or choose another method.",
+    ),
+    "needs-json": (
+        "Marginals of cliques belong to several tokens, and have no place in the columns of a token.",
+        "Add `--json`.",
+    ),
+    "no-demo-data": (
+        "The demo trains on a treebank, and the package that has it is not installed.",
+        "Install it: `pip install 'dcrfdsl[demo]'`.",
+    ),
+    "no-dev-data": (
+        "`--tune` compares settings on held-out data, and none is given.",
+        "Give it by `--dev FILE`.",
+    ),
+    "no-such-sentence": (
+        "The data has fewer sentences than the number that is asked for.",
+        "Sentences count from 1; give a smaller number.",
+    ),
+    "out-of-memory": (
+        "The computation needs more memory than there is.",
+        "Train on fewer sentences or features, with fewer `--threads`, or on a larger machine.",
+    ),
+    "output-is-input": (
+        "The command would replace a file that it reads.",
+        "Name another file after `-o`.",
+    ),
+    "too-many-sentences": (
+        "The demo holds back sentences for testing, and fewer are left than it is to train on.",
+        "Give a smaller number after `--sentences`.",
+    ),
+    "unknown-slug": (
+        "`--explain` explains the word in brackets at the beginning of a message, and no message has this one.",
+        "Copy the word from the message: `error[unknown-name]` is explained by `--explain unknown-name`.",
+    ),
+    "unknown-template": (
+        "There is no ready-made template of this name.",
+        "`dcrfdsl new` lists them.",
+    ),
+    "unknown-word": (
+        "`dcrfdsl explain` explains words of the language and kinds of message, and the word is neither.",
+        "Correct the spelling; `dcrfdsl explain` without a word lists all.",
+    ),
+}

@@ -1,0 +1,61 @@
+"""The examples of messages in the reference: each is printed as it is shown, and next to no message has none."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from pathlib import Path
+
+import pytest
+from helpers import ROOT, example_modules
+from slugs import slugs_of
+
+from dcrfdsl.cli import run
+from dcrfdsl.semantics.explanations.pages import EXPLANATIONS
+
+(EXAMPLES,) = example_modules(ROOT / "docs" / "_ext", "message_examples")
+COMMANDS = EXAMPLES.COMMAND_EXAMPLES
+
+WITHOUT = {
+    "bad-name": "only a model made in Python has such a name",
+    "bad-specification": "only a model made in Python has such a field",
+    "column-type": "only rows given by a program have types of their own",
+    "file-too-large": "the template has megabytes",
+    "missing-label": "only rows given by a program lack a declared column",
+    "not-judged": "the constraints fill a page",
+    "piece-without-instance": "the piece is trained, which takes long",
+    "too-many-errors": "the template has more mistakes than are shown",
+    "use-too-deep": "many templates use each other",
+}
+
+
+def test_the_messages_of_templates_have_an_example() -> None:
+    shown = {slug for slug in EXPLANATIONS if EXAMPLES.example_of(slug)} | set(COMMANDS)
+    assert slugs_of("syntax", "semantics") - shown == set(WITHOUT)
+
+
+def test_an_example_has_a_template_and_its_message() -> None:
+    text, message = EXAMPLES.example_of("unknown-piece")
+    assert "train piecewise(nxt)" in text and message.startswith("error[unknown-piece]: ") and "\n\n" not in message
+    assert EXAMPLES.example_of("no-such-thing") is None
+
+
+def test_examples_are_short() -> None:
+    lines = {slug: len(found[0].splitlines()) for slug in EXPLANATIONS if (found := EXAMPLES.example_of(slug))}
+    assert {slug for slug, count in lines.items() if count > 8} <= {"groups-too-deep"}
+
+
+def test_messages_of_commands_have_pages() -> None:
+    assert set(COMMANDS) - set(EXPLANATIONS) == set() and len(COMMANDS) > 40
+
+
+@pytest.mark.parametrize("slug", COMMANDS)
+def test_a_command_prints_what_is_shown(slug: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = COMMANDS[slug]
+    for name, content in example.files.items():
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    program, *arguments = shlex.split(example.command)
+    with contextlib.chdir(tmp_path):
+        run(arguments)
+    assert program == "dcrfdsl" and example.message.partition("[")[2].startswith(f"{slug}]: ")
+    assert example.message + "\n" in capsys.readouterr().err
