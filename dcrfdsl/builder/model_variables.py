@@ -92,7 +92,9 @@ class ModelVariables:
         name: by which the template refers to it.
         path: of the file, relative to the model's `directory`.
         doc: the comment above the statement.
-        options: such as `format="map"` or `fold=True`; `dcrfdsl explain lexicon` lists them.
+        options: none is known yet, and the checker refuses any.
+
+        The file has an entry a line; with a TAB and a second column it is a map.
 
         >>> m = Model()
         >>> (word,) = m.data("conll", "word")

@@ -39,8 +39,10 @@ MOST_WORK = (
 class Labellings:
     """The R ≤ n best labellings of one sentence; R < n if no more are possible (or found, if not `exact`).
 
-    `codes[label]` are indices into the label's states.   score: Σ log φ; with latent variables log Σ_h exp Σ log φ.
-    probability: exp(score − log Z).   exact: whether these are proven to be the best.
+    codes: by label, [R, T] int32: indices into the label's states.
+    score: [R], descending: Σ log φ in nats; with latent variables log Σ_h exp Σ log φ.
+    probability: [R]: exp(score − log Z), NaN where log Z is not known.
+    exact: whether these are proven to be the best.
     """
 
     codes: Mapping[str, Ints32]  # [R, T]
@@ -54,13 +56,18 @@ class Labellings:
 
 @dataclass(frozen=True, eq=False)
 class NBest:
-    """The best labellings of every sentence."""
+    """The best labellings of every sentence. Made by `TrainedModel.nbest`.
+
+    sentences: the `Labellings` of each.
+    status: how inference ended, a `RunStatus`.
+    """
 
     sentences: tuple[Labellings, ...]
     status: RunStatus
 
     @property
     def exact(self) -> bool:
+        """Whether the labellings of every sentence are proven to be the best."""
         return all(labellings.exact for labellings in self.sentences)
 
     def scaled(self, factor: float) -> NBest:
@@ -116,7 +123,11 @@ class NBest:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Labellings drawn from p(y | x). `codes[label]` [n, N] are states, -1 in sentences without any labelling."""
+    """Labellings drawn from p(y | x). Made by `TrainedModel.sample`.
+
+    codes: by label, [n, N] int32: indices into the label's states, -1 in sentences without any labelling.
+    status: how inference ended, a `RunStatus`.
+    """
 
     codes: Mapping[str, Ints32]
     status: RunStatus
