@@ -217,7 +217,10 @@ class Term(Expression):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`."""
+    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`. Made by `Model.lexicon`.
+
+    name: in the template.
+    """
 
     name: str
 
@@ -227,14 +230,21 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Constant:
-    """A declared constant (`let`), which can replace a value."""
+    """A declared constant or piece, which can replace a value. Made by `Model.let` and `Model.piece`.
+
+    name: in the template.
+    """
 
     name: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """A method, metric or prior with its arguments. Made by `call`, `gaussian`, `accuracy` …"""
+    """A method, metric or prior with its arguments. Made by `call`, `gaussian`, `accuracy` …
+
+    name: in the template.
+    arguments: as parts of a specification.
+    """
 
     name: str
     arguments: tuple[ex.Argument, ...] = ()
@@ -242,7 +252,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Member:
-    """A clique as a member of a piece: `chain`, `chain[1]`, `locked(words)`."""
+    """A clique as a member of a piece: `chain`, `chain[1]`, `locked(words)`.
+
+    clique: its name.
+    place: where it lies, from the position of the piece.
+    locked: whether the piece gives it no gradient.
+    """
 
     clique: str
     place: ex.Place = _HERE
@@ -251,7 +266,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Clique:
-    """A declared clique. In a piece, `chain[1]` is the instance anchored at the next position."""
+    """A declared clique. In a piece, `chain[1]` is the one at the next position. Made by `Model.clique`.
+
+    name: in the template, or None.
+    """
 
     name: str | None
 
@@ -259,7 +277,7 @@ class Clique:
         return Member(self.named(), _place(key))
 
     def named(self) -> str:
-        """Its name; `ValueError` if it has none."""
+        """The name of the clique; ValueError if it has none."""
         if self.name is None:
             raise ValueError('only a named clique can be referred to: m.clique(…, name="chain")')
         return self.name

@@ -256,7 +256,7 @@ def lbfgs(**settings: Value) -> Call:
 
 
 def accuracy(label: Term | str) -> Call:
-    """The metric: the share of tokens with the right label, from 0 to 1.
+    """The metric of labels: the share of tokens with the right label, from 0 to 1.
 
     label: a term, or the name of a label.
 
@@ -266,7 +266,7 @@ def accuracy(label: Term | str) -> Call:
 
 
 def segments(label: Term | str) -> Call:
-    """The metric: precision, recall and F1 of segments, from 0 to 1, counted as in conlleval.
+    """The metric of segments: precision, recall and F1, from 0 to 1, counted as in conlleval.
 
     label: a term, or the name of a label with segments.
 

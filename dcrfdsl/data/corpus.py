@@ -73,7 +73,7 @@ class Corpus:
     warnings: what the reader found odd.
 
     >>> corpus.num_sentences, corpus.num_tokens, list(corpus.columns)
-    (3, 15, ['word', 'part'])
+    (3, 16, ['word', 'part'])
     """
 
     file: str
@@ -110,7 +110,7 @@ class Corpus:
         """The number of tokens of each sentence, [S] int64. It takes no argument.
 
         >>> corpus.lengths()
-        array([5, 5, 5])
+        array([5, 6, 5])
         """
         return np.diff(self.sentence_off)
 
@@ -120,7 +120,7 @@ class Corpus:
         name: as the template declares it. KeyError if it is absent or numeric.
 
         >>> corpus.text_column("part").values[:2]
-        ('B-STREET', 'I-STREET')
+        ['B-STREET', 'I-STREET']
         """
         column = self.columns[name]
         if not isinstance(column, InternedColumn):

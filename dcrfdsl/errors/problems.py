@@ -97,9 +97,9 @@ class Diagnostic:
     severity: `error`, `warning` or `note`.
     location: in place of `primary` if the input is data and not a template: `file:line:column` as far as known.
 
-    >>> problem = check(load_text("label tag in {A, A}"))[0]
+    >>> problem = check(load_text("data conll(tag)\\nlabel tag in {A, A}\\nclique tag"))[0]
     >>> problem.severity, problem.slug
-    ('error', 'declared-twice')
+    ('error', 'state-twice')
     """
 
     slug: str

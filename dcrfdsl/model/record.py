@@ -78,8 +78,8 @@ class TrainingRecord:
     path: the rounds of boosting.
     decode: the default rule for decoding labels; empty in older files, which lack it.
 
-    >>> model.record.converged, model.record.tokens, len(model.record.curve) == model.record.iterations
-    (True, 15, True)
+    >>> model.record.converged, model.record.tokens
+    (True, 16)
     """
 
     stage: str = ""

@@ -150,7 +150,7 @@ class TaggingModel(ModelParts):
 
         >>> probabilities, status = model.marginals(corpus)
         >>> probabilities["part"].shape, status.converged
-        ((15, 5), True)
+        ((16, 5), True)
         """
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
         marginals, status = predictor.marginals(self._log_potentials, Workers(threads))
@@ -215,7 +215,7 @@ class TaggingModel(ModelParts):
         Returns `Samples`: `codes` by label, [count, N] int32. Raises DcrfError if exact inference does not fit.
 
         >>> model.sample(corpus, 100, seed=1).codes["part"].shape
-        (100, 15)
+        (100, 16)
         """
         require_whole(count, "count")
         require_whole(seed, "seed", least=0)

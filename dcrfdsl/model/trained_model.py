@@ -62,7 +62,9 @@ class TrainedModel(TaggingModel):
         It changes probabilities, and labels that these decode (by `marginal`, or over latent variables), but not the
         best labelling. Raises DcrfError if there is no best temperature, or inference gives no log Z.
 
-        >>> calibrated = model.calibrated(corpus)  # not the corpus that it was trained on, as here
+        >>> data = model.spec.data
+        >>> dev = corpus_from_rows([[("Bath", "B-TOWN")], [("Oxford", "O")], [("Mill", "B-STREET")]], data)
+        >>> calibrated = model.calibrated(dev)
         """
         self._require_log_z("no probability")
         log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
@@ -238,7 +240,7 @@ class TrainedModel(TaggingModel):
         It takes no argument. The feature of the bias is called `bias`. A positive weight makes the states likelier.
 
         >>> next(model.show_weights())[:3]
-        ('part', 'bias', ('O',))
+        ('part', 'bias', ('B-STREET',))
         """
         return self._named_weights.rows()
 

@@ -42,11 +42,12 @@ def methods(kind: type) -> Iterator[tuple[str, Any]]:
             yield from ((name, value) for name, value in vars(owner).items() if not name.startswith("_"))
 
 
+INNER = {"TrainingRecord.of", "TrainingRecord.restore"}  # training and model files alone make records
 METHODS: dict[str, Callable[..., Any]] = {
     f"{kind.__name__}.{name}": getattr(value, "__func__", value)
     for kind in CLASSES.values()
     for name, value in methods(kind)
-    if inspect.isfunction(getattr(value, "__func__", value))
+    if inspect.isfunction(getattr(value, "__func__", value)) and f"{kind.__name__}.{name}" not in INNER
 }
 PROPERTIES = {
     f"{kind.__name__}.{name}": value

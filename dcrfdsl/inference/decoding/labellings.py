@@ -77,7 +77,7 @@ class NBest:
         return NBest(tuple(replace(one, score=factor * one.score) for one in self.sentences), self.status)
 
     def first(self, labels: Sequence[str], lengths: Ints, rank: int = 0) -> list[Ints32]:
-        """The labelling of rank `rank` (from 0) of every sentence, one array [N] per label. lengths [S].
+        """The labelling of rank `rank` (from 0) of every sentence, one array [N] for each of `labels`. `lengths`: [S].
 
         A sentence with fewer labellings gives its last one; a sentence without any, the first state of every label.
         """
@@ -95,7 +95,7 @@ class NBest:
         ]
 
     def distinct(self, labels: Sequence[str], lengths: Ints, most: int) -> Iterator[Ints32]:
-        """Yields one labelling of all sentences per rank, [labels, N], for at most `most` ranks.
+        """Yields one labelling of all sentences per rank, [`labels`, N], for at most `most` ranks. `lengths`: [S].
 
         Repetitions of a labelling in its sentence are skipped. A sentence with fewer labellings repeats its last one.
         """
