@@ -230,7 +230,7 @@ class Model(ModelVariables):
     def evaluate(self, *metrics: str | Call) -> None:
         """Chooses what `TrainedModel.evaluate` and `dcrfdsl eval` measure. The first metric decides a search.
 
-        metrics: calls such as `segments(chunk)`, or names; `dcrfdsl explain evaluate` leads to all of them.
+        metrics: calls such as `segments(chunk)`, or names; `dcrfdsl explain NAME` describes one.
 
         >>> m = Model()
         >>> pos, chunk = m.label("pos"), m.label("chunk", bio("NP"))

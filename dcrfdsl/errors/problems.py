@@ -97,7 +97,7 @@ class Diagnostic:
     severity: `error`, `warning` or `note`.
     location: in place of `primary` if the input is data and not a template: `file:line:column` as far as known.
 
-    >>> problem = check(load_text("data conll(tag)\\nlabel tag in {A, A}\\nclique tag"))[0]
+    >>> problem = check(load_text("data conll(tag)\\nlabel tag in {A, B, A}\\nclique tag"))[0]
     >>> problem.severity, problem.slug
     ('error', 'state-twice')
     """

@@ -80,7 +80,10 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
     "unknown-column": ("The data format has no column of this name.", "Name one that it has; `word = form` renames."),
     "unknown-format": ("There is no reader of this name.", "Use `conll`, `conllu` or `jsonl`."),
-    "unknown-metric": ("There is no metric of this name.", "See `evaluate` in the description of the language."),
+    "unknown-metric": (
+        "There is no metric of this name.",
+        "`dcrfdsl explain evaluate` describes the statement, and `dcrfdsl explain accuracy` a metric.",
+    ),
     "unknown-method": (
         "There is no inference method, prior, optimizer, criterion or way to decode of this name.",
         "The message lists those that there are.",
