@@ -21,10 +21,12 @@ PLACEHOLDERS = {"NAME", "WORD", "SLUG"}
 
 
 def texts(path: Path) -> Iterator[str]:
-    """Every text of a file, with the pieces of formatted ones."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+    """Every text of a file but its own docstring, with the pieces of formatted ones."""
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    for statement in module.body[1:] if ast.get_docstring(module) and path.name != "__init__.py" else module.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
