@@ -1,19 +1,42 @@
 """Dynamic Conditional Random Fields: a declarative modelling language and its engine.
 
-Everything public is here and is loaded when it is first asked for, so that `import dcrfdsl` costs next to nothing:
+A template says which labels of a sequence depend on each other, and by which features. Training fits its weights to
+labelled data, and the model tags new text. The template is a `.dcrf` file, or is written in Python:
 
-    import dcrfdsl
+    from dcrfdsl import Model, bias, bio, fit, read_corpus
 
-    m = dcrfdsl.Model("chunker")                      # a template written in Python (see `dcrfdsl.builder`)
-    resolved = dcrfdsl.load_template("chunker.dcrf")  # or one read from a file
-    spec = resolved.require()                         # the specification, or every problem of the file at once
-    problems = dcrfdsl.check(resolved)                # errors, warnings and notes; `fit` asks for them as well
-    corpus = dcrfdsl.read_corpus("train.txt", spec.data)
-    trained = dcrfdsl.fit(resolved, corpus)           # `m.resolved()` does as well
-    trained.save("chunker.model")                     # and `dcrfdsl.load` reads it
+    m = Model("address")
+    word, _ = m.data("conll", "word", "part")
+    part = m.label("part", bio("STREET", "TOWN"))
+    m.clique(part, features=[bias, word[-1:1]]), m.clique(part[-1], part)
+    model = fit(m, read_corpus("address.txt", m.spec().data))
+    model.save("address.model")
+
+Where to look:
+
+    templates     dcrfdsl.load_template, dcrfdsl.load_text, dcrfdsl.Model, dcrfdsl.to_text; help(dcrfdsl.builder)
+    data          dcrfdsl.read_corpus, dcrfdsl.corpus_from_rows, dcrfdsl.corpus_from_frame
+    training      dcrfdsl.check, dcrfdsl.fit, dcrfdsl.tune
+    models        dcrfdsl.load, dcrfdsl.TrainedModel: predict, marginals, nbest, sample, evaluate, save
+    functions     dcrfdsl.feature marks your own feature functions
+    problems      dcrfdsl.DcrfError, dcrfdsl.DcrfWarning
+
+`help(dcrfdsl.fit)` describes one of them. In a terminal, `dcrfdsl --help` lists the commands, `dcrfdsl explain WORD`
+prints any statement, function, setting, method or message, and `dcrfdsl new` lists ready templates.
 """
+
+import sys
+from typing import Any
 
 import lazy_loader
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# Every name is loaded when it is first asked for, so that `import dcrfdsl` costs next to nothing.
+_load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name. `help(dcrfdsl)` is not told `__all__`: it would print every class, thousands of lines."""
+    if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
+        return _names
+    return _load(name)

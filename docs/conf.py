@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "outside_links",
+    "plain_docstrings",
     "reference_pages",
 ]
 exclude_patterns = ["_build", "_ext"]

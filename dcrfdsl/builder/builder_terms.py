@@ -36,7 +36,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Position:
-    """A named position of a relational clique: `i`, `i - 1`. Made by `positions`."""
+    """A named position of a relational clique. Made by `positions`; adding a number gives one further on.
+
+    name: in the template.
+    shift: how far from it, in positions.
+
+    >>> i, j = positions("i", "j")
+    >>> i - 1
+    Position(name='i', shift=-1)
+    """
 
     name: str
     shift: int = 0
@@ -49,7 +57,9 @@ class Position:
 
 
 def positions(*names: str) -> tuple[Position, ...]:
-    """Names for the positions of a relational clique.
+    """Names for the positions of a relational clique, one `Position` each.
+
+    names: as they will stand in the template.
 
     >>> i, j = positions("i", "j")
     >>> i - 1
@@ -83,6 +93,10 @@ def _place(key: PlaceKey) -> ex.Place:
 class Expression:
     """A condition or a feature. `&` crosses features, and means `and` in a condition. `|` is or, `~` is not.
 
+    node: the part of a specification that it stands for. Expressions are made by terms, never by hand.
+
+    It has no truth value in Python: `and`, `or`, `not` and `if` raise TypeError.
+
     >>> i, j = positions("i", "j")
     >>> word = Term("word")
     >>> same_capital = (word[i] == word[j]) & word[i].matches("[A-Z].*")
@@ -111,7 +125,12 @@ class Expression:
 
 
 class Term(Expression):
-    """Something with a value at each position: a column, `lower(word)`, a feature group. Index it to look around.
+    """Something with a value at each position: a column, a label, `lower(word)`, a feature group.
+
+    node: the name of a column, label or group, as methods of `Model` return them.
+
+    Index it to look around: `word[-1]` is the value one position before, `word[-2:2]` are five features, both ends
+    included. `==` and `!=` compare with a term or a state.
 
     >>> word = Term("word")
     >>> around = (word[-1], word[-2:2], word[-2, 0, 2])
@@ -131,27 +150,59 @@ class Term(Expression):
         return Term(self.node.model_copy(update={"place": _place(key)}))
 
     def matches(self, pattern: str, *, ignore_case: bool = False) -> Expression:
-        """True if the whole value matches the RE2 pattern: `word.matches("[A-Z][a-z]+")`."""
+        """The condition that the whole value matches a pattern.
+
+        pattern: of RE2, which runs in linear time: no look-around, no back references.
+        ignore_case: whether `a` matches `A`.
+
+        >>> capitalised = Term("word").matches("[A-Z][a-z]+")
+        """
         return Expression(ex.Matches(term=self.node, regex=_regex(pattern, ignore_case)))
 
     def has(self, pattern: str, *, ignore_case: bool = False) -> Expression:
-        """True if the RE2 pattern matches somewhere in the value: `word.has("[0-9]")`."""
+        """The condition that a pattern matches somewhere in the value.
+
+        pattern: of RE2, as in `matches`.
+        ignore_case: whether `a` matches `A`.
+
+        >>> has_digit = Term("word").has("[0-9]")
+        """
         return Expression(ex.Has(term=self.node, regex=_regex(pattern, ignore_case)))
 
     def is_(self, state: str) -> Expression:
-        """`pos.is_("NN")`"""
+        """The condition that the value is a state or text.
+
+        state: as the data writes it.
+
+        >>> is_noun = Term("pos").is_("NN")
+        """
         return Expression(ex.Is(term=self.node, state=state))
 
     def is_not(self, state: str) -> Expression:
-        """`role.is_not("O")`"""
+        """The condition that the value is not a state or text.
+
+        state: as the data writes it.
+
+        >>> in_a_role = Term("role").is_not("O")
+        """
         return Expression(ex.Is(term=self.node, state=state, negated=True))
 
     def in_(self, *where: Lexicon | str) -> Expression:
-        """In a lexicon, `word.in_(places)`, or one of some states, `pos.in_("NN", "NNS")`."""
+        """The condition that the value is in a lexicon, or one of some states.
+
+        where: one lexicon, or some states. TypeError for anything else.
+
+        >>> is_noun = Term("pos").in_("NN", "NNS")
+        """
         return _in(self, where, negated=False)
 
     def not_in(self, *where: Lexicon | str) -> Expression:
-        """The opposite of `in_`."""
+        """The condition that the value is not in a lexicon, or none of some states.
+
+        where: one lexicon, or some states. TypeError for anything else.
+
+        >>> is_no_noun = Term("pos").not_in("NN", "NNS")
+        """
         return _in(self, where, negated=True)
 
     def __eq__(self, other: object) -> Expression:  # type: ignore[override]
@@ -166,7 +217,10 @@ class Term(Expression):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`."""
+    """A declared lexicon: a set in `word.in_(places)`, a map as a function, `brill(word)`. Made by `Model.lexicon`.
+
+    name: in the template.
+    """
 
     name: str
 
@@ -176,14 +230,21 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Constant:
-    """A declared constant (`let`), which can replace a value."""
+    """A declared constant or piece, which can replace a value. Made by `Model.let` and `Model.piece`.
+
+    name: in the template.
+    """
 
     name: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """A method, metric or prior with its arguments. Made by `call`, `gaussian`, `accuracy` …"""
+    """A method, metric or prior with its arguments. Made by `call`, `gaussian`, `accuracy` …
+
+    name: in the template.
+    arguments: as parts of a specification.
+    """
 
     name: str
     arguments: tuple[ex.Argument, ...] = ()
@@ -191,7 +252,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Member:
-    """A clique as a member of a piece: `chain`, `chain[1]`, `locked(words)`."""
+    """A clique as a member of a piece: `chain`, `chain[1]`, `locked(words)`.
+
+    clique: its name.
+    place: where it lies, from the position of the piece.
+    locked: whether the piece gives it no gradient.
+    """
 
     clique: str
     place: ex.Place = _HERE
@@ -200,7 +266,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Clique:
-    """A declared clique. In a piece, `chain[1]` is the instance anchored at the next position."""
+    """A declared clique. In a piece, `chain[1]` is the one at the next position. Made by `Model.clique`.
+
+    name: in the template, or None.
+    """
 
     name: str | None
 
@@ -208,7 +277,7 @@ class Clique:
         return Member(self.named(), _place(key))
 
     def named(self) -> str:
-        """Its name; `ValueError` if it has none."""
+        """The name of the clique; ValueError if it has none."""
         if self.name is None:
             raise ValueError('only a named clique can be referred to: m.clique(…, name="chain")')
         return self.name
@@ -218,12 +287,24 @@ Value: TypeAlias = "Term | Call | Constant | Lexicon | Clique | str | int | floa
 
 
 def all_of(*conditions: Expression) -> Expression:
-    """All conditions hold (`and`): `all_of(word.has("-"), word.has("[0-9]"))`."""
+    """The condition that all conditions hold (`and`).
+
+    conditions: at least two; ValueError for fewer.
+
+    >>> word = Term("word")
+    >>> dashed_number = all_of(word.has("-"), word.has("[0-9]"))
+    """
     return Expression(ex.And(parts=tuple(_parts(conditions, ex.And))))
 
 
 def any_of(*conditions: Expression) -> Expression:
-    """At least one condition holds (`or`); the same as `a | b`."""
+    """The condition that at least one condition holds (`or`); the same as `a | b`.
+
+    conditions: at least two; ValueError for fewer.
+
+    >>> word = Term("word")
+    >>> odd = any_of(word.has("-"), word.has("[0-9]"))
+    """
     return Expression(ex.Or(parts=tuple(_parts(conditions, ex.Or))))
 
 
@@ -237,7 +318,10 @@ class Choice:
 
 
 def if_else(value: Expression | str, condition: Expression, otherwise: Expression | str) -> Choice:
-    """`value if condition else otherwise`, for memories and views.
+    """The value of a memory or view: `value` where the condition holds, and otherwise `otherwise`.
+
+    value, otherwise: a state as a term or text, or a condition.
+    condition: over labels and observations.
 
     >>> role = Term("role")
     >>> coarse = if_else(Term("yes"), role.is_not("O"), Term("no"))

@@ -1,202 +1,48 @@
 """`Model`: a template written in Python, one method per statement.
 
 A method returns what it declares, for use in later calls. Nothing is checked statement by statement: `spec()` writes
-the template, reads it back and runs the checker, so every problem is the one that the template would have.
+the template, reads it back and runs the checker, so every problem is the one that the template would have. Not here:
+what is declared by name (`model_variables`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import PATHS, require_kind, require_list
-from ..semantics import Draft, Entry, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
-from ..semantics.schema import expressions as ex, model_spec as spec_model
-from .builder_nodes import (
-    Domain,
-    as_call,
-    as_column,
-    as_count,
-    as_doc,
-    as_domain,
-    as_features,
-    as_member,
-    as_option,
-    as_setting_value,
-    as_settings,
-    as_sites,
-    as_value,
-    as_value_if,
-)
-from .builder_terms import Call, Choice, Clique, Constant, Expression, Lexicon, Member, Term, Value, as_condition
+from ..semantics import Draft, ModelSpec, Resolved, load_template, resolved_from_spec, to_text
+from ..semantics.schema import model_spec as spec_model
+from .builder_nodes import as_call, as_count, as_doc, as_features, as_member, as_setting_value, as_settings, as_sites
+from .builder_terms import Call, Clique, Constant, Expression, Lexicon, Member, Term, Value, as_condition
 from .complaints import with_plain_errors_in_methods
-from .term_functions import Feats
+from .model_variables import ModelVariables
 
 __all__ = ["Model"]
 
 
 @with_plain_errors_in_methods
-class Model:
-    """A model under construction. `name` appears in messages; `doc` is the comment at the top of the template.
+class Model(ModelVariables):
+    """A model under construction: a template written in Python, with one method per statement.
 
-    The paths of lexicons and state files are relative to `directory`.
+    name: stands in messages for the name of a file.
+    doc: the comment at the top of the template.
+    directory: to which the paths of lexicons and state files are relative.
+
+    A method returns what it declares, for use in later calls. Nothing is checked before `spec`, `dcrfdsl.check` or
+    `dcrfdsl.fit` asks. An argument of the wrong type is a TypeError at once.
 
     >>> m = Model("chunker")
     >>> word, pos, tag = m.data("conll", "word", "pos", "chunk")
     >>> chunk = m.label("chunk", bio("NP"), others="O")
+    >>> words = m.clique(chunk, features=[bias, word[-1:1], pos])
     >>> chain = m.clique(chunk[-1], chunk, name="chain")
-    >>> m.spec().cliques[0].label
+    >>> m.spec().cliques[1].label
     'chain'
     """
 
-    def __init__(self, name: str = "model", *, doc: str = "", directory: str | Path = "."):
-        require_kind(name, str, "name", "a text")
-        self.name = name
-        self.directory = Path(directory)
-        self._doc = as_doc(doc)
-        self._used: list[Resolved] = []
-        self._items: list[Entry] = []
-        self._single: dict[str, object] = {}
-
-    def __repr__(self) -> str:
-        return f"Model({self.name!r})"
-
-    # observed -----------------------------------------------------------------------------------------------
-
-    def data(
-        self,
-        format: str,
-        *columns: str,
-        options: Mapping[str, Value] | None = None,
-        doc: str = "",
-        **sources: str | Feats,
-    ) -> tuple[Term, ...]:
-        """Declares the reader and its columns; returns a term for each column.
-
-        A column is its name, with a type unless it is a text: `"word"`, `"height:float"`, `"pixels:vector(128)"`. A
-        keyword names the source of a column: `word="form"`, `case=feats("Case")`. `options` are those of the reader.
-
-        >>> word, pos, tag = Model().data("conll", "word", "pos", "chunk", options={"comment": "#"})
-        """
-        require_kind(options, (Mapping, type(None)), "options", "a mapping from name to value")
-        declared = [as_column(text) for text in columns]
-        for name, source in sources.items():
-            if isinstance(source, str):
-                declared.append(spec_model.Column(name=name, source=source))
-            else:
-                declared.append(spec_model.Column(name=name, source="feats", key=source.key))
-        self._single["data"] = spec_model.DataSpec(
-            format=format,
-            columns=tuple(declared),
-            options=tuple(ex.Argument(value=as_option(value), name=name) for name, value in (options or {}).items()),
-            doc=as_doc(doc),
-        )
-        return tuple(Term(column.name) for column in declared)
-
-    def lexicon(self, name: str, path: str, *, doc: str = "", **options: Value) -> Lexicon:
-        """A list or map in a file: `places = m.lexicon("places", "places.txt")`, then `word.in_(places)`."""
-        self._items.append(spec_model.Lexicon(name=name, path=path, options=as_settings(options), doc=as_doc(doc)))
-        return Lexicon(name)
-
-    # labelled -----------------------------------------------------------------------------------------------
-
-    def label(
-        self,
-        name: str,
-        domain: Domain = None,
-        *,
-        others: str | None = None,
-        missing: str | None = None,
-        ambiguous: str | None = None,
-        constrain: bool = True,
-        doc: str = "",
-    ) -> Term:
-        """An output variable, read from the column with its name.
-
-        >>> m = Model()
-        >>> pos = m.label("pos")  # states learned from the training data
-        >>> chunk = m.label("chunk", ["B-NP", "I-NP", "O"], others="O")
-        """
-        self._items.append(
-            spec_model.Label(
-                name=name,
-                domain=as_domain(domain),
-                others=others,
-                missing=missing,
-                ambiguous=ambiguous,
-                constrain=constrain,
-                doc=as_doc(doc),
-            )
-        )
-        return Term(name)
-
-    def latent(self, name: str, domain: Sequence[str] | int | spec_model.Domain, *, doc: str = "") -> Term:
-        """A variable that is never observed: `m.latent("sense", 4)`, `m.latent("done", ["no", "yes"])`."""
-        self._items.append(spec_model.Latent(name=name, domain=as_domain(domain), doc=as_doc(doc)))
-        return Term(name)
-
-    def memory(
-        self,
-        name: str,
-        value: Expression | Choice | str | Callable[[Term], Expression | Choice],
-        *,
-        domain: Domain = None,
-        initially: str | None = None,
-        doc: str = "",
-    ) -> Term:
-        """A deterministic function of earlier labels and observations.
-
-        A memory that reads its own past is written as a function of itself:
-
-        >>> m = Model()
-        >>> pos = m.label("pos")
-        >>> seen_verb = m.memory("seen_verb", lambda seen: seen[-1] | pos[-1].matches("VB.*"))
-        """
-        require_kind(value, (Expression, Choice, str, Callable), "value", "a condition, or a function of the memory")  # type: ignore[arg-type]
-        said = value if isinstance(value, Expression | Choice | str) else value(Term(name))
-        self._items.append(
-            spec_model.Memory(
-                name=name,
-                value=as_value_if(said),
-                domain=None if domain is None else as_domain(domain),
-                initially=initially,
-                doc=as_doc(doc),
-            )
-        )
-        return Term(name)
-
-    def view(self, name: str, value: Expression | Choice | str, *, doc: str = "") -> Term:
-        """A many-to-one map of a label's states, to tie weights: `m.view("noun", pos.matches("N.*"))`."""
-        self._items.append(spec_model.View(name=name, value=as_value_if(value), doc=as_doc(doc)))
-        return Term(name)
-
-    # looked at, depends on ----------------------------------------------------------------------------------
-
-    def features(
-        self,
-        name: str,
-        *features: Expression | str,
-        min_count: int | Constant = 1,
-        outside: Literal["boundary", "skip"] = "boundary",
-        doc: str = "",
-    ) -> Term:
-        """A named group of features; index it to shift the whole group: `token[-1:1]`.
-
-        >>> m = Model()
-        >>> word, pos = m.data("conll", "word", "pos")
-        >>> token = m.features("token", word[-2:2], pos[-1] & pos, word.has("[0-9]"), min_count=2)
-        """
-        self._items.append(
-            spec_model.FeatureGroup(
-                name=name,
-                features=as_features(features),
-                min_count=as_count(min_count),
-                outside=outside,
-                doc=as_doc(doc),
-            )
-        )
-        return Term(name)
+    # depends on each other ---------------------------------------------------------------------------------
 
     def clique(
         self,
@@ -212,7 +58,18 @@ class Model:
         max_gap: int | Constant | None = None,
         doc: str = "",
     ) -> Clique:
-        """Variables that depend on each other, and the features that weight them. Without features: `bias`.
+        """Declares variables that depend on each other, and the features that weight them. Returns the clique.
+
+        sites: the variables, each at its place: `chunk[-1], chunk`, or `ner[i], ner[j]` for positions that data joins.
+        features: what weights the joint states; without any, `bias`.
+        where: of a relational clique: the condition that joins positions i and j.
+        name: by which `show`, priors and pieces refer to it.
+        states: `seen`: a pair of feature and states has a weight if the training data shows it. `all`: every pair has.
+        edges: `pad`: the clique also lies where some of its sites are outside the sentence.
+        link: of a relational clique: i is joined to the `next` j that fits, or to `all`.
+        order: of a relational clique: `forward`, only i < j, or `any`, every ordered pair.
+        min_gap, max_gap: of a relational clique: the bounds of j - i, in positions.
+        doc: the comment above the statement.
 
         >>> m = Model()
         >>> (word,) = m.data("conll", "word")
@@ -246,9 +103,20 @@ class Model:
         cliques: Sequence[Clique | Member | str],
         doc: str = "",
     ) -> Constant:
-        """A piece of a parameter independence diagram: normalised over `over`, with the factors of `cliques`.
+        """Declares a piece, which training normalises by itself. Returns it, for `call("piecewise", piece)`.
 
-        `m.piece("site", over=chunk, cliques=[chain, chain[1], locked(words)])`
+        name: of the piece.
+        over: the variables that it sums over; what its cliques touch besides is conditioned on.
+        cliques: its named cliques; `chain[1]` is the one at the next position, `locked(chain)` gets no gradient.
+        doc: the comment above the statement.
+
+        >>> m = Model()
+        >>> (word,) = m.data("conll", "word")
+        >>> chunk = m.label("chunk")
+        >>> words = m.clique(chunk, features=[word], name="words")
+        >>> chain = m.clique(chunk[-1], chunk, name="chain")
+        >>> site = m.piece("site", over=chunk, cliques=[chain, chain[1], locked(words)])
+        >>> m.train(call("piecewise", site))
         """
         sites = (over,) if isinstance(over, Term | str) else over
         require_list(cliques, "cliques", "cliques")
@@ -257,14 +125,34 @@ class Model:
         return Constant(name)
 
     def forbid(self, condition: Expression, *, name: str | None = None, doc: str = "") -> None:
-        """No labelling may satisfy the condition: `m.forbid(tag[-1].is_("X") & tag.is_("Y"))`."""
+        """Declares what no labelling may satisfy: a labelling that does has probability 0.
+
+        condition: over labels, and what is observed beside them.
+        name: stands in messages.
+        doc: the comment above the statement.
+
+        >>> m = Model()
+        >>> tag = m.label("tag", ["X", "Y"])
+        >>> m.forbid(tag[-1].is_("X") & tag.is_("Y"), name="x_before_y")
+        """
         node = as_condition(condition)
         self._items.append(spec_model.Constraint(action="forbid", condition=node, name=name, doc=as_doc(doc)))
 
     def require(
         self, condition: Expression, *, when: Expression | None = None, name: str | None = None, doc: str = ""
     ) -> None:
-        """Every labelling satisfies the condition: `m.require(phrase == phrase[-1], when=done[-1].is_("no"))`."""
+        """Declares what every labelling must satisfy.
+
+        condition: over labels, and what is observed beside them.
+        when: where it must hold; by default everywhere.
+        name: stands in messages.
+        doc: the comment above the statement.
+
+        >>> m = Model()
+        >>> word, pos = m.data("conll", "word", "pos")
+        >>> chunk = m.label("chunk", bio("NP"))
+        >>> m.require(chunk.is_("O"), when=pos.is_("SYM"))
+        """
         self._items.append(
             spec_model.Constraint(
                 action="require",
@@ -278,14 +166,23 @@ class Model:
     # inferred, trained, scored ------------------------------------------------------------------------------
 
     def infer(self, method: str | Call, **settings: Value) -> None:
-        """The inference method: `m.infer("exact")`, `m.infer("trp", tolerance=1e-3)`.
+        """Chooses the inference method of training and tagging. Without it, `auto`.
 
-        Keyword arguments become settings of the block; `m.infer(call("trp", tolerance=1e-3))` writes them in brackets.
+        method: `auto`, `exact`, `trp`, `bp`, `mean_field`, `trw` or `gibbs`, or a `call` of one.
+        settings: of the method; `dcrfdsl explain trp` lists those of `trp` with defaults and units.
+
+        >>> Model().infer("exact")
+        >>> Model().infer("trp", tolerance=1e-3)
         """
         self._single["infer"] = as_call(method, as_settings(settings))
 
     def decode(self, method: str | Call) -> None:
-        """`m.decode("joint")`, `"marginal"` or `"local"`."""
+        """Chooses how labels are read off the model. Without it, what the criterion trains for.
+
+        method: `joint` (the best labelling), `marginal` (the likeliest state of each token) or `local`.
+
+        >>> Model().decode("marginal")
+        """
         self._single["decode"] = as_call(method, ())
 
     def train(
@@ -299,10 +196,22 @@ class Model:
         doc: str = "",
         **settings: Value | None,
     ) -> None:
-        """A training stage; `priors` and `kernels` belong to single cliques, `prior=None` means no prior.
+        """Adds a stage of training: what is minimised, by which optimizer, with which prior.
 
-        `m.train("likelihood", prior=gaussian(variance=10), priors={chain: None}, optimizer=lbfgs(memory=7))`
-        `m.train("hmsvm", C=10, loss=call("hamming", letter), kernels={image: call("rbf", gamma=0.02)})`
+        criterion: `likelihood`, `mce`, `hmsvm`, `perceptron` … or a `call` of one with its arguments.
+        name: of the stage; by default that of the criterion.
+        after: the stage whose weights it begins with.
+        priors: of single cliques, by clique or name; None means no prior.
+        kernels: observation kernels of single cliques (`hmsvm`).
+        doc: the comment above the statement.
+        settings: `prior`, `optimizer`, `seed`, `restarts` … and the criterion's own; see `dcrfdsl explain train`.
+
+        >>> m = Model()
+        >>> (word,) = m.data("conll", "word")
+        >>> tag = m.label("tag")
+        >>> chain = m.clique(tag[-1], tag, name="chain")
+        >>> m.train("likelihood", prior=gaussian(variance=10), priors={chain: None}, optimizer=lbfgs(memory=7))
+        >>> m.train("mce", loss=call("label"), name="errors", after="likelihood")
         """
         for what, mapping in (("priors", priors), ("kernels", kernels)):
             require_kind(mapping, (Mapping, type(None)), what, "a mapping from clique to value")
@@ -319,17 +228,27 @@ class Model:
         self._items.append(spec_model.Stage(criterion=call, name=name, after=after, doc=as_doc(doc)))
 
     def evaluate(self, *metrics: str | Call) -> None:
-        """`m.evaluate(segments(chunk), accuracy(pos), "joint_accuracy")`"""
+        """Chooses what `TrainedModel.evaluate` and `dcrfdsl eval` measure. The first metric decides a search.
+
+        metrics: calls such as `segments(chunk)`, or names; `dcrfdsl explain NAME` describes one.
+
+        >>> m = Model()
+        >>> pos, chunk = m.label("pos"), m.label("chunk", bio("NP"))
+        >>> m.evaluate(segments(chunk), accuracy(pos), "joint_accuracy")
+        """
         self._single["evaluate"] = tuple(as_call(metric, ()) for metric in metrics)
 
-    def let(self, name: str, value: Value, *, tune: Call | None = None, doc: str = "") -> Constant:
-        """A constant, optionally with a search range: `m.let("variance", 10, tune=call("log", 0.1, 1000))`."""
-        search = None if tune is None else as_call(tune, ())
-        self._items.append(spec_model.Let(name=name, value=as_value(value), tune=search, doc=as_doc(doc)))
-        return Constant(name)
-
     def use(self, path: str | Path) -> None:
-        """Includes a template file, relative to `directory`; `m["chunk"]` then returns what it declares."""
+        """Takes over the statements of a template file; `m["part"]` then returns what it declares.
+
+        path: of the file, relative to the model's `directory`.
+
+        Raises DcrfError where the file cannot be read or has a syntax error.
+
+        >>> m = Model()
+        >>> m.use("address.dcrf")
+        >>> part = m["part"]
+        """
         require_kind(path, PATHS, "path", "the path of a template file")
         resolved = load_template(self.directory / path)
         resolved.require(unchecked=True)  # only a part of a model; the whole is checked later
@@ -354,17 +273,45 @@ class Model:
                 return Term(name)
 
     def spec(self, *, unchecked: bool = False) -> ModelSpec:
-        """The specification. `DcrfError` with every problem that the checker finds in the template of `text`;
-        `unchecked`: only problems that the language cannot express, or repeated declarations.
+        """The specification of the model, as a `ModelSpec`.
+
+        unchecked: leaves out the checker; then only repeated declarations, and what a template cannot say, are errors.
+
+        Raises DcrfError with every problem that the checker finds in the template of `text`.
+
+        >>> m = Model()
+        >>> m.use("address.dcrf")
+        >>> m.spec().data.format
+        'conll'
         """
         return self.resolved().require(unchecked=unchecked)
 
     def text(self) -> str:
-        """The model as a template, even if the checker would refuse it; paths of lexicons stay as they were given."""
+        """The model as the text of a `.dcrf` template, even if the checker would refuse it.
+
+        Paths of lexicons stay as they were given. It takes no argument.
+
+        >>> m = Model()
+        >>> tag = m.label("tag", ["A", "B"])
+        >>> print(m.text())
+        dcrf 1
+        label tag in {A, B}
+        <BLANKLINE>
+        infer auto
+        <BLANKLINE>
+        """
         return to_text(self.spec(unchecked=True))
 
     def resolved(self) -> Resolved:
-        """The specification with its places in the text of `text()`, as the checker and `fit` take it."""
+        """The specification with its places in the text of `text()`, as `dcrfdsl.check` and `dcrfdsl.fit` take it.
+
+        It takes no argument, and raises nothing: problems are in the `diagnostics` of the result.
+
+        >>> m = Model()
+        >>> m.use("address.dcrf")
+        >>> m.resolved().diagnostics
+        ()
+        """
         spec, draft = self._drafted()
         if draft.problems:
             return Resolved(spec, diagnostics=tuple(draft.problems), directories=draft.directories)

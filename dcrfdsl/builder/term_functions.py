@@ -40,7 +40,7 @@ __all__ = [
 # features ---------------------------------------------------------------------------------------------------
 
 bias: Term = Term("bias")
-"""The feature that always fires."""
+"""The feature that always fires: a weight for each state, whatever the words are."""
 
 first: Term = Term("first")
 """True at the first position of a sequence."""
@@ -53,42 +53,92 @@ index: Term = Term("index")
 
 
 def apply(function: str, *arguments: Value, **named: Value) -> Term:
-    """A feature function by name, for functions registered by `@dcrfdsl.feature`: `apply("syllables", word)`."""
+    """A feature function by its name: one of your own, or one that has no Python function here.
+
+    function: its name in the template; `dcrfdsl explain NAME` describes a built-in one.
+    arguments: by position: terms, numbers, texts.
+    named: arguments by keyword.
+
+    >>> feature = apply("syllables", Term("word"))[-1:1]
+    """
     return Term(ex.Apply(function=function, arguments=_arguments(arguments, named)))
 
 
 def lower(column: Term | str) -> Term:
-    """The value in lower case: `lower(word)[-1]`."""
+    """The value in lower case.
+
+    column: a term, or the name of a column.
+
+    >>> feature = lower("word")[-1]
+    """
     return apply("lower", as_term(column))
 
 
 def prefix(column: Term | str, shortest: int, longest: int | None = None) -> Term:
-    """The first characters: `prefix(word, 3)`, or one feature per length: `prefix(word, 1, 4)`, both included."""
+    """The first characters of the value; a shorter value has no such feature.
+
+    column: a term, or the name of a column.
+    shortest: the number of characters.
+    longest: with it, one feature for each length from `shortest` to `longest`, both included.
+
+    >>> three, up_to_four = prefix("word", 3), prefix("word", 1, 4)
+    """
     return apply("prefix", as_term(column), _lengths(shortest, longest))
 
 
 def suffix(column: Term | str, shortest: int, longest: int | None = None) -> Term:
-    """The last characters: `suffix(word, 3)`, or one feature per length: `suffix(word, 1, 4)`, both included."""
+    """The last characters of the value; a shorter value has no such feature.
+
+    column: a term, or the name of a column.
+    shortest: the number of characters.
+    longest: with it, one feature for each length from `shortest` to `longest`, both included.
+
+    >>> three, up_to_four = suffix("word", 3), suffix("word", 1, 4)
+    """
     return apply("suffix", as_term(column), _lengths(shortest, longest))
 
 
 def shape(column: Term | str, *, short: bool = False) -> Term:
-    """Letters to X or x, digits to d; `short=True` collapses runs: `shape(word)`."""
+    """The shape of the value: letters to X or x, digits to d.
+
+    column: a term, or the name of a column.
+    short: makes one character of a run, so that `Xxxxx` becomes `Xx`.
+
+    >>> feature = shape("word", short=True)
+    """
     return apply("shape", as_term(column), short=True) if short else apply("shape", as_term(column))
 
 
 def length(column: Term | str) -> Term:
-    """An indicator of the number of characters; 20 and more count as one."""
+    """The number of characters as a feature of its own for each number; 20 and more count as one.
+
+    column: a term, or the name of a column.
+
+    >>> feature = length("word")
+    """
     return apply("length", as_term(column))
 
 
 def chars(column: Term | str, size: int) -> Term:
-    """Every run of `size` characters: `chars(word, 3)`."""
+    """Every run of some characters in the value, a feature each.
+
+    column: a term, or the name of a column.
+    size: of a run, in characters.
+
+    >>> trigrams = chars("word", 3)
+    """
     return apply("chars", as_term(column), size)
 
 
 def span(column: Term | str, lexicon: Lexicon) -> Term:
-    """B/I marks of the longest match with an entry of several words: `span(word, places)`."""
+    """B and I marks of the longest run of words that is an entry of a lexicon.
+
+    column: a term, or the name of a column.
+    lexicon: whose entries may have several words.
+
+    >>> places = Model().lexicon("places", "places.txt")
+    >>> feature = span("word", places)
+    """
     return apply("span", as_term(column), lexicon)
 
 
@@ -101,19 +151,38 @@ def _lengths(shortest: int, longest: int | None) -> int | range:
 
 @with_plain_errors
 def bio(*types: str) -> spec_model.Scheme:
-    """Segments as B-X, I-X and O: `bio("NP", "VP")`; without types they are learned from the training data."""
+    """The states of segments as B-X, I-X and O.
+
+    types: of segments; without any they are learned from the training data.
+
+    >>> chunk = Model().label("chunk", bio("NP", "VP"))
+    """
     return spec_model.Scheme(name="bio", types=types)
 
 
 @with_plain_errors
 def bioes(*types: str) -> spec_model.Scheme:
-    """Segments as B-X, I-X, E-X, S-X and O."""
+    """The states of segments as B-X, I-X, E-X (the end), S-X (a segment of one token) and O.
+
+    types: of segments; without any they are learned from the training data.
+
+    >>> chunk = Model().label("chunk", bioes("NP", "VP"))
+    """
     return spec_model.Scheme(name="bioes", types=types)
 
 
 @with_plain_errors
 def states_of(variable: Term | str) -> spec_model.StatesOf:
-    """The states of another variable: `m.memory("last_role", …, domain=states_of(role))`."""
+    """The states of another variable.
+
+    variable: a label, latent variable or memory, as a term or by name.
+
+    Raises TypeError where it is a feature.
+
+    >>> m = Model()
+    >>> role = m.label("role", ["AGENT", "O"])
+    >>> before = m.memory("before", role[-1], domain=states_of(role), initially="O")
+    """
     node = as_term(variable).node
     if not isinstance(node, ex.Reference):
         raise TypeError("expected a label, latent variable or memory")
@@ -122,7 +191,12 @@ def states_of(variable: Term | str) -> spec_model.StatesOf:
 
 @with_plain_errors
 def state_file(path: str) -> spec_model.StateFile:
-    """The states, one per line of a file."""
+    """The states of a label, one a line of a file.
+
+    path: of the file, relative to the model's `directory`.
+
+    >>> tag = Model().label("tag", state_file("tags.txt"))
+    """
     return spec_model.StateFile(path=path)
 
 
@@ -138,38 +212,79 @@ class Feats:
 
 @with_plain_errors
 def feats(key: str) -> Feats:
-    """One key of CoNLL-U's FEATS as a column: `m.data("conllu", word="form", case=feats("Case"))`."""
+    """One key of CoNLL-U's FEATS as the source of a column.
+
+    key: as CoNLL-U writes it, such as `Case`.
+
+    >>> word, case = Model().data("conllu", word="form", case=feats("Case"))
+    """
     return Feats(key)
 
 
 @with_plain_errors
 def call(name: str, *arguments: Value, **named: Value) -> Call:
-    """Any call of the language by name: `call("trp", tolerance=1e-3)`, `call("piecewise", "next")`."""
+    """Any method, metric, prior, loss or range of the language by its name.
+
+    name: of what is called; `dcrfdsl explain NAME` describes it.
+    arguments: by position.
+    named: its settings by keyword.
+
+    >>> trp, pieces = call("trp", tolerance=1e-3), call("piecewise", "next")
+    """
     return Call(name, _arguments(arguments, named))
 
 
 def gaussian(variance: float | Constant = 10) -> Call:
-    """The Gaussian prior: `gaussian(variance=10)`."""
+    """The Gaussian prior: the penalty Σ λ² / (2 variance).
+
+    variance: of each weight, more than 0, or a constant of `Model.let`; larger is weaker.
+
+    >>> Model().train("likelihood", prior=gaussian(variance=10))
+    """
     return call("gaussian", variance=variance)
 
 
 def lbfgs(**settings: Value) -> Call:
-    """The L-BFGS optimizer: `lbfgs(memory=7, tolerance=1e-5)`."""
+    """The L-BFGS optimizer.
+
+    settings: `memory`, `max_iterations`, `tolerance` (of the gradient's norm, relative to its norm at the start) …;
+    `dcrfdsl explain lbfgs` lists them with their defaults.
+
+    >>> Model().train("likelihood", optimizer=lbfgs(memory=7, tolerance=1e-5))
+    """
     return call("lbfgs", **settings)
 
 
 def accuracy(label: Term | str) -> Call:
-    """The share of positions with the right label."""
+    """The metric of labels: the share of tokens with the right label, from 0 to 1.
+
+    label: a term, or the name of a label.
+
+    >>> Model().evaluate(accuracy("pos"))
+    """
     return call("accuracy", as_term(label))
 
 
 def segments(label: Term | str) -> Call:
-    """Precision, recall and F1 of segments, counted as in conlleval."""
+    """The metric of segments: precision, recall and F1, from 0 to 1, counted as in conlleval.
+
+    label: a term, or the name of a label with segments.
+
+    >>> Model().evaluate(segments("chunk"))
+    """
     return call("segments", as_term(label))
 
 
 def locked(clique: Clique | Member) -> Member:
-    """A clique that takes part in a piece without getting a gradient from it: `locked(words)`."""
+    """A clique as a member of a piece that gives it no gradient.
+
+    clique: a named clique, or one at another place, `chain[1]`.
+
+    >>> m = Model()
+    >>> tag = m.label("tag")
+    >>> chain = m.clique(tag[-1], tag, name="chain")
+    >>> site = m.piece("site", over=tag, cliques=[locked(chain), locked(chain[1])])
+    """
     if isinstance(clique, Clique):
         return Member(clique.named(), locked=True)
     return Member(clique.clique, clique.place, locked=True)

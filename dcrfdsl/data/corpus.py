@@ -18,16 +18,27 @@ __all__ = ["Corpus", "InternedColumn", "NumericColumn"]
 
 @dataclass(frozen=True)
 class InternedColumn:
-    """A column of texts. `values[codes[n]]` is the text of token n."""
+    """A column of texts: `values[codes[n]]` is the text of token n.
+
+    codes: [N] int32, an index into `values` for each token.
+    values: the distinct texts, in order of first appearance.
+
+    >>> corpus.text_column("word").text(4)
+    'Oxford'
+    """
 
     codes: Codes  #          [N]      index into `values`
     values: Sequence[str]  # [V]      distinct texts, in order of first appearance
 
     def text(self, token: int) -> str:
+        """The text of a token.
+
+        token: its number in the corpus, from 0.
+        """
         return self.values[int(self.codes[token])]
 
     def slice(self, first: int, last: int) -> InternedColumn:
-        """Tokens `first` to `last` (excluded), with only the values that occur in them."""
+        """The column of tokens `first` to `last` (excluded), with only the values that occur in them."""
         used, earliest, codes = np.unique(self.codes[first:last], return_index=True, return_inverse=True)
         order = np.argsort(earliest)
         rank = np.empty(len(order), np.int32)
@@ -37,7 +48,9 @@ class InternedColumn:
 
 @dataclass(frozen=True)
 class NumericColumn:
-    """A column of numbers; `values` is [N] for `float` and `int` columns, [N, size] for `vector(size)`.
+    """A column of numbers.
+
+    values: [N] for `float` and `int` columns, [N, size] for `vector(size)`; float64.
 
     Readers produce double precision; a corpus built by hand may hold single precision.
     """
@@ -45,16 +58,22 @@ class NumericColumn:
     values: Floats
 
     def slice(self, first: int, last: int) -> NumericColumn:
-        """Tokens `first` to `last` (excluded)."""
+        """The column of tokens `first` to `last` (excluded)."""
         return NumericColumn(self.values[first:last])
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """N tokens in S sentences. Columns missing from the data (labels, when tagging) are absent from `columns`.
+    """A data set in memory: N tokens in S sentences. Made by `read_corpus`, `corpus_from_rows`, `corpus_from_frame`.
 
-    Sentence s has the tokens `sentence_off[s]` to `sentence_off[s + 1]` (excluded).
-    `token_line[n]` is the line (from 1) of token n in `file`, or the number of its item where there are no lines.
+    file: the name of the file it was read from, for messages.
+    sentence_off: [S + 1] int64; sentence s has the tokens `sentence_off[s]` to `sentence_off[s + 1]` (excluded).
+    columns: an `InternedColumn` or `NumericColumn` by name; what the data lacks (labels, when tagging) is absent.
+    token_line: [N] int64, the line of each token in `file`, from 1, or the number of its item where there are no lines.
+    warnings: what the reader found odd.
+
+    >>> corpus.num_sentences, corpus.num_tokens, list(corpus.columns)
+    (3, 16, ['word', 'part'])
     """
 
     file: str
@@ -65,30 +84,55 @@ class Corpus:
 
     @property
     def num_tokens(self) -> int:
+        """The number N of tokens."""
         return int(self.sentence_off[-1])
 
     @property
     def num_sentences(self) -> int:
+        """The number S of sentences."""
         return len(self.sentence_off) - 1
 
     def slice(self, first: int, last: int) -> Corpus:
-        """Sentences `first` to `last` (excluded), as if only they had been read. Lines stay those of the file."""
+        """A corpus of some sentences, as if only they had been read. Lines stay those of the file.
+
+        first, last: numbers of sentences, from 0; `last` is excluded.
+
+        >>> train, dev = corpus.slice(0, 2), corpus.slice(2, 3)
+        >>> dev.num_tokens
+        5
+        """
         off = self.sentence_off[first : last + 1]
         start, end = int(off[0]), int(off[-1])
         columns = {name: column.slice(start, end) for name, column in self.columns.items()}
         return Corpus(self.file, off - start, columns, self.token_line[start:end], self.warnings)
 
     def lengths(self) -> Ints:
-        """Tokens per sentence, [S]."""
+        """The number of tokens of each sentence, [S] int64. It takes no argument.
+
+        >>> corpus.lengths()
+        array([5, 6, 5])
+        """
         return np.diff(self.sentence_off)
 
     def text_column(self, name: str) -> InternedColumn:
-        """The interned column `name`; KeyError if it is absent or numeric."""
+        """The column of texts of that name.
+
+        name: as the template declares it. KeyError if it is absent or numeric.
+
+        >>> corpus.text_column("part").values[:2]
+        ['B-STREET', 'I-STREET']
+        """
         column = self.columns[name]
         if not isinstance(column, InternedColumn):
             raise KeyError(name)
         return column
 
     def sentence_of(self, token: int) -> int:
-        """The sentence that holds token number `token`."""
+        """The number of the sentence that holds a token, from 0.
+
+        token: its number in the corpus, from 0.
+
+        >>> corpus.sentence_of(7)
+        1
+        """
         return int(np.searchsorted(self.sentence_off, token, side="right")) - 1

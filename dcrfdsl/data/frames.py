@@ -38,10 +38,21 @@ class DataFrame(Protocol):
 def corpus_from_rows(
     sentences: Iterable[Any], data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = ()
 ) -> Corpus:
-    """A corpus from sentences; each is a list of tokens (tuples in declared order, or dicts) or a dict of lists.
+    """A corpus from sentences that a program holds.
 
-    `required` and `optional` are those of `read_corpus`. Lines are the numbers of sentences, from 1. Sentences without
-    a token are left out. Raises DcrfError for values that do not fit the declared columns, or if there is no token.
+    sentences: each is a list of tokens (tuples in declared order, or dicts by column) or a dict of lists.
+    data: the template's `data` statement, as for `read_corpus`; its format is ignored.
+    required: columns that must be there, even if they are optional.
+    optional: columns that may be absent, all together, as labels are when tagging.
+
+    Lines are the numbers of sentences, from 1. Sentences without a token are left out. Raises DcrfError for values that
+    do not fit the declared columns, or if there is no token.
+
+    >>> data = load_template("address.dcrf").require().data
+    >>> corpus_from_rows([[("Bath", "B-TOWN"), ("Spa", "I-TOWN")]], data).num_tokens
+    2
+    >>> corpus_from_rows([{"word": ["9", "Bath", "Lane"]}], data, optional=["part"]).num_tokens
+    3
     """
     require_kind(data, DataSpec, "data", DATA)
     require_kind(sentences, Iterable, "sentences", "a list of sentences")
@@ -61,10 +72,20 @@ def corpus_from_frame(
     required: Collection[str] = (),
     optional: Collection[str] = (),
 ) -> Corpus:
-    """A corpus from a frame with one token per row.
+    """A corpus from a data frame (of pandas or others) with one token per row.
 
-    The rows of a sentence share the value of column `sentence` and are consecutive. Lines are rows, from 1. Raises
-    DcrfError for values that do not fit the declared columns, or if there is no token.
+    frame: whose columns have the names that the template declares.
+    data: the template's `data` statement, as for `read_corpus`; its format is ignored.
+    sentence: the column whose value the rows of a sentence share; these rows are consecutive.
+    required: columns that must be there, even if they are optional.
+    optional: columns that may be absent, all together, as labels are when tagging.
+
+    Lines are rows, from 1. Raises DcrfError for values that do not fit the declared columns, or if there is no token.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"sentence": [1, 1], "word": ["Bath", "Spa"], "part": ["B-TOWN", "I-TOWN"]})
+    >>> corpus_from_frame(frame, load_template("address.dcrf").require().data).num_tokens
+    2
     """
     require_kind(data, DataSpec, "data", DATA)
     require_kind(frame, DataFrame, "frame", "a data frame")

@@ -42,10 +42,18 @@ class Chunk:
 def read_corpus(
     path: str | Path, data: DataSpec, *, required: Collection[str] = (), optional: Collection[str] = ()
 ) -> Corpus:
-    """Reads the file `path` (`-`: standard input) as `data` declares it.
+    """Reads a data file as a template declares it.
 
-    `optional` columns may be absent, all together; `required` ones may not, even if optional. `DcrfError` if the file
-    cannot be read as declared, or holds no token.
+    path: of the file, or `-` for standard input.
+    data: the template's `data` statement, as in `load_template("a.dcrf").require().data` or `m.spec().data`.
+    required: columns that must be there, even if they are optional.
+    optional: columns that may be absent, all together, as labels are when tagging.
+
+    Returns a `Corpus`. Raises DcrfError if the file cannot be read as declared, with file and line, or holds no token.
+
+    >>> spec = load_template("address.dcrf").require()
+    >>> read_corpus("address.txt", spec.data).num_sentences
+    3
     """
     require_kind(path, PATHS, "path", "the path of a data file")
     require_kind(data, DataSpec, "data", DATA)

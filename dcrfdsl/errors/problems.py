@@ -89,9 +89,17 @@ class Label:
 class Diagnostic:
     """One problem: what was found, what was expected, where, and what to do about it.
 
-    `slug` is the stable name of the kind of problem (`unknown-name`). `primary` is the place of the mistake,
-    `secondary` are places that explain it. `location` replaces `primary` if the input is data and not a template:
-    `file:line:column` as far as known.
+    slug: the stable name of the kind of problem (`unknown-name`); `dcrfdsl check --explain SLUG` explains it.
+    message: what was found, and what was expected.
+    primary: the place of the mistake in a template.
+    secondary: the places that explain it.
+    help: what to do.
+    severity: `error`, `warning` or `note`.
+    location: in place of `primary` if the input is data and not a template: `file:line:column` as far as known.
+
+    >>> problem = check(load_text("data conll(tag)\\nlabel tag in {A, B, A}\\nclique tag"))[0]
+    >>> problem.severity, problem.slug
+    ('error', 'state-twice')
     """
 
     slug: str
@@ -104,7 +112,15 @@ class Diagnostic:
 
 
 class DcrfError(Exception):
-    """The user's input cannot be used. Carries all problems, in order of place."""
+    """The input cannot be used: a template, data, a model file or a setting. Its text has all problems at once.
+
+    diagnostics: the problems, a `Diagnostic` each, in order of place.
+
+    >>> try:
+    ...     load_text("label tag in {A, A}").require()
+    ... except DcrfError as error:
+    ...     slugs = [problem.slug for problem in error.diagnostics]
+    """
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]):
         problems = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
@@ -113,7 +129,15 @@ class DcrfError(Exception):
 
 
 class DcrfWarning(UserWarning):
-    """A warning of the checker to Python programs: the model can be used, but is hardly what was meant."""
+    """A warning of the checker to Python programs: the model can be used, but is hardly what was meant.
+
+    It is issued by `warnings.warn`, and is among the notes of the training record. To stop at one:
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", DcrfWarning)
+    ...     model = fit("address.dcrf", corpus)
+    """
 
 
 def data_error(

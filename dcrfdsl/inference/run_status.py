@@ -19,11 +19,15 @@ MOST_PLACES = 5  # named in a message
 class RunStatus:
     """The outcome for one or more graphs: counts, the most iterations of a graph and the largest residual.
 
-    `residual` is the largest change of a message (normalised to sum 1) in the last round; of a marginal under mean
-    field; of a message's logarithm under TRW. Under sampling it is the largest standard error of a marginal. `redone`
-    counts graphs that left the range of linear space and were computed in log space; `damped` counts those whose
-    messages oscillated and were damped more than the settings say. `impossible` lists graphs without any labelling,
-    each once.
+    graphs: how many; one a sentence.
+    not_converged: how many of them did not converge.
+    iterations: the most of a graph.
+    residual: the largest change of a message (normalised to sum 1) in the last round; of a marginal under mean field;
+        of a message's logarithm under TRW. Under sampling it is the largest standard error of a marginal.
+    redone: how many left the range of linear space and were computed in log space.
+    impossible: the numbers of the graphs without any labelling, from 0, each once.
+    approximate: whether the method is not exact.
+    damped: how many had messages that oscillated and were damped more than the settings say.
     """
 
     graphs: int = 0
@@ -37,6 +41,7 @@ class RunStatus:
 
     @property
     def converged(self) -> bool:
+        """Whether inference converged on every graph."""
         return self.not_converged == 0
 
     def __add__(self, other: RunStatus) -> RunStatus:

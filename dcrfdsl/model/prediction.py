@@ -22,11 +22,18 @@ MOST_COMPARED = 2**26  # pairs of positions that a kernel compares at once: they
 
 @dataclass(frozen=True)
 class Prediction:
-    """Labels of a corpus. `codes[label]` [N] int32 are indices into `states[label]`.
+    """The labels that a model gives a corpus. Made by `TrainedModel.predict`.
 
-    scores [S]: Σ log φ of each sentence's labelling in nats. With latent variables log Σ_h exp Σ log φ; in a model with
-    a temperature τ, 1/τ log Σ_h exp τ Σ log φ. NaN if labels were decoded pointwise or elected by vote, and for
-    sentences without a possible labelling.
+    codes: by label, [N] int32: indices into `states[label]`.
+    states: by label, its states as texts.
+    status: how inference ended, a `RunStatus`.
+    scores: [S] float64: Σ log φ of each sentence's labelling in nats. With latent variables log Σ_h exp Σ log φ; in a
+        model with a temperature τ, 1/τ log Σ_h exp τ Σ log φ. NaN if labels were decoded pointwise or elected by vote,
+        and for sentences without a possible labelling.
+
+    >>> prediction = model.predict(corpus)
+    >>> prediction.codes["part"].dtype, prediction.status.converged
+    (dtype('int32'), True)
     """
 
     codes: Mapping[str, Codes]
@@ -35,7 +42,13 @@ class Prediction:
     scores: Floats
 
     def texts(self, label: str) -> list[str]:
-        """The label's states as texts, one per token."""
+        """The states of a label as texts, one a token.
+
+        label: its name.
+
+        >>> model.predict(corpus).texts("part")[4]
+        'B-TOWN'
+        """
         names = self.states[label]
         return [names[code] for code in self.codes[label].tolist()]
 

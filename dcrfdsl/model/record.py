@@ -27,8 +27,9 @@ PACKAGES = ("numpy", "numba", "scipy", "lark", "pydantic", "networkx")
 class Calibration:
     """The calibration of probabilities: p(y | x) ∝ exp(temperature · g(y, x)).
 
-    temperature: gives the held-out labels the highest likelihood.   before, after: that log-likelihood in nats, with
-    temperature 1 and with this one.
+    temperature: gives the held-out labels the highest likelihood.
+    before, after: that log-likelihood in nats, with temperature 1 and with this one.
+    sentences: how many were held out.
     """
 
     temperature: float
@@ -41,8 +42,9 @@ class Calibration:
 class InductionRound:
     """A round of feature induction.
 
-    crosses: the number of candidates.   conjunctions, weights: the numbers that were added.   best, least: the gains of
-    the first and the last added weight, in nats.
+    crosses: the number of candidates.
+    conjunctions, weights: the numbers that were added.
+    best, least: the gains of the first and the last added weight, in nats.
     """
 
     crosses: int
@@ -54,12 +56,30 @@ class InductionRound:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """The training of the weights. `before` are the records of earlier stages.
+    """How the weights of a model were trained; model files keep it, and `dcrfdsl show` prints it.
 
-    gradient_norm: at the end; None if there is no gradient.   gap: an upper bound of the objective's distance from its
-    minimum; None if unknown.   curve: every iteration of every start, with the dev score if there was held-out data.
-    tuning: the search of `tune` and its choice.   rounds: of feature induction.   calibration: of probabilities.
-    path: the rounds of boosting.   decode: the default rule for decoding labels; empty in older files, which lack it.
+    stage: the name of the training stage.
+    objective: its value at the end, with the penalty.
+    iterations, evaluations: how many of the optimizer, and of objective and gradient.
+    converged, reason: whether the optimizer's own rule ended training, and in words what did.
+    seconds: wall time.
+    inference: the method, in words.
+    sentences, tokens, data_sha256: of the training data.
+    settings: every setting of the stage by name.
+    notes: warnings and remarks.
+    versions: of Python and the packages.
+    before: the records of earlier stages.
+    gradient_norm: at the end; None if there is no gradient.
+    gap: an upper bound of the objective's distance from its minimum; None if unknown.
+    curve: every iteration of every start, with the dev score if there was held-out data.
+    tuning: the search of `tune` and its choice.
+    rounds: of feature induction.
+    calibration: of probabilities.
+    path: the rounds of boosting.
+    decode: the default rule for decoding labels; empty in older files, which lack it.
+
+    >>> model.record.converged, model.record.tokens
+    (True, 16)
     """
 
     stage: str = ""

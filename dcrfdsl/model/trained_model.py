@@ -1,91 +1,70 @@
 """A trained model: it tags, evaluates, shows its weights, and is saved and loaded.
 
-Not here: training (`training`), model files (`serialization`), predictions at any weights (`predictor`), measures
-(`metrics`), the work behind the methods that look inside a model or change it (`named_weights`, `calibration`,
-`boosting_path`).
+Not here: tagging itself (`tagging_model`), training (`training`), model files (`serialization`), measures (`metrics`),
+the work behind the methods that look inside a model or change it (`named_weights`, `calibration`, `boosting_path`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from ..arrays import Floats
-from ..data import Corpus, EncodedLabels, encode_labels, unknown_label_tokens
+from ..data import Corpus, encode_labels, unknown_label_tokens
 from ..errors import CORPUS, Diagnostic, data_error, require_kind, require_whole, warn_of
 from ..features import RegisteredFeature
-from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
+from ..inference import RunStatus, Workers
 from ..metrics import empty_metric_warnings, evaluate_predictions, goodness
-from ..optimizers import BoostingRound, Voters
-from ..semantics import decoding, inference_settings, stage_settings
+from ..optimizers import BoostingRound
+from ..semantics import inference_settings
 from .boosting_path import cut_at_round
 from .calibration import calibration_of
 from .named_weights import NamedWeights
-from .prediction import Prediction, joined_predictions, runs_that_fit
-from .predictor import Decoded, ModelStructure, Predictor
+from .prediction import Prediction
 from .rank_risk import RankRisk, rank_risk_of
 from .record import TrainingRecord
-from .serialization import ModelParts, read_parts, write_parts
+from .serialization import read_parts, write_parts
+from .tagging_model import TaggingModel
 
 __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 
 
-class TrainedModel(ModelParts):
-    """A model with its weights. Immutable except for caches; threads may share it if they call it one at a time."""
+class TrainedModel(TaggingModel):
+    """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
-    @cached_property
-    def _structure(self) -> ModelStructure:
-        return ModelStructure(self.spec, self.states, self.extractor, self.graph, self.parameters)
+    `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes, except for caches; threads may share it if they call it
+    one at a time. N is the number of tokens of a corpus, S that of its sentences, W that of the weights.
 
-    @property
-    def num_weights(self) -> int:
-        return self.parameters.num_weights
+    spec: the template as a `ModelSpec`.
+    states: of each variable (labels, latents, memories) by its name, a tuple of texts.
+    weights: [W] float64; `show_weights` names them.
+    record: how it was trained, a `TrainingRecord`.
+    extractor, graph, parameters, known_values, voters: its inner parts.
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the labels; latents and memories, which are not predicted, are left out."""
-        return tuple(self.states)[: self.graph.num_labels]
+    >>> model = fit("address.dcrf", corpus)
+    >>> model.labels, model.num_weights
+    (('part',), 73)
+    >>> model.predict(corpus).texts("part")[:3]
+    ['B-STREET', 'I-STREET', 'I-STREET']
+    """
 
-    def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> TrainedModel:
-        """The same model with other weights [W]."""
-        weights = np.asarray(weights, np.float64)
-        if weights.shape != self.weights.shape:
-            raise ValueError(f"`weights` takes {self.num_weights:,} numbers: found an array of shape {weights.shape}")
-        return replace(self, weights=weights, record=record, voters=voters)
-
-    def with_record(self, record: TrainingRecord) -> TrainedModel:
-        """The same model with another record of its training."""
-        return replace(self, record=record)
-
-    @property
-    def is_margin(self) -> bool:
-        """Whether the criterion only compares scores, so that probabilities need calibration."""
-        return stage_settings(self.spec, self.record.stage or None).criterion.margin
-
-    @property
-    def decode(self) -> str:
-        """The rule that decodes labels: the template's, or else the one that the criterion trains for."""
-        return self.record.decode or decoding(self.spec, self.record.stage or None)
-
-    @property
-    def temperature(self) -> float:
-        """τ of p(y | x) ∝ exp(τ Σ log φ): 1 unless the model is `calibrated`."""
-        return self.record.calibration.temperature if self.record.calibration is not None else 1.0
-
-    @property
-    def _log_potentials(self) -> Floats:
-        """The weights whose scores are log-probabilities, up to a constant."""
-        return self.temperature * self.weights
+    # probabilities and rounds -------------------------------------------------------------------------------------
 
     def calibrated(self, corpus: Corpus, *, threads: int | None = None) -> TrainedModel:
         """The same model with the temperature that makes the gold labels of held-out data likeliest.
 
+        corpus: held-out gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
         It changes probabilities, and labels that these decode (by `marginal`, or over latent variables), but not the
-        best labelling. DcrfError if there is no best temperature, or inference gives no log Z.
+        best labelling. Raises DcrfError if there is no best temperature, or inference gives no log Z.
+
+        >>> data = model.spec.data
+        >>> dev = corpus_from_rows([[("Bath", "B-TOWN")], [("Oxford", "O")], [("Mill", "B-STREET")]], data)
+        >>> calibrated = model.calibrated(dev)
         """
         self._require_log_z("no probability")
         log_probabilities = self._log_probabilities_of(corpus, Workers(threads))
@@ -93,85 +72,29 @@ class TrainedModel(ModelParts):
         return self.with_record(replace(self.record, calibration=calibration))
 
     def at_round(self, rounds: int) -> TrainedModel:
-        """The model after `rounds` rounds of its last stage of boosting. DcrfError if it has no such round."""
+        """The model as it was after some rounds of boosting (`train adaboost`).
+
+        rounds: how many rounds of its last stage, at least 0.
+
+        Raises DcrfError if it has no such round, or was not boosted: `boosted.at_round(50).evaluate(dev)`.
+        """
         require_whole(rounds, "rounds", least=0)
         return self.with_weights(*cut_at_round(self.weights, self.record, rounds))
 
-    # tagging ------------------------------------------------------------------------------------------------------
-
-    # `given` are labels known beforehand: the methods condition on them, so every labelling agrees with them.
-
-    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
-        """A corpus with its features, which are extracted once.
-
-        `predict`, `marginals` and `nbest` take it in place of the corpus; then its own `given` holds, not theirs.
-        """
-        return self._structure.on(corpus, given)
-
-    def predict(
-        self,
-        corpus: Corpus | Predictor,
-        *,
-        threads: int | None = None,
-        decode: str | None = None,
-        given: EncodedLabels | None = None,
-    ) -> Prediction:
-        """Labels every token. `decode`: `joint`, `marginal` or `local`, by default the model's own (`decode`)."""
-        compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
-        if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
-            parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
-            return joined_predictions(parts, [first for first, _ in runs])
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
-        workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
-        if self.voters is not None and decode == "joint":
-            return self._prediction(predictor.voted(self.voters, workers, stage))
-        return self._prediction(predictor.best(self.weights, workers, decode, stage, self.temperature))
-
-    def marginals(
-        self, corpus: Corpus | Predictor, *, threads: int | None = None, given: EncodedLabels | None = None
-    ) -> tuple[dict[str, Floats], RunStatus]:
-        """p(y_t = state | x) of every variable, [N, states], and how inference ended."""
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
-        marginals, status = predictor.marginals(self._log_potentials, Workers(threads))
-        return dict(zip(self.states, marginals, strict=True)), status
-
-    def clique_marginals(
-        self, corpus: Corpus, *, given: EncodedLabels | None = None
-    ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
-        """Yields for each sentence p(y_c | x) of every clique instance, and how inference ended."""
-        return self._structure.on(corpus, given).clique_marginals(self._log_potentials)
-
-    def nbest(
-        self, corpus: Corpus | Predictor, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
-    ) -> NBest:
-        """The `count` best labellings of each sentence: exact, with probabilities, wherever exact inference fits.
-
-        Latent variables are summed out. If an exact search of the sums does not fit, the result is the best of the
-        labellings that other methods propose.
-        """
-        require_whole(count, "count")
-        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
-        return predictor.nbest(self.weights, Workers(threads), count, self.temperature)
-
-    def sample(
-        self,
-        corpus: Corpus,
-        count: int,
-        *,
-        seed: int = 0,
-        threads: int | None = None,
-        given: EncodedLabels | None = None,
-    ) -> Samples:
-        """`count` labellings of each sentence drawn from p(y | x). DcrfError if exact inference does not fit."""
-        require_whole(count, "count")
-        require_whole(seed, "seed", least=0)
-        return self._structure.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
+    # scores -------------------------------------------------------------------------------------------------------
 
     def log_likelihood(self, corpus: Corpus, *, threads: int | None = None) -> float:
-        """Σ log p(y | x) of the known gold labels in nats, unknown ones summed out; Bethe's approximation on loops.
+        """The log-likelihood Σ log p(y | x) of the gold labels in nats, unknown ones summed out.
 
-        Leaves out sentences whose gold labels include a value that is no state, or agree with no possible labelling.
-        DcrfError under a method that gives no log Z.
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        Bethe's approximation where messages pass on loops. Leaves out sentences whose gold labels include a value that
+        is no state, or agree with no possible labelling.
+        Raises DcrfError under a method that gives no log Z.
+
+        >>> model.log_likelihood(corpus) < 0
+        True
         """
         self._require_log_z("no likelihood")
         return float(self._log_probabilities_of(corpus, Workers(threads))(self._log_potentials).sum())
@@ -195,7 +118,14 @@ class TrainedModel(ModelParts):
     def rank_risk(self, corpus: Corpus, *, threads: int | None = None) -> RankRisk:
         """The mean share of wrong labellings that score as high as the gold one, or a lower bound of it.
 
-        DcrfError under a method that gives no log Z.
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+
+        Returns the `value` from 0 to 1, and `at_least`: for how many sentences it is only a bound. Raises DcrfError
+        under a method that gives no log Z.
+
+        >>> model.rank_risk(corpus)
+        RankRisk(value=0.0, at_least=0)
         """
         self._require_log_z("no rank risk")
         return self._rank_risk_of(corpus, Workers(threads))(self.weights)
@@ -221,10 +151,19 @@ class TrainedModel(ModelParts):
         on_status: Callable[[RunStatus], None] | None = None,
         on_remark: Callable[[Diagnostic], None] | None = None,
     ) -> dict[str, float | int]:
-        """Scores the model on gold data: the template's `evaluate` metrics and counts, by name, rates in 0–1.
+        """Scores the model on gold data: the template's `evaluate` metrics and counts by name, rates from 0 to 1.
 
-        on_status: called with the status of decoding.   on_remark: called for each metric that has nothing to count in
-        this corpus; by default that is a `DcrfWarning`.
+        corpus: gold data.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        weights: [W], to score in place of the model's own.
+        decode: `joint`, `marginal` or `local`; by default the model's own.
+        on_status: called with the `RunStatus` of decoding.
+        on_remark: called for each metric that has nothing to count in this corpus; by default that is a `DcrfWarning`.
+
+        Raises DcrfError where gold labels do not fit the model.
+
+        >>> model.evaluate(corpus)["segments(part).f1"]
+        1.0
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         model = self if weights is None else self.with_weights(weights, self.record)
@@ -248,6 +187,11 @@ class TrainedModel(ModelParts):
         self, corpus: Corpus, workers: Workers, decode: str | None, stage: str | None = None
     ) -> Callable[[Floats], float]:
         """A function from weights [W] to the first score of `evaluate` on a corpus, negated for risks.
+
+        corpus: gold data.
+        workers: the threads to compute with.
+        decode: `joint`, `marginal` or `local`; None for the rule of `stage`.
+        stage: of training; by default the last.
 
         All work that does not depend on weights is done once.
         """
@@ -288,28 +232,43 @@ class TrainedModel(ModelParts):
             rank_risk=rank_risk,
         )
 
-    def _prediction(self, decoded: Decoded) -> Prediction:
-        states = {label: self.states[label] for label in self.labels}
-        return Prediction(dict(zip(self.labels, decoded.codes, strict=True)), states, decoded.status, decoded.scores)
-
     # looking inside -----------------------------------------------------------------------------------------------
 
     def show_weights(self) -> Iterator[tuple[str, str, tuple[str, ...], float]]:
-        """(clique, feature, states of its sites, weight) of every weight; the bias's feature is called `bias`."""
+        """Yields a row for every weight: (clique, feature, states of its sites, weight).
+
+        It takes no argument. The feature of the bias is called `bias`. A positive weight makes the states likelier.
+
+        >>> next(model.show_weights())[:3]
+        ('part', 'bias', ('B-STREET',))
+        """
         return self._named_weights.rows()
 
     def strongest_weights(
         self, top: int, clique: str | None = None, feature: str | None = None
     ) -> list[tuple[str, str, tuple[str, ...], float]]:
-        """The `top` weights of largest magnitude, as rows of `show_weights`; ties in the model's order.
+        """The weights of largest magnitude, as rows of `show_weights`; ties in the model's order.
 
-        clique: only cliques of this name, `*` and `?` match.   feature: only features whose text contains this.
+        top: how many, at least 1.
+        clique: only cliques of this name; `*` and `?` match.
+        feature: only features whose text contains this.
+
+        Raises DcrfError if there is no such clique.
+
+        >>> len(model.strongest_weights(5, feature="lower"))
+        5
         """
         require_whole(top, "top")
         return self._named_weights.strongest(top, clique, feature)
 
     def boosting_path(self) -> Iterator[tuple[BoostingRound, str, str, tuple[str, ...]]]:
-        """Each round of boosting with clique, feature and states of the weight that moved; empty if all moved."""
+        """Yields each round of boosting with clique, feature and states of the weight that moved, empty if all moved.
+
+        It takes no argument, and yields nothing for a model that was not boosted.
+
+        >>> list(model.boosting_path())
+        []
+        """
         return self._named_weights.of_rounds(self.record.path)
 
     @property
@@ -319,7 +278,14 @@ class TrainedModel(ModelParts):
     # files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Writes the model file, whole or not at all. Raises DcrfError if it cannot be written."""
+        """Writes the model file, whole or not at all.
+
+        path: of the file, which is replaced if it exists.
+
+        Raises DcrfError if it cannot be written.
+
+        >>> model.save("address.model")
+        """
         write_parts(path, self)
 
     @classmethod
@@ -330,14 +296,33 @@ class TrainedModel(ModelParts):
         registered: Mapping[str, RegisteredFeature] | None = None,
         unchecked: bool = False,
     ) -> TrainedModel:
-        """Reads a model file. `registered`: the user's feature functions that it was trained with, by name.
+        """Reads a model file.
+
+        path: of the file.
+        registered: the feature functions of yours that it was trained with, by name: `{f.name: f}`.
+        unchecked: leaves out the checker, for a model that was trained without it.
 
         Raises DcrfError if the file is no model or is damaged, if `registered` lacks a function that it needs, or if
-        the checker refuses its template. unchecked: leaves out the checker, for a model that was trained without it.
+        the checker refuses its template.
+
+        >>> model.save("address.model")
+        >>> TrainedModel.load("address.model").labels
+        ('part',)
         """
         return cls(**vars(read_parts(path, registered or {}, unchecked=unchecked)))
 
 
 def load(path: str | Path, *, registered: Mapping[str, RegisteredFeature] | None = None) -> TrainedModel:
-    """Read a model file: `TrainedModel.load`."""
+    """Reads a model file, as `TrainedModel.load` does.
+
+    path: of the file.
+    registered: the feature functions of yours that it was trained with, by name: `{f.name: f}`.
+
+    Raises DcrfError if the file is no model or is damaged, if `registered` lacks a function that it needs, or if the
+    checker refuses its template.
+
+    >>> model.save("address.model")
+    >>> load("address.model").num_weights
+    73
+    """
     return TrainedModel.load(path, registered=registered)

@@ -5,7 +5,7 @@ from .conditions.constraint_tables import constraint_table as constraint_table
 from .conditions.feature_groups import DEEPEST as DEEPEST, MOST_FEATURES as MOST_FEATURES
 from .conditions.markov_structure import last_site as last_site, obstacles as obstacles, scope as scope
 from .conditions.memories import memory_tables as memory_tables
-from .explanations.pages import EXPLANATIONS as EXPLANATIONS, explain as explain
+from .explanations.pages import EXPLANATIONS as EXPLANATIONS
 from .reference.catalogue import (
     entries_named as entries_named,
     nearest_name as nearest_name,
@@ -26,6 +26,15 @@ from .schema.condition_tree import (
     rewritten as rewritten,
     terms as terms,
     with_children as with_children,
+)
+from .schema.domains import (
+    Cardinality as Cardinality,
+    Domain as Domain,
+    Enumerated as Enumerated,
+    Learned as Learned,
+    Scheme as Scheme,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
 )
 from .schema.expressions import (
     And as And,
@@ -60,23 +69,16 @@ from .schema.label_cells import Reading as Reading, read_cell as read_cell
 from .schema.model_spec import (
     NUMERIC as NUMERIC,
     CallSpec as CallSpec,
-    Cardinality as Cardinality,
     CliqueSpec as CliqueSpec,
     Column as Column,
     ColumnType as ColumnType,
     DataSpec as DataSpec,
-    Domain as Domain,
-    Enumerated as Enumerated,
     FeatureGroup as FeatureGroup,
     Label as Label,
     Latent as Latent,
-    Learned as Learned,
     Memory as Memory,
     ModelSpec as ModelSpec,
     Piece as Piece,
-    Scheme as Scheme,
-    StateFile as StateFile,
-    StatesOf as StatesOf,
     View as View,
     plain as plain,
 )

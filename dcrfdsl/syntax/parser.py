@@ -36,7 +36,16 @@ MAX_NESTING = 32  # brackets and `not`s around one expression: safe for every re
 
 
 def parse(text: str, name: str = "<text>") -> ast.Template:
-    """The tree of `text`; `name` is the file name in messages. Raises `DcrfError` with all its syntax errors."""
+    """The syntax tree of a template, for tools that look at its text; models are read by `load_text`.
+
+    text: of the template.
+    name: stands in messages for the name of a file.
+
+    Returns a `Template` of `dcrfdsl.syntax.ast`. Raises DcrfError with all its syntax errors.
+
+    >>> len(parse("label tag in {A, B}").statements)
+    1
+    """
     require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)
     if problems:

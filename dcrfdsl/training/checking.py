@@ -42,12 +42,17 @@ def check(
     stage: str | None = None,
     registered: Mapping[str, RegisteredFeature] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """The checker's errors, warnings and notes on a template, in the order of the text.
+    """The checker's errors, warnings and notes on a template, in the order of the text; all of them at once.
 
+    template: its path, what `load_template` or `load_text` gives, a `Model` or a `ModelSpec`.
     data: training data, or its file. The template is checked against it, and its gold labels are checked too.
-    stage: the training stage to run; by default the last one.   registered: the user's feature functions.
+    stage: the training stage to run; by default the last one.
+    registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
 
-    Raises DcrfError where a file cannot be read; problems of the template are returned.
+    Returns a `Diagnostic` each. Raises DcrfError where a file cannot be read; problems of the template are returned.
+
+    >>> check("address.dcrf", "address.txt")
+    ()
     """
     require_registered(registered)
     try:

@@ -49,16 +49,24 @@ def fit(
     """Trains a model on gold data.
 
     model: a resolved template, its path, a `Model`, or a specification (paths in it are then relative to the working
-    directory).
+        directory).
+    corpus: gold data, as `read_corpus` gives it.
     stage: the training stage to run with its `after` chain; by default the last one.
     dev: held-out data that is scored after each iteration, and calibrates probabilities where the criterion gives none.
-    threads: default `DCRFDSL_THREADS`, else all cores.   on_iteration: called after each iteration.
-    should_stop: polled then; True ends training with the current weights.   on_stage: called as each stage begins.
+    threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+    registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
+    on_iteration: called after each iteration with its `objective`, `gradient_norm`, `seconds`, `dev` …
+    should_stop: polled then; True ends training with the current weights.
+    on_stage: called with the name of each stage as it begins.
     unchecked: skips the checker, for callers that have run it.
 
-    Deterministic: the same data, settings and seed give the same weights for any number of threads. Raises DcrfError
-    with everything that the checker finds wrong with the model, or where the data does not fit it. Each warning of the
-    checker is a `DcrfWarning`, and a note in the record.
+    Returns a `TrainedModel`. Deterministic: the same data, settings and seed give the same weights for any number of
+    threads. Raises DcrfError with everything that the checker finds wrong with the model, or where the data does not
+    fit it. Each warning of the checker is a `DcrfWarning`, and a note in the record.
+
+    >>> model = fit("address.dcrf", corpus)
+    >>> model.record.converged
+    True
     """
     resolved = Resolved(model) if unchecked and isinstance(model, ModelSpec) else as_resolved(model)
     require_arguments(corpus, stage, dev, registered, on_iteration, should_stop)

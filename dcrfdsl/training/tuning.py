@@ -91,12 +91,31 @@ def tune(
 ) -> TrainedModel:
     """Searches the constants that have a `tune` range; returns the model of the best trial, the first of equal ones.
 
-    dev: held-out data; nothing is trained on it.   search: `grid`, `random` or `optuna`.   trials: how many at most.
-    seed: of the search.   on_trial: called after each trial.   should_stop: polled after iterations; True ends the
-    search with the best model so far.   The rest as in `fit`.
+    model: a template in any form that `fit` takes, with `let NAME = VALUE tune RANGE`.
+    corpus: gold data to train on.
+    dev: held-out gold data; the template's first metric on it decides, and nothing is trained on it.
+    search: `grid`, `random` or `optuna` (which is a package of its own).
+    trials: how many trainings at most.
+    seed: of the search.
+    stage: the training stage to run; by default the last one.
+    threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+    registered: the feature functions of yours that the template calls, by name: `{f.name: f}`.
+    on_trial: called after each trial with its `number`, `values`, `dev` score and `seconds`.
+    on_iteration: called after each iteration of training.
+    should_stop: polled then; True ends the search with the best model so far.
 
-    The template of the model has the chosen values; `record.tuning` has the whole search. Raises DcrfError where there
-    is nothing to tune, where a range is not valid, and where `fit` does.
+    Returns a `TrainedModel`. Its template has the chosen values; `record.tuning` has the whole search. Raises DcrfError
+    where there is nothing to tune, where a range is not valid, and where `fit` does.
+
+    >>> m = Model()
+    >>> word, _ = m.data("conll", "word", "part")
+    >>> part = m.label("part", bio("STREET", "TOWN"))
+    >>> cliques = m.clique(part, features=[bias, word]), m.clique(part[-1], part)
+    >>> variance = m.let("variance", 10, tune=call("log", 1, 100))
+    >>> m.train("likelihood", prior=gaussian(variance=variance))
+    >>> best = tune(m, corpus.slice(0, 2), corpus.slice(2, 3), trials=2)
+    >>> best.record.tuning["chosen"] in (1, 2)
+    True
     """
     resolved = as_resolved(model)
     require_arguments(corpus, stage, dev, registered, on_trial, on_iteration, should_stop)

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from command_pages import commands_page
+from message_examples import COMMAND_EXAMPLES, example_of
 from sphinx.application import Sphinx
 
 from dcrfdsl.semantics import ReferenceEntry, SettingEntry, reference_entries
 
-__all__ = ["GENERATED", "generated_pages", "setup"]
+__all__ = ["generated_pages", "setup"]
 
 
 class Page(NamedTuple):
@@ -76,7 +78,6 @@ PLURALS = {
     "observation kernel": "Observation kernels of `hmsvm`", "set of cases for `nota`": "Cases of `nota`",
     "prior": "Priors", "optimizer": "Optimizers", "metric": "Metrics", "search range": "Search ranges",
 }  # fmt: skip
-GENERATED = (*(f"reference/{name}.md" for name in PAGES), "reference/messages")
 
 
 def generated_pages() -> Iterator[tuple[str, str]]:
@@ -93,6 +94,7 @@ def generated_pages() -> Iterator[tuple[str, str]]:
                     if kind == "statement":
                         parts += _options(entry.name, entries)
         yield f"reference/{name}.md", "\n\n".join(parts) + "\n"
+    yield "reference/commands.md", commands_page()
     messages = [entry for entry in entries if entry.kind == "message"]
     listed = "\n".join(f"* [`{entry.name}`]({entry.name}.md): {entry.summary}" for entry in messages)
     index = f"# Messages\n\nEvery kind of message, `error[NAME]`, `warning[NAME]` or `note[NAME]`.\n\n{listed}\n"
@@ -148,7 +150,21 @@ def _cell(text: str) -> str:
 
 
 def _message(entry: ReferenceEntry) -> str:
-    return f"# `{entry.name}`\n\n{entry.summary}\n\n{entry.text}\n"
+    parts = [f"# `{entry.name}`", entry.summary, entry.text, *_example(entry.name)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _example(slug: str) -> Iterator[str]:
+    """What brings a message, and the message as it is printed; nothing for the few messages without an example."""
+    if template := example_of(slug):
+        text, message = template
+        yield f"A template that brings it:\n\n```dcrf\n{text.strip()}\n```"
+        yield f"The message:\n\n```text\n{message}\n```"
+    elif command := COMMAND_EXAMPLES.get(slug):
+        for name, text in command.files.items():
+            if isinstance(text, str):
+                yield f"The file `{name}`:\n\n```text\n{text.rstrip()}\n```"
+        yield f"A command that brings it:\n\n```text\n$ {command.command}\n{command.message}\n```"
 
 
 def _write(app: Sphinx) -> None:

@@ -472,8 +472,9 @@ def test_every_public_name_of_the_builder_is_at_the_top() -> None:
         assert getattr(dcrfdsl, name) is getattr(dcrfdsl.builder, name)
 
 
-@pytest.mark.parametrize("module", ["term_functions", "template_builder", "builder_terms"])
-def test_examples_in_docstrings_run(module: str) -> None:
+@pytest.mark.parametrize("module", ["term_functions", "model_variables", "template_builder", "builder_terms"])
+def test_examples_in_docstrings_run(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples/address")
     names = {name: getattr(dcrfdsl, name) for name in dcrfdsl.builder.__all__}
     found = doctest.testmod(importlib.import_module(f"dcrfdsl.builder.{module}"), extraglobs=names)
     assert found.failed == 0

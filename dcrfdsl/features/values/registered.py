@@ -26,7 +26,15 @@ __all__ = ["RegisteredFeature", "feature", "load_feature_file", "place_of", "reg
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A marked function, which can still be called."""
+    """A function marked with `@dcrfdsl.feature`, which can still be called.
+
+    name: by which templates call it.
+    function: the function itself.
+
+    >>> vowels = RegisteredFeature("vowels", lambda word: "".join(c for c in word if c in "aeiou"))
+    >>> vowels("Oxford")
+    'o'
+    """
 
     name: str
     function: Callable[..., Any]
@@ -40,7 +48,21 @@ def feature(function: Callable[..., Any]) -> RegisteredFeature: ...
 @overload
 def feature(*, name: str) -> Callable[[Callable[..., Any]], RegisteredFeature]: ...
 def feature(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
-    """Marks a function as a feature function, under its own name or under `name`."""
+    """Marks a function as a feature function, which templates may then call.
+
+    function: gets one value of a column, then any further arguments of the template. It returns a text (a feature),
+        several texts (a feature each), a bool (a test), a number (a value) or None (nothing).
+    name: by which templates call it; by default the function's own.
+
+    It must depend on its arguments alone: it runs once a distinct value. Commands get its file by `--features`, Python
+    functions get it as `registered={f.name: f}`. DcrfError where its name is that of a built-in function.
+
+    >>> @feature
+    ... def vowels(word: str) -> str:
+    ...     return "".join(c for c in word if c in "aeiou")
+    >>> template = load_text("data conll(word, part)\\nlabel part\\nclique part: bias, vowels(word)")
+    >>> with_vowels = fit(template, corpus, registered={vowels.name: vowels})
+    """
     require_callable(function)
     if function is not None:
         return RegisteredFeature(function.__name__, function)

@@ -39,8 +39,10 @@ MOST_WORK = (
 class Labellings:
     """The R ≤ n best labellings of one sentence; R < n if no more are possible (or found, if not `exact`).
 
-    `codes[label]` are indices into the label's states.   score: Σ log φ; with latent variables log Σ_h exp Σ log φ.
-    probability: exp(score − log Z).   exact: whether these are proven to be the best.
+    codes: by label, [R, T] int32: indices into the label's states.
+    score: [R], descending: Σ log φ in nats; with latent variables log Σ_h exp Σ log φ.
+    probability: [R]: exp(score − log Z), NaN where log Z is not known.
+    exact: whether these are proven to be the best.
     """
 
     codes: Mapping[str, Ints32]  # [R, T]
@@ -54,13 +56,18 @@ class Labellings:
 
 @dataclass(frozen=True, eq=False)
 class NBest:
-    """The best labellings of every sentence."""
+    """The best labellings of every sentence. Made by `TrainedModel.nbest`.
+
+    sentences: the `Labellings` of each.
+    status: how inference ended, a `RunStatus`.
+    """
 
     sentences: tuple[Labellings, ...]
     status: RunStatus
 
     @property
     def exact(self) -> bool:
+        """Whether the labellings of every sentence are proven to be the best."""
         return all(labellings.exact for labellings in self.sentences)
 
     def scaled(self, factor: float) -> NBest:
@@ -70,7 +77,7 @@ class NBest:
         return NBest(tuple(replace(one, score=factor * one.score) for one in self.sentences), self.status)
 
     def first(self, labels: Sequence[str], lengths: Ints, rank: int = 0) -> list[Ints32]:
-        """The labelling of rank `rank` (from 0) of every sentence, one array [N] per label. lengths [S].
+        """The labelling of rank `rank` (from 0) of every sentence, one array [N] for each of `labels`. `lengths`: [S].
 
         A sentence with fewer labellings gives its last one; a sentence without any, the first state of every label.
         """
@@ -88,7 +95,7 @@ class NBest:
         ]
 
     def distinct(self, labels: Sequence[str], lengths: Ints, most: int) -> Iterator[Ints32]:
-        """Yields one labelling of all sentences per rank, [labels, N], for at most `most` ranks.
+        """Yields one labelling of all sentences per rank, [`labels`, N], for at most `most` ranks. `lengths`: [S].
 
         Repetitions of a labelling in its sentence are skipped. A sentence with fewer labellings repeats its last one.
         """
@@ -116,7 +123,11 @@ class NBest:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Labellings drawn from p(y | x). `codes[label]` [n, N] are states, -1 in sentences without any labelling."""
+    """Labellings drawn from p(y | x). Made by `TrainedModel.sample`.
+
+    codes: by label, [n, N] int32: indices into the label's states, -1 in sentences without any labelling.
+    status: how inference ended, a `RunStatus`.
+    """
 
     codes: Mapping[str, Ints32]
     status: RunStatus

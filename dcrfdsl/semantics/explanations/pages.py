@@ -85,7 +85,10 @@ _MEANING: dict[str, tuple[str, str]] = {
         "There is no format of this name, of data or of a learning curve.",
         "Data is read as `conll`, `conllu` or `jsonl`; a curve is written as `.csv` or `.jsonl`.",
     ),
-    "unknown-metric": ("There is no metric of this name.", "See `evaluate` in the description of the language."),
+    "unknown-metric": (
+        "There is no metric of this name.",
+        "`dcrfdsl explain evaluate` describes the statement, and `dcrfdsl explain accuracy` a metric.",
+    ),
     "unknown-method": (
         "There is no inference method, prior, optimizer, criterion or way to decode of this name.",
         "The message lists those that there are.",

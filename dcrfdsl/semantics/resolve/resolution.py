@@ -27,13 +27,27 @@ DEEPEST_USE = 64  # files that use each other in a chain; each is read inside th
 
 @dataclass(frozen=True)
 class Resolved(LocatedSpec):
-    """A specification with its places in the files it came from. `require` runs the checker."""
+    """A template that was read: its specification, with the place of each part. `require` runs the checker.
+
+    spec: the `ModelSpec`.
+    spans: the place of each part in its file.
+    diagnostics: the problems found so far, a `Diagnostic` each.
+    directories: to which the paths of lexicons and state files are relative, by name.
+    complete: False if a statement could not be read.
+
+    >>> load_template("address.dcrf").spec.labels[0].name
+    'part'
+    """
 
     def require(self, stage: str | None = None, *, unchecked: bool = False) -> ModelSpec:
-        """The specification; raises `DcrfError` with every problem of the checker if one is an error.
+        """The specification. Raises DcrfError with every problem that the checker finds, if one is an error.
 
-        `stage`: the training stage that runs, as in `check`. An unknown function may be the user's: a caller that
-        learns of these functions checks again. `unchecked`: only problems of reading and resolving are errors.
+        stage: the training stage that runs; by default the last one.
+        unchecked: leaves out the checker: only problems of reading are errors.
+
+        An unknown function may be one of yours, and is no error here; `check` and `fit` take yours as `registered`.
+
+        >>> spec = load_template("address.dcrf").require()
         """
         diagnostics = self.diagnostics if unchecked else check(self, stage=stage, registered=None)
         if any(diagnostic.severity == "error" for diagnostic in diagnostics):
@@ -42,7 +56,17 @@ class Resolved(LocatedSpec):
 
 
 def load_template(path: str | Path, overrides: Sequence[str] = (), stage: str | None = None) -> Resolved:
-    """Reads and resolves a template file. `DcrfError` only if the file itself cannot be read."""
+    """Reads a template file, with the files that it uses. Returns a `Resolved`.
+
+    path: of the file.
+    overrides: changes of settings, such as `"train.seed=7"`, as `--set` takes them.
+    stage: the training stage that `train.KEY` in `overrides` refers to; by default the last one.
+
+    Raises DcrfError only if the file itself cannot be read. Problems of the template are kept, for `require`, `check`
+    or `fit` to report all together.
+
+    >>> spec = load_template("address.dcrf", overrides=["train.prior=none"]).require()
+    """
     require_kind(path, PATHS, "path", "the path of a template file")
     text = read_template(path)
     return load_text(text, str(path), overrides, stage, directory=Path(path).parent, path=Path(path))
@@ -57,9 +81,19 @@ def load_text(
     directory: Path = Path("."),
     path: Path | None = None,
 ) -> Resolved:
-    """Resolves a template given as text; `name` appears in messages, its paths are relative to `directory`.
+    """Reads a template given as text. Returns a `Resolved`.
 
-    `path` is the file that it was read from, if any, so that a file that uses itself is detected.
+    text: of the template.
+    name: stands in messages for the name of a file.
+    overrides: changes of settings, such as `"train.seed=7"`, as `--set` takes them.
+    stage: the training stage that `train.KEY` in `overrides` refers to; by default the last one.
+    directory: to which the paths in the template are relative.
+    path: the file that it was read from, if any, so that a file that uses itself is detected.
+
+    Raises TypeError if it is no text. Problems of the template are kept, for `require`, `check` or `fit` to report.
+
+    >>> load_text("label tag in {A, B}").spec.labels[0].name
+    'tag'
     """
     require_kind(text, str, "text", "the text of a template")
     template, problems = parse_partial(text, name)

@@ -7,6 +7,15 @@ from .condition_tree import (
     terms as terms,
     value_if_nodes as value_if_nodes,
 )
+from .domains import (
+    Cardinality as Cardinality,
+    Domain as Domain,
+    Enumerated as Enumerated,
+    Learned as Learned,
+    Scheme as Scheme,
+    StateFile as StateFile,
+    StatesOf as StatesOf,
+)
 from .expressions import (
     And as And,
     Apply as Apply,
@@ -44,27 +53,20 @@ from .method_calls import as_call as as_call
 from .model_spec import (
     NUMERIC as NUMERIC,
     CallSpec as CallSpec,
-    Cardinality as Cardinality,
     CliqueSpec as CliqueSpec,
     Column as Column,
     Constraint as Constraint,
-    Domain as Domain,
-    Enumerated as Enumerated,
     FeatureGroup as FeatureGroup,
     Label as Label,
     Latent as Latent,
-    Learned as Learned,
     Let as Let,
     Lexicon as Lexicon,
     Member as Member,
     Memory as Memory,
     ModelSpec as ModelSpec,
     Piece as Piece,
-    Scheme as Scheme,
     Site as Site,
     Stage as Stage,
-    StateFile as StateFile,
-    StatesOf as StatesOf,
     View as View,
     plain as plain,
 )

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field
 
+from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
 
 __all__ = [
@@ -70,52 +71,6 @@ class DataSpec(Frozen):
     columns: tuple[Column, ...]
     options: tuple[Argument, ...] = ()
     doc: tuple[str, ...] = ()
-
-
-# domains ----------------------------------------------------------------------------------------------------
-
-
-class Learned(Frozen):
-    """No declared domain: the states are those of the training data, in order of first appearance."""
-
-    kind: Literal["learned"] = "learned"
-
-
-class Enumerated(Frozen):
-    kind: Literal["enumerated"] = "enumerated"
-    states: tuple[str, ...]
-
-
-class Cardinality(Frozen):
-    """`in 4`: the states 0, 1, 2, 3"""
-
-    kind: Literal["cardinality"] = "cardinality"
-    count: int
-
-
-class Scheme(Frozen):
-    """`bio(NP)`, `bioes(PER, ORG)`; no types: learned from the training data"""
-
-    kind: Literal["scheme"] = "scheme"
-    name: str
-    types: tuple[str, ...] = ()
-
-
-class StateFile(Frozen):
-    kind: Literal["state_file"] = "state_file"
-    path: str
-
-
-class StatesOf(Frozen):
-    """`states(role)`: the states of another variable"""
-
-    kind: Literal["states_of"] = "states_of"
-    variable: str
-
-
-Domain: TypeAlias = Annotated[
-    Learned | Enumerated | Cardinality | Scheme | StateFile | StatesOf, Field(discriminator="kind")
-]
 
 
 # variables --------------------------------------------------------------------------------------------------
@@ -270,7 +225,19 @@ Declaration: TypeAlias = Label | Latent | Memory | View | Lexicon | Let | Featur
 
 
 class ModelSpec(Frozen):
-    """A whole model. Equality means equal meaning: layout, comments and file names do not count."""
+    """A whole model as data: what a template, a `Model` or a model file says. Immutable.
+
+    data: the reader and its columns; None for a model without a `data` statement.
+    labels, latents, memories, views, lexicons, lets, groups, cliques, pieces, constraints: the declarations in order.
+    infer, decode, stages, evaluate: the methods, the stages of training and the metrics.
+    doc: the lines of the comment at its top.
+
+    Equality means equal meaning: layout, comments and file names do not count.
+
+    >>> spec = load_template("address.dcrf").require()
+    >>> [clique.label for clique in spec.cliques]
+    ['part', 'part[-1], part']
+    """
 
     data: DataSpec | None = None
     labels: tuple[Label, ...] = ()
@@ -290,7 +257,11 @@ class ModelSpec(Frozen):
     doc: tuple[str, ...] = ()
 
     def named(self) -> Iterator[tuple[str, Declaration]]:
-        """Every named declaration with its name; columns are not declarations."""
+        """Yields every named declaration with its name; columns are not declarations. It takes no argument.
+
+        >>> [name for name, _ in load_template("address.dcrf").spec.named()]
+        ['part', 'token']
+        """
         for part in (
             self.labels, self.latents, self.memories, self.views, self.lexicons, self.lets, self.groups, self.cliques,
             self.pieces, self.constraints,
@@ -300,14 +271,19 @@ class ModelSpec(Frozen):
                     yield item.name, item
 
     def declaration(self, name: str) -> Declaration | None:
-        """The declaration of `name`, or None (`column` finds columns)."""
+        """The declaration of `name`, or None; `column` finds columns.
+
+        >>> load_template("address.dcrf").spec.declaration("part").domain.types
+        ('STREET', 'TOWN')
+        """
         return self._declarations.get(name)
 
     def column(self, name: str) -> Column | None:
+        """The column `name`, or None."""
         return self._columns.get(name)
 
     def constant(self, name: str) -> Value | None:
-        """The value of `let name`, or None."""
+        """The value of the constant `name` (`let`), or None."""
         return self._constants.get(name)
 
     def settled(self, value: Value) -> Value:
@@ -330,6 +306,10 @@ class ModelSpec(Frozen):
     # with other declarations computes its own.
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values of the fields in `update`; `deep` as in pydantic.
+
+        >>> without_metrics = load_template("address.dcrf").spec.model_copy(update={"evaluate": ()})
+        """
         copied = super().model_copy(update=update, deep=deep)
         for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
             del copied.__dict__[name]

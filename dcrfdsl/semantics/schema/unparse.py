@@ -23,7 +23,13 @@ _INLINE = 3  # features or members that still fit on the statement's line
 
 
 def to_text(spec: model.ModelSpec) -> str:
-    """The canonical text of a specification."""
+    """The canonical text of a specification; reading it again gives an equal specification.
+
+    spec: a `ModelSpec`, as `m.spec()`, `load_template(…).require()` and `model.spec` are.
+
+    >>> print(to_text(load_text("label   tag in {A,B}").spec).splitlines()[1])
+    label tag in {A, B}
+    """
     require_kind(spec, model.ModelSpec, "spec", "a ModelSpec")
     return format_template(to_template(spec))
 

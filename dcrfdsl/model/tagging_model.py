@@ -1,0 +1,226 @@
+"""The first half of `TrainedModel`: what a model predicts.
+
+Labels, probabilities, n-best lists and samples, at the weights that training found. Not here: scores on gold data, a
+look at the weights, files (`trained_model`), predictions at any weights (`predictor`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from ..arrays import Floats
+from ..data import Corpus, EncodedLabels
+from ..errors import require_whole
+from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers
+from ..optimizers import Voters
+from ..semantics import decoding, stage_settings
+from .prediction import Prediction, joined_predictions, runs_that_fit
+from .predictor import Decoded, ModelStructure, Predictor
+from .record import TrainingRecord
+from .serialization import ModelParts
+
+__all__ = ["TaggingModel"]
+
+
+class TaggingModel(ModelParts):
+    """A model with its weights, which tags. Used as `TrainedModel`."""
+
+    @cached_property
+    def _structure(self) -> ModelStructure:
+        return ModelStructure(self.spec, self.states, self.extractor, self.graph, self.parameters)
+
+    @property
+    def num_weights(self) -> int:
+        """The number W of weights."""
+        return self.parameters.num_weights
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the labels; latents and memories, which are not predicted, are left out."""
+        return tuple(self.states)[: self.graph.num_labels]
+
+    def with_weights(self, weights: Floats, record: TrainingRecord, voters: Voters | None = None) -> Self:
+        """The same model with other weights.
+
+        weights: [W] numbers; ValueError for another shape.
+        record: how they were trained.
+        voters: of a voted perceptron.
+
+        >>> doubled = model.with_weights(2 * model.weights, model.record)
+        """
+        weights = np.asarray(weights, np.float64)
+        if weights.shape != self.weights.shape:
+            raise ValueError(f"`weights` takes {self.num_weights:,} numbers: found an array of shape {weights.shape}")
+        return replace(self, weights=weights, record=record, voters=voters)
+
+    def with_record(self, record: TrainingRecord) -> Self:
+        """The same model with another record of its training.
+
+        record: which takes the place of `model.record`.
+
+        >>> same = model.with_record(model.record)
+        """
+        return replace(self, record=record)
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether the criterion only compares scores, so that probabilities need calibration."""
+        return stage_settings(self.spec, self.record.stage or None).criterion.margin
+
+    @property
+    def decode(self) -> str:
+        """The rule that decodes labels: the template's, or else the one that the criterion trains for."""
+        return self.record.decode or decoding(self.spec, self.record.stage or None)
+
+    @property
+    def temperature(self) -> float:
+        """τ of p(y | x) ∝ exp(τ Σ log φ): 1 unless the model is `calibrated`."""
+        return self.record.calibration.temperature if self.record.calibration is not None else 1.0
+
+    @property
+    def _log_potentials(self) -> Floats:
+        """The weights whose scores are log-probabilities, up to a constant."""
+        return self.temperature * self.weights
+
+    # tagging ------------------------------------------------------------------------------------------------------
+
+    # `given` are labels known beforehand: the methods condition on them, so every labelling agrees with them.
+
+    def on(self, corpus: Corpus, given: EncodedLabels | None = None) -> Predictor:
+        """A corpus with its features, which are extracted once, for several predictions.
+
+        corpus: the sentences; columns of labels may be absent.
+        given: labels known beforehand, which every labelling then has.
+
+        `predict`, `marginals` and `nbest` take it in place of the corpus; then its own `given` holds, not theirs.
+
+        >>> prepared = model.on(corpus)
+        >>> labels, (probabilities, status) = model.predict(prepared), model.marginals(prepared)
+        """
+        return self._structure.on(corpus, given)
+
+    def predict(
+        self,
+        corpus: Corpus | Predictor,
+        *,
+        threads: int | None = None,
+        decode: str | None = None,
+        given: EncodedLabels | None = None,
+    ) -> Prediction:
+        """Labels every token. Returns a `Prediction`: states by label, scores [S], and how inference ended.
+
+        corpus: the sentences, or what `on` makes of them; columns of labels may be absent, and are not looked at.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        decode: `joint`, `marginal` or `local`; by default the model's own, `model.decode`.
+        given: labels known beforehand, as `encode_known_labels` of `dcrfdsl.data` gives them.
+
+        Raises DcrfError for an unknown `decode`, or where a column that the features need is absent. A sentence without
+        any possible labelling gets the first state everywhere and is in `status.impossible`.
+
+        >>> prediction = model.predict(corpus)
+        >>> prediction.texts("part")[:3], prediction.scores.shape
+        (['B-STREET', 'I-STREET', 'I-STREET'], (3,))
+        """
+        compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
+        if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
+            parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
+            return joined_predictions(parts, [first for first, _ in runs])
+        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
+        workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
+        if self.voters is not None and decode == "joint":
+            return self._prediction(predictor.voted(self.voters, workers, stage))
+        return self._prediction(predictor.best(self.weights, workers, decode, stage, self.temperature))
+
+    def marginals(
+        self, corpus: Corpus | Predictor, *, threads: int | None = None, given: EncodedLabels | None = None
+    ) -> tuple[dict[str, Floats], RunStatus]:
+        """The probabilities p(y_t = state | x) of every variable, and how inference ended.
+
+        corpus: the sentences, or what `on` makes of them.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        given: labels known beforehand, as for `predict`.
+
+        Returns a dict from variable to [N, states] float64, whose rows sum to 1 and whose columns are in the order of
+        `model.states`, and a `RunStatus`. Exact where exact inference runs; otherwise beliefs.
+
+        >>> probabilities, status = model.marginals(corpus)
+        >>> probabilities["part"].shape, status.converged
+        ((16, 5), True)
+        """
+        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
+        marginals, status = predictor.marginals(self._log_potentials, Workers(threads))
+        return dict(zip(self.states, marginals, strict=True)), status
+
+    def clique_marginals(
+        self, corpus: Corpus, *, given: EncodedLabels | None = None
+    ) -> Iterator[tuple[tuple[CliqueMarginal, ...], RunStatus]]:
+        """Yields for each sentence the probabilities p(y_c | x) of every clique instance, and how inference ended.
+
+        corpus: the sentences.
+        given: labels known beforehand, as for `predict`.
+
+        A `CliqueMarginal` has the clique's name, its `sites` as (label, position from 0), and a `table` with an axis a
+        site.
+
+        >>> cliques, status = next(model.clique_marginals(corpus))
+        >>> cliques[-1].sites, cliques[-1].table.shape
+        ((('part', 3), ('part', 4)), (5, 5))
+        """
+        return self._structure.on(corpus, given).clique_marginals(self._log_potentials)
+
+    def nbest(
+        self, corpus: Corpus | Predictor, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
+    ) -> NBest:
+        """The best labellings of each sentence, best first: exact, with probabilities, wherever exact inference fits.
+
+        corpus: the sentences, or what `on` makes of them.
+        count: of labellings a sentence, at least 1.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        given: labels known beforehand, as for `predict`.
+
+        Returns an `NBest`. Its `sentences` have `codes` by label [k, T], `score` [k] in nats and `probability` [k], for
+        k ≤ count labellings of T tokens. Latent variables are summed out. If an exact search of the sums does not fit,
+        the result is the best of the labellings that other methods propose.
+
+        >>> best = model.nbest(corpus, 3)
+        >>> best.exact, best.sentences[0].codes["part"].shape
+        (True, (3, 5))
+        """
+        require_whole(count, "count")
+        predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
+        return predictor.nbest(self.weights, Workers(threads), count, self.temperature)
+
+    def sample(
+        self,
+        corpus: Corpus,
+        count: int,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        given: EncodedLabels | None = None,
+    ) -> Samples:
+        """Draws labellings of each sentence from p(y | x), independent of each other.
+
+        corpus: the sentences.
+        count: of labellings a sentence, at least 1.
+        seed: the same seed draws the same labellings, for any number of threads.
+        threads: to compute with; by default `DCRFDSL_THREADS`, else all cores.
+        given: labels known beforehand, as for `predict`.
+
+        Returns `Samples`: `codes` by label, [count, N] int32. Raises DcrfError if exact inference does not fit.
+
+        >>> model.sample(corpus, 100, seed=1).codes["part"].shape
+        (100, 16)
+        """
+        require_whole(count, "count")
+        require_whole(seed, "seed", least=0)
+        return self._structure.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
+
+    def _prediction(self, decoded: Decoded) -> Prediction:
+        states = {label: self.states[label] for label in self.labels}
+        return Prediction(dict(zip(self.labels, decoded.codes, strict=True)), states, decoded.status, decoded.scores)
