@@ -65,7 +65,7 @@ MODEL: Mapping[str, tuple[str, str]] = {
     # metrics
     "bad-metric": (
         "The metric does not exist, or cannot be computed here: its arguments are wrong, or something is not known.",
-        "The message says what is expected; see `evaluate` in the description of the language.",
+        "The message says what is expected; `dcrfdsl explain evaluate` describes the statement.",
     ),
     # commands
     "exchanged-arguments": (
