@@ -17,7 +17,6 @@ from ..data import Corpus, check_gold, encode_labels, learn_states, read_corpus,
 from ..errors import CORPUS, DcrfError, Diagnostic, require_callable, require_kind
 from ..features import RegisteredFeature
 from ..semantics import ModelSpec, Resolved, check as check_template, check_or_raise, load_template, resolved_from_spec
-from .problem import assemble
 
 __all__ = ["Template", "as_resolved", "check", "checker_warnings", "require_arguments", "require_registered"]
 
@@ -85,6 +84,8 @@ def _wrong_gold(
         states = variable_states(spec, learn_states(spec, corpus, directories), directories)
         complaints = check_gold(spec, states, corpus, encode_labels(spec, states, corpus))
         if spec.constraints and not complaints:
+            from .problem import assemble  # loads the engine
+
             assemble(spec, corpus, directories, registered)
         return complaints
     except DcrfError as error:

@@ -83,7 +83,7 @@ def test_help_has_an_example_and_quiet(command: str, capsys: Captured) -> None:
     assert run([command, "--help"]) == 0
     out, err = capsys.readouterr()
     assert f"Example:\n    dcrfdsl {command} " in out or f"Example:\n    dcrfdsl {command}\n" in out
-    assert "--quiet" in out
+    assert "--quiet" in out or command == "explain"  # which prints what it is asked for, and nothing else
     assert not err
 
 
@@ -577,7 +577,7 @@ def test_check_with_data_refuses_gold_that_cannot_be_trained_on(here: Path, caps
 
 def test_check_explains_a_slug(capsys: Captured) -> None:
     assert run(["check", "--explain", "unknown-name"]) == 0
-    assert capsys.readouterr().out.startswith("unknown-name\n\n")
+    assert capsys.readouterr().out.startswith("message unknown-name\n\n")
     assert run(["check", "--explain", "unknown-nmae"]) == 1
     assert "did you mean `unknown-name`?" in capsys.readouterr().err
     assert run(["check"]) == 2

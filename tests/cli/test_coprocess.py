@@ -94,6 +94,7 @@ ANSWERS = [  # options, what ends an answer, how often it comes in one
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("options", "ends", "count"), ANSWERS, ids=[" ".join(own[0]) for own in ANSWERS])
 def test_every_sentence_is_answered_at_its_end(
     model: tuple[str, Path], options: tuple[str, ...], ends: dict[str, bytes], count: int
@@ -107,6 +108,7 @@ def test_every_sentence_is_answered_at_its_end(
     running.close()
 
 
+@pytest.mark.long
 def test_what_is_sent_in_pieces_is_put_together(model: tuple[str, Path]) -> None:
     """Byte by byte, a byte order mark first; the answers are those to the whole."""
     form, path = model
@@ -133,6 +135,7 @@ def test_without_flush_an_answer_waits(model: tuple[str, Path]) -> None:
     assert b"dog" in found
 
 
+@pytest.mark.long
 def test_a_signal_ends_what_waits_for_text(model: tuple[str, Path]) -> None:
     """The thread that waits for input holds nothing that the end of the process needs."""
     form, path = model

@@ -117,6 +117,7 @@ def test_training_gives_the_same_floats_for_any_number_of_threads(name: str, set
     assert np.array_equal(ends[0], ends[2])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimizer", [AutoOptimizer(tolerance=1e-8), LbfgsSettings(tolerance=1e-8)])
 @pytest.mark.parametrize("name", CASES)
 def test_every_optimizer_ends_where_another_library_does(name: str, optimizer: LbfgsSettings) -> None:

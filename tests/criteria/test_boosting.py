@@ -47,6 +47,7 @@ def boosted(case: Case, **own: Any) -> tuple[BoostingRisk, Any, list[Any]]:
     return objective, minimise_boosting(objective, start, AutoOptimizer(), watch), seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight", ["uniform", 0.6, 1.0])
 @pytest.mark.parametrize("update", ["sequential", "parallel", "steepest"])
 @pytest.mark.parametrize("name", ["chain", "factorial", "second order", "skip chain", "numbers", "segments"])
@@ -144,6 +145,7 @@ def test_steps_make_the_sum_of_the_bounds_of_all_sentences_least(name: str, scal
             assert found.left[k] == pytest.approx(bound(found.step[k]), rel=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["chain", "factorial", "numbers"])
 def test_a_step_leaves_no_more_than_it_promises(name: str) -> None:
     """By enumeration, of every weight at one point."""

@@ -125,6 +125,7 @@ def rivals_of(case: Case, settings: MethodSettings) -> tuple[Any, list[float]]:
     return weights, [float(score) for score in objective.counter._scores(weights, codes.T.ravel())]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", BY_MESSAGES, ids=lambda s: s.method)
 @pytest.mark.parametrize("name", ["chain", "segments", "factorial", "skip chain"])
 def test_messages_find_wrong_labellings(name: str, settings: MethodSettings) -> None:

@@ -17,8 +17,8 @@ PAGES = {
 
 
 def case(name: str, path: Path) -> object:
-    """The tutorial and the front page run every time, all others with the long tests."""
-    long = name != "index.md" and not name.startswith("tutorial/")
+    """Two pages run every time, all others with the long tests."""
+    long = name not in ("index.md", "tutorial/train-and-tag.md")
     return pytest.param(path, id=name, marks=[pytest.mark.long] if long else [])
 
 

@@ -139,6 +139,7 @@ def test_a_combination_trains_or_is_refused(train: str, graph: str) -> None:
             assert found, infer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("infer", OTHERS)
 @pytest.mark.parametrize("graph", ["factorial", "latent"])
 def test_other_methods_train_or_are_refused(graph: str, infer: str) -> None:

@@ -230,6 +230,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return trained(model, model.text, tmp_path_factory.mktemp("whole"))
 
 
+@pytest.mark.long
 def test_training_ends_below_where_it_began(whole):
     """It begins at weights of zero, but for small random ones."""
     loaded = TrainedModel.load(whole.file)

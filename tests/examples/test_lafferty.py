@@ -83,6 +83,7 @@ def test_the_crf_is_near_the_best_tagger_and_the_memm_is_not(bias: list[dict[str
             assert own["states"] == pytest.approx(own["words"] * 2 / 3), "1 and 2, or 4 and 5, but never 3"
 
 
+@pytest.mark.long
 def test_algorithm_s_and_lbfgs_end_at_one_optimum(bias: list[dict[str, Any]]) -> None:
     for record in bias:
         scaled, best = (record["models"][name] for name in ("crf", "crf_lbfgs"))

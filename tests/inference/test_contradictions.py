@@ -52,6 +52,7 @@ def assert_impossible(result):
     assert result.log_z in (None, NO)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS, ids=IDS)
 @pytest.mark.parametrize("name", PLAIN)
 def test_every_method_sees_a_plain_contradiction(name, method):

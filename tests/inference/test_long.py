@@ -200,6 +200,7 @@ def infer(model, data):
     return out, gradient, expected, best.log_z, labelling
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cells", [1, 100, 1000])
 @pytest.mark.parametrize("scale", [1.0, 400.0], ids=["linear", "log space"])
 @pytest.mark.parametrize("name", SPECS)

@@ -271,6 +271,7 @@ def narrow(name):
     return trained(Case(case.text + "infer auto(max_table = 1)\n", case.sentences, case.allowed))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["chain", "segments", "forbidden moves", "padded chain"])
 def test_messages_find_the_n_best_of_a_tree(name):
     (model, corpus), case = narrow(name), CASES[name]

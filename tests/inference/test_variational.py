@@ -228,6 +228,7 @@ def gibbs_runs(graph, **options):
     return np.array([np.concatenate(r.marginals) for r in results]), np.array([r.status.residual for r in results])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("thin", [1, 3])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gibbs_marginals_are_within_four_standard_errors(family, thin):
@@ -525,6 +526,7 @@ def test_mean_field_reaches_a_known_optimum(name):
         assert result.log_z >= min(known["elbos"]) - slack(known["best_elbo"])
 
 
+@pytest.mark.long
 @needs_reference
 @pytest.mark.parametrize("name", NAMES)
 def test_trw_at_stored_appearances_gives_the_stored_bound(name):

@@ -233,6 +233,7 @@ PLACES = {  # environment, where `{}` is the tree; the folder where it is kept, 
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("environment", "place"), PLACES.values(), ids=PLACES)
 def test_there_is_a_place_for_every_environment(environment: dict[str, str], place: str | None, tree: Path) -> None:
     blocked(tree / "dcrfdsl" / "kernels" / "__pycache__")
@@ -308,6 +309,7 @@ def test_the_parser_has_a_place_without_a_home(tmp_path: Path, monkeypatch: pyte
 # what goes wrong -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_processes_that_compile_at_once_do_no_harm(tree: Path) -> None:
     swapped = SHOW.replace("one, 5 * one", "np.ones(2)[::2], 5 * one")  # another signature of the same functions
     processes = [start(code, tree) for code in (SHOW, swapped, SHOW, swapped)]

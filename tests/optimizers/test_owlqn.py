@@ -74,6 +74,7 @@ def proximal_gradient(objective: Likelihood, steps: int) -> tuple[float, Floats]
     return objective.value_and_gradient(at)[0], at
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("model", MODELS)
 def test_it_ends_where_another_method_does(model: str, prior: str) -> None:

@@ -14,12 +14,15 @@ a block says that its last command ends with an error.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +33,34 @@ ANY = "…"
 FENCE = re.compile(r"^(`{3,})(\S*)[ \t]*(\S*)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"^:(\w+):[ \t]*(.*)\n", re.MULTILINE)
 COMMENT = re.compile(r"<!-- *(\w+)(?:: *(.*?))? *-->")
+# One process imports the package; each command is a fork of it, which saves most of what a short command takes.
+SERVER = """
+import json, os, sys
+import dcrfdsl.training, dcrfdsl.model, dcrfdsl.inference, dcrfdsl.kernels.sequences, dcrfdsl.cli
+from dcrfdsl.cli import main
+from dcrfdsl import TrainedModel, fit, read_corpus
+for line in sys.stdin:
+    arguments, folder, output = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            os.chdir(folder)
+            file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            sys.argv = arguments
+            main()
+        except SystemExit as leave:
+            code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+PLAIN = re.compile(r"dcrfdsl [\w\s./=,:+\-\"'()\[\]]*")  # a command that needs no shell
 REPL = """
 import contextlib, io, json, sys
 names = {"__name__": "__main__"}
@@ -131,17 +162,39 @@ def run_page(path: Path, root: Path, folder: Path) -> None:
             session.communicate()
 
 
+@functools.cache
+def _server(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SERVER], env=dict(environment), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
 def _run_console(step: Step, folder: Path, environment: dict[str, str], where: str) -> None:
     every = list(commands(step.text))
     for n, (command, shown) in enumerate(every, 1):
-        define = f'dcrfdsl() {{ "{sys.executable}" -c "from dcrfdsl.cli import main; main()" "$@"; }}; '
-        run = subprocess.run(
-            ["bash", "-c", f'{define} python() {{ "{sys.executable}" "$@"; }}; {command}'], cwd=folder,
-            env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        code, printed = _run_command(command, folder, environment)
         wrong = step.fails and n == len(every)
-        assert bool(run.returncode) == wrong, f"{where}: `{command}` ends with {run.returncode}:\n{run.stdout}"
-        assert matches(shown, run.stdout), f"{where}: `{command}` prints\n{run.stdout}\nthe page shows\n{shown}"
+        assert bool(code) == wrong, f"{where}: `{command}` ends with {code}:\n{printed}"
+        assert matches(shown, printed), f"{where}: `{command}` prints\n{printed}\nthe page shows\n{shown}"
+
+
+def _run_command(command: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Exit code, and stdout and stderr together."""
+    plain = command.replace("\\\n", " ")
+    if PLAIN.fullmatch(plain):
+        server = _server(tuple(environment.items()))
+        assert server.stdin and server.stdout
+        with tempfile.NamedTemporaryFile() as output:
+            server.stdin.write(json.dumps([shlex.split(plain), str(folder), output.name]) + "\n")
+            server.stdin.flush()
+            code = int(server.stdout.readline())
+            return code, Path(output.name).read_text(encoding="utf-8")
+    define = f'dcrfdsl() {{ "{sys.executable}" -c "from dcrfdsl.cli import main; main()" "$@"; }}; '
+    run = subprocess.run(
+        ["bash", "-c", f'{define} python() {{ "{sys.executable}" "$@"; }}; {command}'], cwd=folder,
+        env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return run.returncode, run.stdout
 
 
 def _run_python(step: Step, session: subprocess.Popen[str], where: str) -> None:
