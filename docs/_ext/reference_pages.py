@@ -97,7 +97,10 @@ def generated_pages() -> Iterator[tuple[str, str]]:
     yield "reference/commands.md", commands_page()
     messages = [entry for entry in entries if entry.kind == "message"]
     listed = "\n".join(f"* [`{entry.name}`]({entry.name}.md): {entry.summary}" for entry in messages)
-    index = f"# Messages\n\nEvery kind of message, `error[NAME]`, `warning[NAME]` or `note[NAME]`.\n\n{listed}\n"
+    index = (
+        "# Messages\n\nEvery error code: the name in the brackets of `error[NAME]`, `warning[NAME]` or `note[NAME]`. "
+        f"`dcrfdsl explain NAME` prints the same.\n\n{listed}\n"
+    )
     toctree = "\n".join(entry.name for entry in messages)
     yield "reference/messages/index.md", f"{index}\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
     for entry in messages:
