@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from command_pages import commands_page
 from message_examples import COMMAND_EXAMPLES, example_of
-from sphinx.application import Sphinx
 
 from dcrfdsl.semantics import ReferenceEntry, SettingEntry, reference_entries
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 __all__ = ["generated_pages", "setup"]
 

@@ -193,7 +193,7 @@ def test_another_word_is_met_with_a_guess(word: str, guess: str, capsys: pytest.
 def test_the_pages_hold_every_entry() -> None:
     sys.path.insert(0, str(ROOT / "docs/_ext"))
     try:
-        reference_pages = pytest.importorskip("reference_pages")
+        import reference_pages
     finally:
         sys.path.remove(str(ROOT / "docs/_ext"))
     text = "\n".join(text for _, text in reference_pages.generated_pages())

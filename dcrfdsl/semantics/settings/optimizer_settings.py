@@ -38,7 +38,7 @@ class LbfgsSettings(StoppingSettings):
     """Limited-memory BFGS: quasi-Newton steps from the last gradients. What `auto` takes for smooth objectives."""
 
     method = "lbfgs"
-    source = "Nocedal & Wright 2006, Algorithm 7.5"
+    source = "Nocedal & Wright 2006, algorithm 7.4 and eq. 7.20"
     example = "train likelihood: optimizer = lbfgs(max_iterations = 200)"
     memory: int = setting(
         7, "how many of the last steps and changes of the gradient it keeps", unit="pairs", ge=1, le=100
@@ -91,7 +91,7 @@ class GpdSettings(OnlineSettings):
     """Generalised probabilistic descent: a step a sequence, whose size falls linearly to 0 over all `epochs`."""
 
     method = "gpd"
-    source = "Katagiri, Lee & Juang 1991"
+    source = "Juang & Katagiri 1992"
     example = "train mce(loss = label(chunk)): optimizer = gpd(epochs = 10)"
 
 
