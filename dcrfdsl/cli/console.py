@@ -137,9 +137,7 @@ def _exit_code(action: Callable[[], Any]) -> int:
         _abandon_stdout()  # the reader (such as `head`) has closed the pipe
         return 0
     except KeyboardInterrupt as error:
-        with suppress(OSError):
-            print("interrupted", file=sys.stderr)
-        return _ENDED_BY + (error.number if isinstance(error, EndedBySignal) else signal.SIGINT)
+        return _interrupted(error)
     except MemoryError:
         print(render(Diagnostic("out-of-memory", "this does not fit into memory")), file=sys.stderr)
         return INPUT_ERROR
@@ -152,8 +150,23 @@ def _exit_code(action: Callable[[], Any]) -> int:
             print(render(_os_error(error)), file=sys.stderr)
         return INPUT_ERROR
     except Exception as error:  # any other exception is an internal error
-        return _apologise(error)
+        interrupt = _interrupt_behind(error)
+        return _apologise(error) if interrupt is None else _interrupted(interrupt)
     return 0
+
+
+def _interrupted(error: KeyboardInterrupt) -> int:
+    with suppress(OSError):
+        print("interrupted", file=sys.stderr)
+    return _ENDED_BY + (error.number if isinstance(error, EndedBySignal) else signal.SIGINT)
+
+
+def _interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interrupt that `error` comes from: a signal that arrives while Numba unpacks a kernel's argument or loads
+    a kernel reaches Python as a SystemError about a result with an exception set."""
+    while isinstance(error, SystemError):
+        error = error.__cause__ or error.__context__
+    return error if isinstance(error, KeyboardInterrupt) else None
 
 
 def _abandon_stdout() -> None:

@@ -167,6 +167,14 @@ def interrupted() -> None:
     raise KeyboardInterrupt
 
 
+def interrupted_in_a_kernel() -> None:
+    """What Numba makes of a signal that arrives while it unpacks an argument."""
+    try:
+        interrupted()
+    except KeyboardInterrupt as error:
+        raise SystemError("returned a result with an exception set") from error
+
+
 def refused() -> None:
     raise data_error("some-slug", "it is `odd`", file="a.txt", line=3)
 
@@ -181,6 +189,7 @@ ENDINGS: list[tuple[Callable[[], None], int, str]] = [
     (full_disk, 1, "error[file-error]: the output cannot be written: no space left on device\n"),
     (lambda: open("/no/such/file").close(), 1, "error[file-error]: `/no/such/file`: no such file or directory\n"),
     (interrupted, 130, "interrupted\n"),
+    (interrupted_in_a_kernel, 130, "interrupted\n"),
     (bug, 70, "dcrfdsl has failed, and it is not your fault: ZeroDivisionError: the reason\n"),
 ]
 
