@@ -3,9 +3,10 @@ r"""The formats `crfsuite` and `grmm`: a token a line, its labels, then all its 
     crfsuite   B-NP TAB w=the TAB length:3 TAB time=12\:30          chokkan.org/software/crfsuite/manual.html
     grmm       DT B-NP ---- W=the LOW                               mallet.cs.umass.edu, "General CRFs in GRMM"
 
-`crfsuite` splits at TABs; its first cell is the label, the others are attributes `name` or `name:weight`. `grmm` splits
-at white space; the cells before `----` are labels, one a column, and a line without `----`, or with none before it, has
-no labels. The last column of the `data` statement has all features, as a `weighted_bag` or (`grmm`) a `bag`.
+`crfsuite` splits at TABs; its first cell is the label, with the same escapes, the others are attributes `name` or
+`name:weight`. `grmm` splits at white space; the cells before `----` are labels, one a column, and a line without
+`----`, or with none before it, has no labels. The last column of the `data` statement has all features, as a
+`weighted_bag` or (`grmm`) a `bag`.
 
 The cells of a block are interned by one kernel, and each distinct feature is read once. Not here: what a feature says
 (`weighted_bags`), lines and cells (`conll`).
@@ -26,7 +27,7 @@ from .columns import Parsed, interned
 from .conll import LineTable, cut_at_blank_line
 from .corpus import BagColumn, InternedColumn
 from .formats import Wanted, absent_columns, no_options
-from .weighted_bags import Item, item_of_text, merged
+from .weighted_bags import Item, item_of_text, merged, unescaped
 
 __all__ = ["LABEL_END", "CrfsuiteReader", "GrmmReader"]
 
@@ -63,6 +64,9 @@ class CrfsuiteReader:
         label, attributes = self._wanted.columns
         labels = _chosen(cells, off[:-1])
         self._check_declarations(table, labels)
+        if any("\\" in text for text in labels.values):
+            of_text = interned(map(unescaped, labels.values), len(labels.values))
+            labels = InternedColumn(of_text.codes[labels.codes], of_text.values)
         rest = np.ones(len(cells.codes), np.bool_)
         rest[off[:-1]] = False
         if "" in cells.values:  # a TAB at the end of a line, or two in a row, make no attribute

@@ -9,6 +9,7 @@ raised as `ValueError`s that say "found …, expected …". Not here: their plac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from itertools import chain
 from numbers import Real
@@ -20,7 +21,18 @@ from ..arrays import Codes, Floats, Ints, Offsets
 from .corpus import BagColumn, InternedColumn
 from .vector_columns import number_of_text, shown
 
-__all__ = ["Item", "bag_column", "bags_of_cells", "item_of_text", "items_of_value", "joined", "merged", "text_of_item"]
+__all__ = [
+    "Item",
+    "bag_column",
+    "bags_of_cells",
+    "escaped",
+    "item_of_text",
+    "items_of_value",
+    "joined",
+    "merged",
+    "text_of_item",
+    "unescaped",
+]
 
 Item: TypeAlias = tuple[str, float]  # name, weight
 
@@ -48,8 +60,16 @@ def item_of_text(text: str) -> Item:
 
 def text_of_item(name: str, weight: float) -> str:
     """The way back: `12\\:30:2`; a weight of 1 is not written."""
-    escaped = name.replace("\\", "\\\\").replace(":", "\\:")
-    return escaped if weight == 1.0 else f"{escaped}:{weight!r}"
+    return escaped(name) if weight == 1.0 else f"{escaped(name)}:{weight!r}"
+
+
+def escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace(":", "\\:")
+
+
+def unescaped(text: str) -> str:
+    """What a text without a weight says: a backslash takes the next character as it is."""
+    return re.sub(r"\\(.)", r"\1", text)
 
 
 def items_of_value(value: Any) -> list[Item]:

@@ -27,7 +27,7 @@ from .conll import conll_options
 from .conllu import MISC
 from .featured_lines import LABEL_END
 from .readers import Chunk
-from .weighted_bags import text_of_item
+from .weighted_bags import escaped
 
 __all__ = ["WRITERS", "Predictions", "Remarks", "tagged"]
 
@@ -67,14 +67,14 @@ def _tag_crfsuite(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
     for n, line in enumerate(_token_lines(chunk)):
         cells = lines[line].removesuffix("\r").split("\t")
         if labels is not None:
-            cells[0] = labels[n]
+            cells[0] = escaped(labels[n])
         cells += [_attribute(name, values[n]) for name, values in more.items()]
         lines[line] = "\t".join(cells) + _ending(lines[line])
     return "\n".join(lines).encode()
 
 
 def _attribute(name: str, value: str | float | None) -> str:
-    return text_of_item(f"{name}={_text(value)}", 1.0) if isinstance(value, str | None) else f"{name}:{_text(value)}"
+    return escaped(f"{name}={_text(value)}") if isinstance(value, str | None) else f"{escaped(name)}:{_text(value)}"
 
 
 def _tag_grmm(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
