@@ -322,13 +322,7 @@ def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, Featur
         while numbered:  # a block is freed as soon as its rows exist
             num_rows, fired_ids = numbered.popleft()
             pairs = zip(fired_ids, of_numbers, strict=True)
-            yield (
-                num_rows,
-                [
-                    fired_of_template._replace(ids=find_direct(fired_of_template.ids, ids))
-                    for fired_of_template, ids in pairs
-                ],
-            )
+            yield num_rows, [one._replace(ids=find_direct(one.ids, ids)) for one, ids in pairs]
 
     return alphabet, _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
 
@@ -358,8 +352,7 @@ def _rows(
     pair_off: Offsets | None,
 ) -> FeatureRows:  # fmt: skip
     """The rows of blocks; each block comes with its number of rows and the ids of each template."""
-    pairs = zip(plan.features, alphabet.templates, strict=True)
-    with_values = any(_has_values(feature, tables, spec) for feature, tables in pairs)
+    with_values = any(_has_values(*pair, spec) for pair in zip(plan.features, alphabet.templates, strict=True))
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
     for num_rows, fired in blocks:
         of_rows, ids, weights = _assembled(fired, num_rows, with_values)

@@ -192,8 +192,7 @@ class TermReader:
         types: list[TermType] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
         numbers = types.count("number")
         if "vector" in types:
-            message = "`=` compares two texts or two numbers, and here is a vector"
-            self.complain("not-a-text", message, path, "a vector")
+            self.complain("not-a-text", "`=` compares two texts or two numbers, and here is a vector", path, "a vector")
         elif numbers and (words or numbers < len(types)):
             message = "`=` compares two texts or two numbers, and here is one of each"
             self.complain("not-a-text", message, path, "a text and a number")
