@@ -7,3 +7,5 @@ from .model_file import (
     read_crfsuite_file as read_crfsuite_file,
     write_crfsuite_file as write_crfsuite_file,
 )
+from .parsed_dump import ParsedDump as ParsedDump
+from .tagger import Tagger as Tagger

@@ -12,12 +12,13 @@ attribute may occur twice in an item. Not here: attributes' numbers (`tagger`, `
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Protocol, TypeAlias
 
 from .cqdb import Key
 
-__all__ = ["Item", "ItemSequence", "flattened", "stored_text"]
+__all__ = ["Item", "ItemSequence", "flattened"]
 
 
 class _Countable(Sized, Protocol):
@@ -37,7 +38,7 @@ class ItemSequence:
     xseq: the items, an iterable; another ItemSequence is taken as it is.
 
     names: [M] the attributes of all items, str, or bytes where one is no UTF-8.
-    values: [M] their values, float.
+    values: [M] their values, an array of float64.
     off: [N + 1] where the attributes of each of the N items begin, and where the last ones end.
 
     >>> sequence = ItemSequence([{"word": "Rome", "length": 4}, ["last"]])
@@ -50,7 +51,7 @@ class ItemSequence:
     __slots__ = ("names", "off", "values")
 
     names: list[Key]
-    values: list[float]
+    values: array[float]
     off: list[int]
 
     def __init__(self, xseq: Iterable[Item] | ItemSequence):
@@ -60,8 +61,11 @@ class ItemSequence:
             self.names, self.values, self.off = flattened(xseq)
 
     def items(self) -> list[dict[str, float]]:
-        """A dict `{attribute: value}` for each item; of an attribute that occurs twice, the last value."""
-        names = [stored_text(name) for name in self.names]
+        """A dict `{attribute: value}` for each item; of an attribute that occurs twice, the last value.
+
+        UnicodeDecodeError if an attribute is no UTF-8.
+        """
+        names = [name.decode() if isinstance(name, bytes) else name for name in self.names]
         return [
             dict(zip(names[start:end], self.values[start:end], strict=True))
             for start, end in zip(self.off, self.off[1:], strict=False)
@@ -74,33 +78,32 @@ class ItemSequence:
         return f"<ItemSequence of size {len(self)}>"
 
 
-def flattened(xseq: Iterable[Item]) -> tuple[list[Key], list[float], list[int]]:
+def flattened(xseq: Iterable[Item]) -> tuple[list[Key], array[float], list[int]]:
     """Attributes [M], values [M] and offsets [N + 1] of all items of a sequence.
 
     TypeError for a key that is no text, or a value that is no number; as python-crfsuite.
     """
     names: list[Key] = []
-    values: list[float] = []
+    values = array("d")
     off = [0]
     for item in xseq:
         _flatten(item, "", names, values)
         off.append(len(names))
-    return names, values, off
+    return _stored(names), values, off
 
 
-def stored_text(name: Key) -> str:
-    """The attribute as CRFsuite stores it and as it is read again: up to the first NUL.
+def _stored(names: list[Key]) -> list[Key]:
+    """The names as CRFsuite stores them: each up to its first NUL. UnicodeEncodeError for half a surrogate pair."""
+    try:
+        text = "".join(names)  # type: ignore[arg-type]
+    except TypeError:  # there are bytes among them
+        return [_stored([name])[0] if isinstance(name, str) else name.split(b"\0", 1)[0] for name in names]
+    if not text.isascii():
+        text.encode()
+    return [name.split("\0", 1)[0] for name in names] if "\0" in text else names  # type: ignore[arg-type]
 
-    UnicodeEncodeError or UnicodeDecodeError if it is no UTF-8.
-    """
-    if isinstance(name, bytes):
-        return name.split(b"\0", 1)[0].decode()
-    if not name.isascii():
-        name.encode()
-    return name.split("\0", 1)[0] if "\0" in name else name
 
-
-def _flatten(item: Any, prefix: Key, names: list[Key], values: list[float]) -> None:
+def _flatten(item: Any, prefix: Key, names: list[Key], values: array[float]) -> None:
     """Appends the attributes of an item, each behind the prefix, which is empty or ends with a colon."""
     len(item)  # python-crfsuite refuses an iterator
     if isinstance(item, dict):

@@ -32,14 +32,20 @@ from ..files import READING, clear_os_errors, write_whole
 from .cqdb import Key, cqdb_bytes, read_cqdb, words_at
 from .damage import Damage
 
-__all__ = ["MAGIC", "CrfsuiteModel", "ModelFileError", "crfsuite_bytes", "read_crfsuite", "read_crfsuite_file",
-           "write_crfsuite_file"]  # fmt: skip
+__all__ = [
+    "MAGIC", "CrfsuiteModel", "ModelFileError", "crfsuite_bytes", "header_of", "read_crfsuite", "read_crfsuite_file",
+    "write_crfsuite_file",
+]  # fmt: skip
 
 MAGIC = b"lCRF"
 HEADER_BYTES = 48
 
 _TYPE, _VERSION = b"FOMC", 100
 _HEADER = struct.Struct("<4sI4s9I")
+_HEADER_NAMES = (
+    "magic", "size", "type", "version", "num_features", "num_labels", "num_attrs",
+    "off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs",
+)  # fmt: skip
 _CHUNK = struct.Struct("<4s2I")
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 _STATE, _TRANSITION = 0, 1
@@ -110,6 +116,18 @@ def read_crfsuite(content: bytes, name: str = "<bytes>") -> CrfsuiteModel:
         return _read(np.frombuffer(content, np.uint8))
     except Damage as damage:
         raise _error("corrupt-model", name, f"`{name}` is damaged: {damage}", _AGAIN) from None
+
+
+def header_of(content: bytes) -> dict[str, str]:
+    """What the file says of itself, in the words of `crfsuite dump`."""
+    values = _HEADER.unpack_from(content)
+    return {name: _shown(name, value) for name, value in zip(_HEADER_NAMES, values, strict=True)}
+
+
+def _shown(name: str, value: int | bytes) -> str:
+    if isinstance(value, bytes):
+        return value.decode("ascii")
+    return f"0x{value:X}" if name.startswith("off_") else str(value)
 
 
 def _read(content: NDArray[np.uint8]) -> CrfsuiteModel:
