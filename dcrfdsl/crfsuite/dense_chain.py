@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 
 __all__ = ["Transitions", "best_path", "path_score", "sums_of", "transitions_of"]
 
@@ -27,34 +27,41 @@ class Transitions:
     """The transitions of all neighbours in the forms that the loops read.
 
     scores: [L, L] ψ(i, j);  turned: [L, L] ψ(i, j) at [j, i];  peak: their maximum
-    linear: [L, L] exp(ψ − peak)
+    linear: [L, L] exp(ψ − peak);  is_even: whether none of them is too small for sums in the linear domain
+    starts: [L] where the rows of a flat [L, L] begin
     """
 
     scores: Floats
     turned: Floats
     peak: float
     linear: Floats
+    is_even: bool
+    starts: Ints
 
 
 def transitions_of(scores: Floats) -> Transitions:
     """The forms of transitions [L, L]."""
     peak = float(scores.max())
-    return Transitions(scores, np.ascontiguousarray(scores.T), peak, np.exp(scores - peak))
+    linear = np.exp(scores - peak)
+    starts = np.arange(0, scores.size, len(scores))
+    return Transitions(scores, np.ascontiguousarray(scores.T), peak, linear, bool(linear.min() >= _FLOOR), starts)
 
 
 def best_path(scores: Floats, transitions: Transitions) -> list[int]:
     """The best labelling [T] of T ≥ 1 positions; of equal ones that with the lowest label, from the right."""
-    length, turned = len(scores), transitions.turned
-    best = np.empty_like(scores)  # δ
-    best[0] = scores[0]
-    through = np.empty_like(turned)
+    length, turned, starts = len(scores), transitions.turned, transitions.starts
+    through = np.empty_like(turned)  #                           δ_{t-1}(i) + ψ(i, j) at [j, i]
+    flat = through.reshape(-1)
+    came = np.empty((length, len(turned)), np.intp)  #           the best label before each label
+    best = scores[0]
     for t in range(1, length):
-        np.add(best[t - 1], turned, out=through)
-        np.maximum.reduce(through, axis=1, out=best[t])
-        best[t] += scores[t]
-    path = [int(best[-1].argmax())]
-    for t in range(length - 2, -1, -1):
-        path.append(int((best[t] + turned[path[-1]]).argmax()))
+        np.add(best, turned, through)
+        through.argmax(1, came[t])
+        best = flat.take(came[t] + starts)
+        best += scores[t]
+    path = [int(best.argmax())]
+    for row in came[:0:-1].tolist():
+        path.append(row[path[-1]])
     path.reverse()
     return path
 
@@ -67,7 +74,7 @@ def path_score(scores: Floats, transitions: Transitions, path: list[int]) -> flo
 
 def sums_of(scores: Floats, transitions: Transitions) -> tuple[float, Floats]:
     """(log Z, marginals [T, L]) of T ≥ 1 positions."""
-    found = _linear_sums(scores, transitions)
+    found = _linear_sums(scores, transitions) if transitions.is_even else None
     return found if found is not None else _log_sums(scores, transitions)
 
 
@@ -77,19 +84,21 @@ def _linear_sums(scores: Floats, transitions: Transitions) -> tuple[float, Float
     peaks = scores.max(axis=1)
     states = np.exp(scores - peaks[:, None])
     forward, backward = np.empty_like(states), np.ones_like(states)
-    totals = np.empty(length)
+    ones = backward[-1]
+    totals = []
     row = states[0]
     for t in range(length):
         if t:
-            row = row @ linear
+            row = row.dot(linear)
             row *= states[t]
-        total = totals[t] = row.sum()
+        total = float(row.dot(ones))  # faster than a sum
         if not total > 0.0:
             return None
-        row = np.divide(row, total, out=forward[t])
-    for t in range(length - 2, -1, -1):
-        row = linear @ (states[t + 1] * backward[t + 1])
-        np.divide(row, row.sum(), out=backward[t])
+        totals.append(total)
+        row = np.divide(row, total, forward[t])
+    for t in range(length - 1, 0, -1):
+        row = linear.dot(states[t] * backward[t])
+        np.divide(row, row.dot(ones), backward[t - 1])
     if min(states.min(), forward.min(), backward.min()) < _FLOOR:
         return None
     marginals = forward * backward

@@ -109,18 +109,20 @@ def _flatten(item: Any, prefix: Key, names: list[Key], values: array[float]) -> 
     if isinstance(item, dict):
         for key, value in item.items():
             kind = type(value)
-            if kind is str and type(key) is str and type(prefix) is str:  # the path of most attributes
+            if kind is str and type(key) is str and type(prefix) is str:  # the ways of most attributes
                 names.append(f"{prefix}{key}:{value}")
                 values.append(1.0)
+            elif (kind is bool or kind is float or kind is int) and type(key) is str and type(prefix) is str:
+                values.append(value)
+                names.append(prefix + key)
             elif isinstance(value, _NESTED):
                 _flatten(value, _joined(prefix, key, ":"), names, values)
             elif isinstance(value, (str, bytes)):
                 names.append(_joined(_joined(prefix, key, ":"), value, ""))
                 values.append(1.0)
             else:
-                number = _number(value)
+                values.append(_number(value))
                 names.append(_joined(prefix, key, ""))
-                values.append(number)
     else:
         for key in item:
             names.append(_joined(prefix, key, ""))

@@ -75,8 +75,7 @@ class Tagger:
     def set(self, xseq: Iterable[Item] | ItemSequence) -> None:
         """Makes a sequence of items the current one, for `tag`, `probability` and `marginal`."""
         opened = self._model()
-        items = xseq if isinstance(xseq, ItemSequence) else ItemSequence(xseq)
-        self._own.current = self._last = _Current(opened.scorer, items)
+        self._own.current = self._last = _Current(opened.scorer, xseq)
 
     def tag(self, xseq: Iterable[Item] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence of items; of the current one if none is given."""
@@ -182,9 +181,9 @@ def _label(label: str | bytes, name: str) -> str:
 class _Current:
     """A sequence of items under a model, and what has been computed of it."""
 
-    def __init__(self, scorer: Scorer, items: ItemSequence):
+    def __init__(self, scorer: Scorer, xseq: Iterable[Item] | ItemSequence):
         self._transitions = scorer.transitions
-        self.scores: Floats = scorer.scores_of(items)
+        self.scores: Floats = scorer.scores_of(xseq)
 
     @cached_property
     def sums(self) -> tuple[float, Floats]:

@@ -13,34 +13,7 @@ from dcrfdsl.crfsuite import CrfsuiteModel, ModelFileError, crfsuite_bytes, read
 from dcrfdsl.crfsuite.lookup3 import lookup3
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `test`")
-
-
-def trained(path: Path, sequences: list[tuple[list, list[str]]], **params: object) -> bytes:
-    """The file of a model that python-crfsuite trains."""
-    trainer = pycrfsuite.Trainer(verbose=False, params={"max_iterations": 5, **params})
-    for items, labels in sequences:
-        trainer.append(items, labels)
-    trainer.train(str(path))
-    return path.read_bytes()
-
-
-def sequences(seed: int, num: int = 20, labels: tuple[str, ...] = ("B-é", "O", "I:x", "I\\y")) -> list:
-    """Sequences with strings, weights and nesting; the attributes have colons, backslashes and other scripts."""
-    chance = random.Random(seed)
-    words = ["walk", "é", "日本", "a:b", "c\\d", "x" * 40, "🙂", " "]
-
-    def item() -> dict:
-        return {
-            "word": chance.choice(words),
-            "size": chance.random() * 3,
-            "next": {"near": [chance.choice(words) for _ in range(chance.randrange(3))], "up": chance.random() < 0.5},
-            chance.choice(words): chance.randrange(-2, 3),
-        }
-
-    return [
-        ([item() for _ in range(length)], [chance.choice(labels) for _ in range(length)])
-        for length in (chance.randrange(1, 7) for _ in range(num))
-    ]
+from crfsuite_cases import KINDS, nested_items, trained_file  # noqa: E402
 
 
 def without_flags(content: bytes) -> bytes:
@@ -51,14 +24,16 @@ def without_flags(content: bytes) -> bytes:
     return bytes(plain)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_model_read_and_written_is_the_same_file(tmp_path: Path, seed: int) -> None:
-    content = trained(tmp_path / "m", sequences(seed), **{"feature.possible_transitions": bool(seed % 2), "c1": 0.01})
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_model_read_and_written_is_the_same_file(tmp_path: Path, kind: str, dense: bool) -> None:
+    params = {"feature.possible_transitions": dense, "feature.possible_states": dense, "c1": 0.01}
+    content = trained_file(tmp_path / "m", KINDS[kind](dense), **params)
     assert crfsuite_bytes(read_crfsuite_file(tmp_path / "m")) == without_flags(content)
 
 
 def test_what_is_read_is_what_crfsuite_prints(tmp_path: Path) -> None:
-    trained(tmp_path / "m", sequences(9), c1=0.05)
+    trained_file(tmp_path / "m", nested_items(9), c1=0.05)
     model, tagger = read_crfsuite_file(tmp_path / "m"), pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "m"))
     info = tagger.info()
@@ -116,7 +91,7 @@ def test_a_model_of_our_own_is_opened_by_crfsuite(seed: int, num_labels: int, nu
 
 
 def test_names_that_are_no_utf8_stay_bytes(tmp_path: Path) -> None:
-    content = trained(tmp_path / "m", [([[b"\xff", "a"], ["b"]], ["x", "y"])])
+    content = trained_file(tmp_path / "m", [([[b"\xff", "a"], ["b"]], ["x", "y"])])
     model = read_crfsuite(content)
     assert sorted(map(repr, model.attributes)) == ["'a'", "'b'", "b'\\xff'"]
     assert crfsuite_bytes(model) == without_flags(content)
