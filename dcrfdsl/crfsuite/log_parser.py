@@ -52,7 +52,7 @@ class TrainLogParser:
     iterations: for each iteration a dict of its number `num`, `loss`, `time`, `scores` and whatever else was said of
         it; last_iteration is the last of them, None before the first.
     log: all messages.   last_log: those of the last event.   events: (event, first, last) with places in `log`.
-    featgen_percent, featgen_num_features, featgen_seconds, training_seconds, storing_seconds: None until they are known.
+    featgen_percent, featgen_num_features, featgen_seconds, training_seconds, storing_seconds: as far as they are known.
     """
 
     def __init__(self) -> None:

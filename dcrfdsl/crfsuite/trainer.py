@@ -1,16 +1,18 @@
 """A trainer shaped like `pycrfsuite.Trainer`: it gathers labelled sequences, trains, and writes CRFsuite's model files.
 
-`lbfgs` takes the steps of CRFsuite, so that objective, features and log are the same; see `training` for the others.
-Differences, all for safety: a parameter with a value that is none is refused, where CRFsuite takes 0; a model that
-cannot be written is an error. Not here: features (`training_data`), the objective (`chain_objective`), the log's wording
+`lbfgs` takes the steps of CRFsuite, so that features, objective and log are the same. The other algorithms see the
+sequences in another order. Differences, all for safety: a parameter with a value that is none is refused, where
+CRFsuite takes 0; a model that cannot be written is an error; so are values that are no finite numbers, and nothing to
+train on. Messages go to standard output, as there. Not here: the training (`training`), the wording of its messages
 (`training_messages`).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from .items import Item, ItemSequence
 from .log_parser import TrainLogParser
@@ -45,16 +47,27 @@ class BaseTrainer:
     (0.1, 'MoreThuente')
     """
 
+    verbose: bool
+    _data: TrainingData
+    _algorithm: str
+    _values: dict[str, Value]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """A trainer that works even if a subclass does not call `__init__`, as in pycrfsuite."""
+        self = super().__new__(cls)
+        self.verbose = False
+        self._data = TrainingData()
+        BaseTrainer.select(self, "lbfgs")
+        return self
+
     def __init__(
         self, algorithm: str | None = None, params: Mapping[str, Any] | None = None, verbose: bool = True
     ) -> None:
-        self.verbose = verbose
-        self._data = TrainingData()
-        self._algorithm = "lbfgs"
-        self._values: dict[str, Value] = {}
-        self.select(algorithm if algorithm is not None else "lbfgs")
+        if algorithm is not None:
+            self.select(algorithm)
         if params is not None:
             self.set_params(params)
+        self.verbose = verbose
 
     # data -----------------------------------------------------------------------------------------------------------
 
@@ -137,7 +150,7 @@ class BaseTrainer:
         if name not in self._values:
             raise ValueError(f"Parameter not found: {name}")
 
-    # training -----------------------------------------------------------------------------------------------------------
+    # training ---------------------------------------------------------------------------------------------------
 
     def train(self, model: str | bytes | os.PathLike[str], holdout: int = -1) -> None:
         """Trains on the sequences, and writes the model.
@@ -162,7 +175,7 @@ class BaseTrainer:
         message: the text, with its end of line.
         """
         if self.verbose:
-            print(message, end="")
+            sys.stdout.write(message)
 
     def _before_train(self) -> None:
         """Called when a training begins."""
@@ -205,32 +218,32 @@ class Trainer(BaseTrainer):
 
         log: the messages of this event, as in all of these methods.
         """
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
         """While features are made. percent: of the data that were read."""
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_featgen_end(self, log: str) -> None:
         """When all features are made."""
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_prepared(self, log: str) -> None:
         """Before the first iteration."""
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_prepare_error(self, log: str) -> None:
         """If there is no first iteration."""
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         """After each iteration. info: its values by name; see `TrainLogParser`."""
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_optimization_end(self, log: str) -> None:
         """After the last iteration."""
-        print(log, end="")
+        sys.stdout.write(log)
 
     def on_end(self, log: str) -> None:
         """When the model is written."""
-        print(log, end="")
+        sys.stdout.write(log)

@@ -1,7 +1,7 @@
 """The parameters of CRFsuite's training algorithms: names, kinds, defaults, and what they mean.
 
-Names, order and defaults are those of CRFsuite 0.12. Values are kept as numbers; texts are read, as python-crfsuite hands
-all values over as texts. Not here: what the algorithms do with them.
+Names, order and defaults are those of CRFsuite 0.12. Values are kept as numbers; texts are read, as python-crfsuite
+hands all values over as texts. Not here: what the algorithms do with them.
 """
 
 from __future__ import annotations

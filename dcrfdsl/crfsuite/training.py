@@ -6,8 +6,8 @@ Not here: parameters (`trainer_parameters`), files (`model_file`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from ..arrays import Floats
 from . import training_messages as say
 from .chain_objective import decoder_of, likelihood_of, penalised
 from .model_file import CrfsuiteModel
+from .online_training import Descent, chain_of, mistake_passes
 from .quasi_newton import NO_FEATURES, QuasiNewtonStep, Rules, minimise_as_crfsuite
 from .trainer_parameters import Value
 from .training_data import TrainingData, features_of, label_texts
 
 __all__ = ["Training"]
+
+_Result: TypeAlias = tuple[Floats, tuple[str, ...]]  # weights, and the messages that say why training ended
 
 
 class Training:
@@ -58,7 +61,7 @@ class Training:
         self._decode = decoder_of(self._held, self._features) if self._held is not None else None
         self._say(say.feature_count(len(self._features), self._seconds()))
 
-    def _say(self, messages: Iterator[str] | list[str]) -> None:
+    def _say(self, messages: Iterable[str]) -> None:
         for message in messages:
             self._send(message)
 
@@ -73,7 +76,7 @@ class Training:
         self._say(say.settings(self._algorithm, self._parameters))
         begun = time.perf_counter()
         weights, ending = _ALGORITHMS[self._algorithm](self)
-        self._say([ending] if ending else [])
+        self._say(ending)
         self._say([f"Total seconds required for training: {time.perf_counter() - begun:.3f}\n", "\n"])
         return weights
 
@@ -87,7 +90,7 @@ class Training:
 
     # algorithms -----------------------------------------------------------------------------------------------------
 
-    def _lbfgs(self) -> tuple[Floats, str]:
+    def _lbfgs(self) -> _Result:
         if not len(self._features):
             return np.zeros(0), say.ending_of(NO_FEATURES)
         given: dict[str, Any] = self._parameters
@@ -107,6 +110,38 @@ class Training:
 
         weights, why = minimise_as_crfsuite(objective, len(self._features), rules, watch)
         return weights, say.ending_of(why)
+
+    def _by_mistakes(self) -> _Result:
+        weights, ending = np.zeros(len(self._features)), tuple[str, ...]()
+        chain = chain_of(self._sequences, self._features)
+        for step in mistake_passes(self._algorithm, chain, len(self._features), self._parameters):
+            weights = step.weights
+            values = {"Loss": step.loss, "Feature norm": step.norm}
+            self._report(f"Iteration #{step.number}", values, weights)
+            ending = say.BELOW_EPSILON if step.is_last else ()
+        return weights, ending
+
+    def _by_gradients(self) -> _Result:
+        if not float(self._parameters["c2"]) > 0.0:
+            raise ValueError("`l2sgd` takes its steps by the penalty: `c2` must be above 0")
+        descent = Descent(chain_of(self._sequences, self._features), len(self._features), self._parameters)
+        self._say(say.calibration(self._parameters, descent.samples, descent.first_loss))
+        for trial in descent.calibrated():
+            self._say(say.trial(trial.number, trial.rate, trial.loss, trial.is_better))
+        self._say(say.calibrated(descent.rate, self._seconds()))
+        is_last = False
+        for step, rate, fall in descent.passes():
+            is_last = step.is_last
+            values = {
+                "Loss": step.loss,
+                **({} if fall is None else {"Improvement ratio": fall}),
+                "Feature L2-norm": step.norm,
+                "Learning rate (eta)": rate,
+                "Total number of feature updates": step.number * descent.num_sequences,
+            }
+            self._report(f"Epoch #{step.number}", values, step.weights)
+        loss, weights = descent.best
+        return weights, say.descent_ending(is_last, loss)
 
     # the model ------------------------------------------------------------------------------------------------------
 
@@ -135,6 +170,8 @@ class Training:
         self._say([f"Seconds required: {self._seconds():.3f}\n", "\n"])
 
 
-_ALGORITHMS: Mapping[str, Callable[[Training], tuple[Floats, str]]] = {
+_ALGORITHMS: Mapping[str, Callable[[Training], _Result]] = {
     "lbfgs": Training._lbfgs,
+    "l2sgd": Training._by_gradients,
+    **dict.fromkeys(("averaged-perceptron", "passive-aggressive", "arow"), Training._by_mistakes),
 }

@@ -13,6 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -57,11 +58,17 @@ class TrainingData:
         return len(self._lengths)
 
     def add(self, xseq: Iterable[Item] | ItemSequence, yseq: Iterable[str | bytes], group: int) -> None:
-        """Adds a sequence. ValueError if it has more or fewer labels than items, TypeError for a label that is none."""
+        """Adds a sequence. ValueError if it has more or fewer labels than items, or a value is no finite number.
+
+        TypeError for a label that is none.
+        """
         sequence, labels = ItemSequence(xseq), [_label(label) for label in yseq]
         if len(labels) != len(sequence):
             lengths = f"|x| = {len(sequence)}, |y| = {len(labels)}"
             raise ValueError(f"The numbers of items and labels differ: {lengths}")
+        if not all(map(isfinite, sequence.values)):
+            odd = next(name for name, value in zip(sequence.names, sequence.values, strict=True) if not isfinite(value))
+            raise ValueError(f"The value of attribute {odd!r} is no finite number")
         numbers = self._attributes
         self._codes.extend([numbers.setdefault(name, len(numbers)) for name in sequence.names])
         self._values.extend(sequence.values)
@@ -167,7 +174,7 @@ def _with_all(off: Ints, labels: Codes, counts: Floats, num_labels: int) -> tupl
 def _at_least(off: Ints, counts: Floats, least: float) -> tuple[Ints, Mask]:
     """Which counts are not below the least one, and the offsets of these."""
     kept = counts >= least
-    return _offsets(kept)[off], kept
+    return _offsets(kept.astype(np.int64))[off], kept
 
 
 def label_texts(labels: Sequence[Key]) -> list[str]:

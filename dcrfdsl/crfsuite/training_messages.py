@@ -12,7 +12,20 @@ import numpy as np
 from ..arrays import Codes, Floats, Ints
 from .trainer_parameters import Value
 
-__all__ = ["ending_of", "evaluation", "feature_count", "feature_generation", "iteration", "settings", "stored"]
+__all__ = [
+    "BELOW_EPSILON",
+    "calibrated",
+    "calibration",
+    "descent_ending",
+    "ending_of",
+    "evaluation",
+    "feature_count",
+    "feature_generation",
+    "iteration",
+    "settings",
+    "stored",
+    "trial",
+]
 
 _PROGRESS = [str(n // 5) if n % 5 == 0 else "." for n in range(51)]
 
@@ -114,9 +127,38 @@ def stored(features: tuple[int, int], attributes: tuple[int, int], labels: tuple
         yield f"Writing {part}\n"
 
 
-def ending_of(code: int) -> str:
+def calibration(parameters: Mapping[str, Value], samples: int, loss: float) -> Iterator[str]:
+    """Before learning rates are tried."""
+    yield "Calibrating the learning rate (eta)\n"
+    shown = {**parameters, "calibration.samples": samples}
+    for name in ("eta", "rate", "samples", "candidates", "max_trials"):
+        yield f"calibration.{name}: {value_text(shown[f'calibration.{name}'])}\n"
+    yield f"Initial loss: {loss:.6f}\n"
+
+
+def trial(number: int, rate: float, loss: float, is_better: bool) -> Iterator[str]:
+    yield f"Trial #{number} (eta = {rate:.6f}): "
+    yield f"{loss:.6f}\n" if is_better else f"{loss:.6f} (worse)\n"
+
+
+def calibrated(rate: float, seconds: float) -> Iterator[str]:
+    yield f"Best learning rate (eta): {rate:.6f}\n"
+    yield f"Seconds required: {seconds:.3f}\n"
+    yield "\n"
+
+
+BELOW_EPSILON = ("Terminated with the stopping criterion\n", "\n")
+
+
+def descent_ending(is_last: bool, loss: float) -> tuple[str, ...]:
+    """Why `l2sgd` ended: by its rule, or after all passes."""
+    why = "the stopping criteria" if is_last else "the maximum number of iterations"
+    return f"SGD terminated with {why}\n", f"Loss: {loss:.6f}\n"
+
+
+def ending_of(code: int) -> tuple[str, ...]:
     """Why L-BFGS ended."""
-    return _ENDINGS.get(code, f"L-BFGS terminated with error code ({code})\n")
+    return (_ENDINGS.get(code, f"L-BFGS terminated with error code ({code})\n"),)
 
 
 _ENDINGS = {
