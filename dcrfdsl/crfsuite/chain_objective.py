@@ -19,6 +19,7 @@ from ..criteria import CRITERIA, Criterion, Supervision
 from ..features import FeatureRows
 from ..graph import CliqueWeights, Gold, ModelGraph, Parameters
 from ..inference import Workers
+from ..kernels.optimization import dot
 from ..semantics import load_text, stage_settings
 from .dense_chain import best_path, transitions_of
 from .training_data import Features, Sequences
@@ -64,7 +65,7 @@ def penalised(criterion: Criterion, c2: float) -> Callable[[Floats], tuple[float
     def evaluate(weights: Floats) -> tuple[float, Floats]:
         value, gradient = criterion.value_and_gradient(weights)
         if c2:
-            value += c2 * float(weights @ weights)
+            value += c2 * float(dot(weights, weights))
             gradient += 2.0 * c2 * weights
         return value, gradient
 

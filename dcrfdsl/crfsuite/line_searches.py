@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from ..arrays import Floats
+from ..kernels.optimization import dot
 
 __all__ = ["LINE_SEARCHES", "SHORTER", "SUFFICIENT", "TOO_MANY", "Failure", "Found", "Ray", "check_range"]
 
@@ -67,7 +68,7 @@ class Ray:
         """The point at a step, and the slope there."""
         weights = self.weights + step * self.direction
         value, gradient = self.evaluate(weights)
-        return Found(weights, value, gradient, step, trials), float(gradient @ self.direction)
+        return Found(weights, value, gradient, step, trials), float(dot(gradient, self.direction))
 
 
 Search: TypeAlias = Callable[[Ray, float], Found]

@@ -16,6 +16,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..kernels.chain import CONFIDENCE, PASSIVE_AGGRESSIVE, PERCEPTRON, AttributeChain, gradient_pass, mistake_pass
+from ..kernels.optimization import dot
+from .quasi_newton import norm_of
 from .trainer_parameters import Value
 from .training_data import Features, Sequences
 
@@ -66,7 +68,7 @@ def mistake_passes(algorithm: str, chain: AttributeChain, size: int, parameters:
         mean_loss, epsilon = loss / len(order), float(parameters["epsilon"])
         is_last = mean_loss <= epsilon if rule == CONFIDENCE else mean_loss < epsilon  # as there
         result = weights - second / count if averages else weights.copy()
-        norm = float(np.linalg.norm(weights if rule == PASSIVE_AGGRESSIVE else result))
+        norm = norm_of(weights if rule == PASSIVE_AGGRESSIVE else result)
         yield Pass(number, result, norm, loss, is_last)
         if is_last:
             return
@@ -114,7 +116,7 @@ class Descent:
     def _pass(self, order: np.ndarray, weights: Floats, time: float) -> float:
         """One pass; the objective, whose terms are those of the weights before each step."""
         loss = gradient_pass(self._chain, order, weights, self._decay, time)
-        return float(loss + 0.5 * self._decay * len(order) * (weights @ weights))
+        return float(loss + 0.5 * self._decay * len(order) * dot(weights, weights))
 
     def calibrated(self) -> Iterator[Calibration]:
         """Tries learning rates: rising while they help, then falling from the first one."""
@@ -154,7 +156,7 @@ class Descent:
             fall = (past[0] - loss) / loss if period and number > period else None
             past.append(loss)
             is_last = fall is not None and fall < float(self._parameters["delta"])
-            norm = float(np.linalg.norm(weights))
+            norm = norm_of(weights)
             yield Pass(number, weights, norm, loss, is_last), 1.0 / (self._decay * (time - 1.0)), fall
             if is_last:
                 return

@@ -6,6 +6,8 @@ pseudo-gradient where c1 > 0; and, once `period` iterations are done, a relative
 Gao, "Scalable training of L1-regularized log-linear models" (2007); the manual of CRFsuite for the rules. The package's
 own optimizers are faster; these stop where CRFsuite does. Not here: line searches along a smooth ray
 (`line_searches`).
+
+Inner products are our own: those of numpy share the machine's threads with others, and their sums depend on these.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Floats
+from ..kernels.optimization import dot
 from .line_searches import LINE_SEARCHES, SHORTER, SUFFICIENT, TOO_MANY, Failure, Found, Ray, check_range
 
-__all__ = ["NO_FEATURES", "QuasiNewtonStep", "Rules", "minimise_as_crfsuite"]
+__all__ = ["NO_FEATURES", "QuasiNewtonStep", "Rules", "minimise_as_crfsuite", "norm_of"]
 
 # why a search ended; others are `Failure.code`, and all are libLBFGS's numbers
 CONVERGED, STOPPED, MINIMUM_AT_START, NO_MORE_ITERATIONS, NO_FEATURES = 0, 1, 2, -997, -1020
@@ -62,12 +65,12 @@ def minimise_as_crfsuite(
     weights = np.zeros(num_weights)
     value, gradient = search.evaluate(weights)
     slope = search.slope(weights, gradient)
-    if norm(slope) <= rules.epsilon:
+    if norm_of(slope) <= rules.epsilon:
         return weights, MINIMUM_AT_START
     memory: deque[tuple[Floats, Floats, float]] = deque(maxlen=rules.num_memories)  # s, y and s·y
     past = deque([value], maxlen=max(1, rules.period))
     direction = -slope
-    step = 1.0 / norm(direction)
+    step = 1.0 / norm_of(direction)
     number = 0
     while True:
         try:
@@ -78,7 +81,7 @@ def minimise_as_crfsuite(
         before, gradient_before = weights, gradient
         weights, value, gradient = found.weights, found.value, found.gradient
         slope = search.slope(weights, gradient)
-        report = QuasiNewtonStep(number, weights, value, norm(weights), norm(slope), found.step, found.trials)
+        report = QuasiNewtonStep(number, weights, value, norm_of(weights), norm_of(slope), found.step, found.trials)
         watch(report)
         if report.gradient_norm <= rules.epsilon * max(1.0, report.weight_norm):
             return weights, CONVERGED
@@ -89,25 +92,25 @@ def minimise_as_crfsuite(
         if rules.max_iterations and number >= rules.max_iterations:
             return weights, NO_MORE_ITERATIONS
         move, change = weights - before, gradient - gradient_before
-        memory.append((move, change, float(move @ change)))
+        memory.append((move, change, float(dot(move, change))))
         direction = search.aligned(_two_loops(memory, -slope), slope)
         step = 1.0
 
 
-def norm(vector: Floats) -> float:
-    return float(np.sqrt(vector @ vector))
+def norm_of(vector: Floats) -> float:
+    return float(np.sqrt(dot(vector, vector)))
 
 
 def _two_loops(memory: deque[tuple[Floats, Floats, float]], direction: Floats) -> Floats:
     """−H g for the inverse Hessian H of the remembered pairs (algorithm 7.4)."""
     out, factors = direction, []
     for move, change, product in reversed(memory):
-        factors.append(float(move @ out) / product)
+        factors.append(float(dot(move, out)) / product)
         out = out - factors[-1] * change
     _, change, product = memory[-1]
-    out *= product / float(change @ change)
+    out *= product / float(dot(change, change))
     for (move, change, product), factor in zip(memory, reversed(factors), strict=True):
-        out += (factor - float(change @ out) / product) * move
+        out += (factor - float(dot(change, out)) / product) * move
     return out
 
 
@@ -124,7 +127,7 @@ class _Smooth:
         return direction
 
     def along(self, weights: Floats, direction: Floats, value: float, slope: Floats, step: float) -> Found:
-        ray = Ray(self.evaluate, weights, direction, value, float(slope @ direction), self._rules.max_linesearch)
+        ray = Ray(self.evaluate, weights, direction, value, float(dot(slope, direction)), self._rules.max_linesearch)
         return LINE_SEARCHES[self._rules.linesearch](ray, step)
 
 
@@ -155,7 +158,7 @@ class _Corners:
             at = weights + step * direction
             at[at * orthant <= 0.0] = 0.0
             found, gradient = self.evaluate(at)
-            if found <= value + SUFFICIENT * float((at - weights) @ slope):
+            if found <= value + SUFFICIENT * float(dot(at - weights, slope)):
                 return Found(at, found, gradient, step, trials)
             check_range(step)
             step *= SHORTER
