@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from ..data import Corpus, InternedColumn
+from ..data import BagColumn, Corpus, InternedColumn
 from ..errors import figure
 from ..files import Unfit, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
@@ -197,6 +197,10 @@ def _corpus_hash(corpus: Corpus) -> str:
         if isinstance(column, InternedColumn):
             digest.update("\0".join(column.values).encode())
             digest.update(column.codes.tobytes())
+        elif isinstance(column, BagColumn):
+            digest.update("\0".join(column.names).encode())
+            for part in (column.off, column.codes, column.weights):
+                digest.update(part.tobytes())
         else:
             digest.update(column.values.tobytes())
     return digest.hexdigest()
