@@ -119,6 +119,8 @@ def _entry(entry: ReferenceEntry, heading: str) -> Iterator[str]:
         yield _table(entry.settings)
     if entry.example:
         yield f"```dcrf\n{entry.example.strip()}\n```"
+    if entry.written_out:
+        yield f"Its settings, written out:\n\n```dcrf\n{entry.written_out.strip()}\n```"
     if entry.grammar:
         yield f"Grammar:\n\n```text\n{entry.grammar}\n```"
     if entry.source:

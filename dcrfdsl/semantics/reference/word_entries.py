@@ -35,6 +35,12 @@ LENGTH_KINDS = {
     "flag": "`yes` or `no`",
     "lexicon": "the name of a lexicon",
 }
+PARAMETER_TEXTS = {
+    "term": "what it reads",
+    "lengths": "how many characters; a range gives a feature for each length",
+    "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
+    "lexicon": "whose entries are looked for",
+}
 TESTS: Words = {
     "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
     "in": (
@@ -182,7 +188,7 @@ def word_entries() -> Iterator[ReferenceEntry]:
     for name, data_format in FORMATS.items():
         summary, example = FORMAT_TEXTS[name]
         options = tuple(
-            SettingEntry(option, words, "none", "", "", OPTION_TEXTS[option])
+            SettingEntry(option, words, "none", "", "", OPTION_TEXTS[option], example)
             for option, (_, words) in data_format.options.items()
         )
         columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
@@ -234,7 +240,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
             "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
-            "", "", "",
+            "", "", PARAMETER_TEXTS[parameter.name], FUNCTION_EXAMPLES[signature.name],
         )
         for parameter in signature.parameters
     )  # fmt: skip
