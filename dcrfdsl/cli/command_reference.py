@@ -167,11 +167,8 @@ def _described(item: Any, hint: Any, lines: Sequence[str]) -> DescribedOption:
 def _default(item: Any, said: str) -> str:
     if item.required:
         return "required"
-    value = item.default
-    if value is None or isinstance(value, bool):
-        shown = said or ("off" if value is False else "")
-    else:
-        shown = f"`{value}`"
+    unset = "off" if item.default is False else ""
+    shown = said or unset if item.default in (None, True, False) else f"`{item.default}`"
     return f"{shown}, or `{item.envvar}`" if item.envvar and shown else shown
 
 

@@ -13,7 +13,7 @@ __all__ = ["COMMAND_EXAMPLES", "CommandExample"]
 
 @dataclass(frozen=True)
 class CommandExample:
-    """Files by name, a command that is run beside them, and one message that it prints."""
+    """Files by name, a command that is run beside them, or a line each of several, and one message that comes out."""
 
     files: Mapping[str, str | bytes]
     command: str

@@ -162,7 +162,7 @@ def _message(entry: ReferenceEntry) -> str:
 
 
 def _example(slug: str) -> Iterator[str]:
-    """What brings a message, and the message as it is printed; nothing for the few messages without an example."""
+    """What brings a message, and the message as it is printed."""
     if template := example_of(slug):
         text, message = template
         yield f"A template that brings it:\n\n```dcrf\n{text.strip()}\n```"
@@ -170,8 +170,10 @@ def _example(slug: str) -> Iterator[str]:
     elif command := COMMAND_EXAMPLES.get(slug):
         for name, text in command.files.items():
             if isinstance(text, str):
-                yield f"The file `{name}`:\n\n```text\n{text.rstrip()}\n```"
-        yield f"A command that brings it:\n\n```text\n$ {command.command}\n{command.message}\n```"
+                language = "python" if name.endswith(".py") else "text"
+                yield f"The file `{name}`:\n\n```{language}\n{text.rstrip()}\n```"
+        lines = "\n".join(f"$ {line}" for line in command.command.splitlines())
+        yield f"A command that brings it:\n\n```text\n{lines}\n{command.message}\n```"
 
 
 def _write(app: Sphinx) -> None:

@@ -47,9 +47,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
             "             min_count = 2)"
         ),
         "adaboost": "train adaboost(rounds = 100, tolerance = 1e-4, max_step = 0.5, update = steepest, weight = 1)",
-        "hmsvm": (
-            "train hmsvm(C = 10, loss = hamming, slack = labelling, most = 50, weight = 0.5, tolerance = 1e-3)"
-        ),
+        "hmsvm": ("train hmsvm(C = 10, loss = hamming, slack = labelling, most = 50, weight = 0.5, tolerance = 1e-3)"),
         "hmm": "train hmm(order = reverse, overlapping = yes, smoothing = 0.1, moves = 1, unseen = once)",
     },
     SMOOTHINGS.kind: {
@@ -65,7 +63,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     OPTIMIZERS.kind: {
         "auto": (
             "train likelihood:\n"
-            "    optimizer = auto(tolerance = 1e-6, max_iterations = 200, memory = 10, epochs = 1, rate = 0.1, seed = 1)"
+            "    optimizer = auto(tolerance = 1e-6, max_iterations = 200, memory = 10, epochs = 1, rate = 1, seed = 1)"
         ),
         "lbfgs": "train likelihood: optimizer = lbfgs(tolerance = 1e-6, max_iterations = 200, memory = 10)",
         "owlqn": (
@@ -78,7 +76,7 @@ SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "gpd": "train mce(loss = label(chunk)): optimizer = gpd(epochs = 10, rate = 0.1, seed = 1)",
         "quickprop": (
             "train mce(loss = label(chunk)):\n"
-            "    optimizer = quickprop(mu = 1.5, online = 5, rate = 0.1, tolerance = 1e-4, max_iterations = 50, seed = 1)"
+            "    optimizer = quickprop(mu = 1.5, online = 5, rate = 1, tolerance = 1e-4, max_iterations = 50, seed = 1)"
         ),
         "iis": "train likelihood: prior = none, optimizer = iis(algorithm = S, tolerance = 1e-4, max_iterations = 50)",
         "working_set": "train hmsvm: optimizer = working_set(sweeps = 5, max_iterations = 100)",
