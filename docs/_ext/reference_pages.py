@@ -38,9 +38,8 @@ PAGES: dict[str, Page] = {
     ),
     "features": Page(
         "Features, tests and places",
-        "What a clique can look at: functions of columns, tests, crosses, and the places where they are read. "
-        "Functions "
-        "of your own are described in [Own feature functions](../how-to/own-features.md).",
+        "The list of what a clique can look at: all feature functions, tests, crosses, and the places where they are "
+        "read. Functions of your own are described in [Own feature functions](../how-to/own-features.md).",
         ("feature function", "test", "place"),
     ),
     "data": Page(
@@ -100,7 +99,8 @@ def generated_pages() -> Iterator[tuple[str, str]]:
     messages = [entry for entry in entries if entry.kind == "message"]
     listed = "\n".join(f"* [`{entry.name}`]({entry.name}.md): {entry.summary}" for entry in messages)
     index = (
-        "# Messages\n\nEvery error code: the name in the brackets of `error[NAME]`, `warning[NAME]` or `note[NAME]`. "
+        "# Messages and error codes\n\nEvery error code: the name in the brackets of `error[NAME]`, `warning[NAME]` or "
+        "`note[NAME]`. "
         f"`dcrfdsl explain NAME` prints the same.\n\n{listed}\n"
     )
     toctree = "\n".join(entry.name for entry in messages)
