@@ -1,4 +1,4 @@
-"""A page about a paper has its equations, the template, the modules and tests by name, and results beside the paper's."""
+"""A page about a paper has its equations, the template, modules and tests by name, and results beside the paper's."""
 
 from __future__ import annotations
 
