@@ -225,7 +225,7 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
             ),
         },
         TRAINS + " --features shapes.py",
-        "error[mixed-results]: feature function `shape_of` gives a number here and a value there\n"
+        "error[mixed-results]: feature function `shape_of` gives a number here and a text there\n"
         "  = help: a function must give texts, truths or numbers, always the same",
     ),
     "needs-json": CommandExample(
