@@ -147,9 +147,16 @@ def _table(settings: Iterable[SettingEntry]) -> str:
     for setting in settings:
         takes = ", ".join(filter(None, [setting.type, setting.limits]))
         unit = f" Unit: {setting.unit}." if setting.unit else ""
-        meaning = f"{setting.meaning[:1].upper()}{setting.meaning[1:]}.{unit}" if setting.meaning else ""
+        meaning = f"{_sentence(setting.meaning)}{unit}" if setting.meaning else ""
         rows.append(f"| `{setting.name}` | {_cell(takes)} | {_cell(setting.default)} | {_cell(meaning)} |")
     return "\n".join(rows)
+
+
+def _sentence(meaning: str) -> str:
+    """With a capital and a full stop; a symbol that it begins with, as `v: the smaller …`, stays as it is."""
+    first = meaning.split()[0].rstrip(":")
+    symbol = (len(first) == 1 and first != "a") or not first.replace("-", "").isalpha()
+    return f"{meaning if symbol else meaning[:1].upper() + meaning[1:]}."
 
 
 def _cell(text: str) -> str:
