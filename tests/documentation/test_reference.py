@@ -131,6 +131,7 @@ def test_every_setting_stands_in_an_example(entry: ReferenceEntry) -> None:
         named = setting.name not in unnamed and setting.default != "required"
         written = re.escape(setting.name.replace("CLIQUE", "words")) + r" =" if named else rf"{entry.name}\(\w"
         assert re.search(rf"\b{written}", setting.example), f"{setting.name} of {entry.name} needs an example"
+        assert setting.meaning, f"{setting.name} of {entry.name} needs a meaning"
 
 
 @pytest.mark.parametrize("example", sorted({setting.example for _, setting in SETTINGS}))

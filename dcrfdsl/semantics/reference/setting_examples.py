@@ -1,4 +1,4 @@
-"""Lines of a template that write out the settings of a method, for each setting that the method's example leaves out.
+"""Lines of a template that write out the settings of a method or data format, where its example leaves some out.
 
 A test sees to it that each setting stands in one of the two, and that every line is one that the checker takes. Not
 here: the examples of methods, which stand in their classes (`semantics.settings`).
@@ -15,7 +15,7 @@ __all__ = ["SETTING_EXAMPLES", "STAGE_EXAMPLES"]
 _MESSAGES = "max_iterations = 500, damping = 0.5, seed = 1"
 _PIECES = "nota = sampled(0.2), max_cases = 1000, overlap = divide"
 
-# the kind of method -> its name -> lines
+# the kind of method, or `data format` -> its name -> lines
 SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     INFERENCE.kind: {
         "exact": "infer exact(max_table = 1000000)",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ..checks import FORMATS, METRICS
 from ..schema import FUNCTIONS, RANGES, SCHEMES, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
+from .setting_examples import SETTING_EXAMPLES
 
 __all__ = ["word_entries"]
 
@@ -187,14 +188,23 @@ def word_entries() -> Iterator[ReferenceEntry]:
     yield from _plain("place", PLACES)
     for name, data_format in FORMATS.items():
         summary, example = FORMAT_TEXTS[name]
+        written_out = SETTING_EXAMPLES.get(FORMATS.kind, {}).get(name, "")
         options = tuple(
-            SettingEntry(option, words, "none", "", "", OPTION_TEXTS[option], example)
+            SettingEntry(
+                option,
+                words,
+                "none",
+                "",
+                "",
+                OPTION_TEXTS[option],
+                written_out if f"{option} =" in written_out else example,
+            )
             for option, (_, words) in data_format.options.items()
         )
         columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
         yield ReferenceEntry(
             FORMATS.kind, name, f"data {name}(COLUMN, …)", summary + columns, settings=options, example=example,
-            synonyms=FORMATS.synonyms_of(name),
+            written_out=written_out, synonyms=FORMATS.synonyms_of(name),
         )  # fmt: skip
     yield from _plain("column type", COLUMN_TYPES)
     for entry in _plain("domain", DOMAINS):
@@ -240,7 +250,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
             "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
-            "", "", PARAMETER_TEXTS[parameter.name], FUNCTION_EXAMPLES[signature.name],
+            "", "", PARAMETER_TEXTS.get(parameter.name, ""), FUNCTION_EXAMPLES[signature.name],
         )
         for parameter in signature.parameters
     )  # fmt: skip
