@@ -43,6 +43,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "unroll": unroll.unroll,
     "infer": infer.infer,
 }
+# What `explain` is asked about may look like an option.
+CONTEXT_SETTINGS = {"explain": {"ignore_unknown_options": True}}
 
 
 def _app() -> typer.Typer:
@@ -71,7 +73,7 @@ def _app() -> typer.Typer:
         """
 
     for name, command in COMMANDS.items():
-        app.command(name)(guarded(command))
+        app.command(name, context_settings=CONTEXT_SETTINGS.get(name))(guarded(command))
     return app
 
 

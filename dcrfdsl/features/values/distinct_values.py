@@ -278,7 +278,8 @@ class CorpusValues:
         kind = self.kinds.get(name) or min(kinds, default="value")
         if kinds - {kind}:
             raise _error(
-                "mixed-results", f"feature function `{name}` gives a {kind} here and a {min(kinds - {kind})} there",
+                "mixed-results",
+                f"feature function `{name}` gives a {_GIVEN[kind]} here and a {_GIVEN[min(kinds - {kind})]} there",
                 "a function must give texts, truths or numbers, always the same",
             )  # fmt: skip
         self.kinds[name] = kind
@@ -368,6 +369,7 @@ _POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last":
 # registered functions ---------------------------------------------------------------------------------------------
 
 
+_GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number"}
 _KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number", Bags: "weighted bag"}
 
 
