@@ -1,4 +1,5 @@
 from .items import ItemSequence as ItemSequence
+from .log_parser import LabelScore as LabelScore, TrainLogParser as TrainLogParser
 from .model_file import (
     CrfsuiteModel as CrfsuiteModel,
     ModelFileError as ModelFileError,
@@ -9,3 +10,4 @@ from .model_file import (
 )
 from .parsed_dump import ParsedDump as ParsedDump
 from .tagger import Tagger as Tagger
+from .trainer import BaseTrainer as BaseTrainer, CRFSuiteError as CRFSuiteError, Trainer as Trainer
