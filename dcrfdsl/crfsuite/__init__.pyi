@@ -1,3 +1,8 @@
+from .from_native import (
+    crfsuite_items as crfsuite_items,
+    crfsuite_model_of as crfsuite_model_of,
+    write_crfsuite_model as write_crfsuite_model,
+)
 from .items import ItemSequence as ItemSequence
 from .model_file import (
     CrfsuiteModel as CrfsuiteModel,

@@ -1,0 +1,69 @@
+"""Programs written for python-crfsuite run unchanged with `dcrfdsl.crfsuite` in its place."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from us_addresses import addresses
+
+import dcrfdsl.crfsuite
+
+pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `test`")
+
+
+def with_ours(monkeypatch: pytest.MonkeyPatch, name: str) -> ModuleType:
+    """The program imported anew, with our module under the name of theirs."""
+    pytest.importorskip(name, reason=f"{name} is in the extra `bench`")
+    for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, "pycrfsuite", dcrfdsl.crfsuite)
+    program = importlib.import_module(name)
+    for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == name]:
+        monkeypatch.setitem(sys.modules, loaded, sys.modules[loaded])  # taken out again after the test
+    return program
+
+
+def test_usaddress_tags_five_hundred_addresses_identically(monkeypatch: pytest.MonkeyPatch) -> None:
+    usaddress = with_ours(monkeypatch, "usaddress")
+    theirs = pycrfsuite.Tagger()
+    theirs.open(str(Path(usaddress.__file__).parent / usaddress.MODEL_FILE))
+    assert isinstance(usaddress.TAGGER, dcrfdsl.crfsuite.Tagger)
+    for number, address in enumerate(addresses(500)):
+        tokens = usaddress.tokenize(address)
+        items = usaddress.tokens2features(tokens)
+        labels = theirs.tag(items)
+        assert usaddress.parse(address) == list(zip(tokens, labels, strict=True))
+        assert usaddress.TAGGER.probability(labels) == pytest.approx(theirs.probability(labels), rel=1e-9)
+        if number % 10 == 0:
+            theirs.set(items)
+            cells = [(label, t) for label in theirs.labels() for t in range(len(tokens))]
+            expected = np.array([theirs.marginal(*cell) for cell in cells])
+            assert np.abs([usaddress.TAGGER.marginal(*cell) for cell in cells] - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize("kind", ["generic", "person", "company"])
+def test_probablepeople_tags_names_identically(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    people = with_ours(monkeypatch, "probablepeople")
+    theirs = pycrfsuite.Tagger()
+    theirs.open(str(Path(people.__file__).parent / people.MODEL_FILES[kind]))
+    for name in (
+        "Mr. Guido van Rossum",
+        "ACME Corp.",
+        "Dr. Ana-María Łuczak, PhD and Bob",
+        "The Smith Family LLC",
+        "x",
+    ):
+        tokens = people.tokenize(name)
+        labels = theirs.tag(people.tokens2features(tokens))
+        assert people.parse(name, kind) == list(zip(tokens, labels, strict=True))
+
+
+def test_parserator_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_ours(monkeypatch, "parserator")
+    for part in ("parserator.training", "parserator.spotcheck"):
+        assert importlib.import_module(part).pycrfsuite is dcrfdsl.crfsuite
