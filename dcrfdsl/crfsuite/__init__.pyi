@@ -14,3 +14,4 @@ from .model_file import (
 )
 from .parsed_dump import ParsedDump as ParsedDump
 from .tagger import Tagger as Tagger
+from .to_native import native_model as native_model

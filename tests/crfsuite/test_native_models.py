@@ -26,7 +26,7 @@ CHAINS = {
     "columns": "clique tag: word[-1..1], pos & word, size, lower(word)\nclique tag[-1], tag",
     "bias": "clique tag: bias, word\nclique tag[-1], tag with states = seen",
     "views": "view kind = prefix(tag, 1)\nclique kind: word\nclique tag: pos\nclique kind[-1], tag\nclique tag, tag[1]",
-    "tests": "clique tag: word has /[A-Z]/, word is dog, suffix(word, 1..2) with states = all\nclique tag[-1], tag",
+    "tests": "clique tag with states = all: word has /[A-Z]/, word is dog, suffix(word, 1..2)\nclique tag[-1], tag",
     "no moves": "clique tag: word, pos",
     "no features": "clique tag: bias\nclique tag[-1], tag",
 }
@@ -68,9 +68,9 @@ def test_a_chain_is_written_for_crfsuite(tmp_path: Path, name: str) -> None:
 
 REFUSED = {
     "CRFsuite has one label, and this model has `tag`, `pos`": "label pos\nclique tag: word\nclique pos: word",
-    "CRFsuite has no latent variables or memories such as `h`": "latent h: 2\nclique tag, h\nclique h: word",
+    "CRFsuite has no latent variables or memories such as `h`": "latent h in 2\nclique tag, h\nclique h: word",
     "CRFsuite has no constraints such as": "clique tag: word\nforbid tag is O and word is dog",
-    "clique `moves` has impossible ones": "clique tag: word\nclique tag[-1], tag as moves\nforbid tag[-1] is O and tag is O",
+    "clique `moves` has impossible ones": "clique tag[-1], tag as moves\nforbid tag[-1] is O and tag is O",
     "CRFsuite has no weights of the start or end": "clique tag: word\nclique tag[-1], tag with edges = pad",
     "CRFsuite has no features of two labels": "clique tag: word\nclique tag[-1], tag: pos",
     "CRFsuite has cliques of one label and of two neighbours": "clique tag: word\nclique tag[-2], tag",
