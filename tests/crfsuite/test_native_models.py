@@ -9,11 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcrfdsl import DcrfError, TrainedModel, corpus_from_rows, fit, load_text
-from dcrfdsl.crfsuite import Tagger, crfsuite_items, write_crfsuite_model
+from dcrfdsl import DcrfError, TrainedModel, corpus_from_rows, fit, load, load_text
+from dcrfdsl.cli import run
+from dcrfdsl.cli.console import Talk
+from dcrfdsl.cli.convert_model import convert_model
+from dcrfdsl.crfsuite import (
+    CrfsuiteModel,
+    ItemSequence,
+    Tagger,
+    crfsuite_items,
+    crfsuite_model_of,
+    native_model,
+    read_crfsuite,
+    write_crfsuite_model,
+)
 from dcrfdsl.data import Corpus
+from dcrfdsl.data.weighted_bags import escaped, unescaped
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `test`")
+from crfsuite_cases import KINDS, nested_items, trained_file  # noqa: E402
 
 ROWS = [
     [("The", 3, "DT", "B-é"), ("dog", 3, "NN", "I:x"), ("ran", 3, "VB", "O")],
@@ -84,3 +98,72 @@ def test_what_crfsuite_does_not_have_is_said(tmp_path: Path, words: str) -> None
         write_crfsuite_model(model, tmp_path / "m")
     assert words in str(error.value)
     assert not (tmp_path / "m").exists()
+
+
+# and back -----------------------------------------------------------------------------------------------------------
+
+
+def read_back(tmp_path: Path, sequences: list[Any], **params: Any) -> tuple[CrfsuiteModel, TrainedModel]:
+    """A model that python-crfsuite trains, as CRFsuite's and as our own, saved and loaded."""
+    read = read_crfsuite(trained_file(tmp_path / "m", sequences, **params))
+    native_model(read, "m").save(tmp_path / "native.model")
+    return read, load(tmp_path / "native.model")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_of_crfsuite_is_one_of_our_own(tmp_path: Path, kind: str) -> None:
+    _, model = read_back(tmp_path, KINDS[kind](3), **{"feature.possible_transitions": kind == "strings"})
+    inputs = [items for items, _ in KINDS[kind](4, 40)]
+    rows = [[{"attributes": item} for item in items] for items in inputs]
+    data = model.spec.data
+    assert data is not None
+    check_agrees(model, corpus_from_rows(rows, data, optional=["y"]), tmp_path / "m", inputs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_way_there_and_back_keeps_every_weight(tmp_path: Path, kind: str) -> None:
+    read, model = read_back(tmp_path, KINDS[kind](3), c1=0.02)
+    again = crfsuite_model_of(model)
+
+    def named(one: CrfsuiteModel) -> tuple[dict[Any, float], dict[Any, float]]:
+        parts = zip(one.state_attributes, one.state_labels, one.state_weights, strict=True)
+        moves = zip(one.transition_from, one.transition_to, one.transition_weights, strict=True)
+        return (
+            {(one.attributes[attribute], one.labels[label]): weight for attribute, label, weight in parts},
+            {(one.labels[left], one.labels[right]): weight for left, right, weight in moves},
+        )
+
+    assert (tuple(again.labels), named(again)) == (tuple(read.labels), named(read))
+
+
+def test_a_model_without_moves_or_attributes(tmp_path: Path) -> None:
+    sequences = [([["a"]], ["x"]), ([["b"]], ["y"])]
+    read, model = read_back(tmp_path, sequences)
+    assert not len(read.transition_weights)
+    none = np.zeros(0, np.int32)
+    empty = native_model(CrfsuiteModel(["x", "y"], [], none, none, np.zeros(0), none, none, np.zeros(0)))
+    for one, labels in ((model, ["y", "x"]), (empty, ["x", "x"])):
+        assert one.spec.data is not None
+        corpus = corpus_from_rows([[{"attributes": ["b"]}, {"attributes": ["a"]}]], one.spec.data, optional=["y"])
+        assert one.predict(corpus, threads=1).texts("y") == labels
+
+
+def test_the_command_converts_a_model_that_tags(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    content = trained_file(tmp_path / "m.crfsuite", nested_items(1))
+    convert_model(str(tmp_path / "m.crfsuite"), None, Talk(False))
+    assert "m.model written" in capfd.readouterr().err
+    inputs = [ItemSequence(items) for items, _ in nested_items(2)]
+    lines = [
+        "\t".join(["_", *(f"{escaped(name)}:{value!r}" for name, value in item.items())])
+        for sequence in inputs
+        for item in (*sequence.items(), {})
+    ]
+    text = "\n".join("" if line == "_" else line for line in lines)
+    (tmp_path / "data").write_text(text, encoding="utf-8")
+    assert run(["tag", str(tmp_path / "m.model"), str(tmp_path / "data")]) == 0
+    tagged = [line.split("\t")[0] for line in capfd.readouterr().out.splitlines() if line]
+    tagger = Tagger()
+    tagger.open_inmemory(content)
+    assert [unescaped(label) for label in tagged] == [label for sequence in inputs for label in tagger.tag(sequence)]
+    with pytest.raises(DcrfError, match="file-exists"):
+        convert_model(str(tmp_path / "m.crfsuite"), None, Talk(False))
