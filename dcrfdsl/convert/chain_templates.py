@@ -119,13 +119,12 @@ def _sharing(converted: Iterable[_Converted], dialect: Dialect) -> list[Diagnost
 
 
 def _counted_at_the_start(converted: Iterable[_Converted], dialect: Dialect) -> list[Diagnostic]:
-    """A note that Wapiti counts weights of pairs for strings at first tokens, where there is no pair."""
+    """A note that CRF++ has no weights of pairs for strings at first tokens, where there is no pair; Wapiti has."""
     first = next((item.pattern for item in converted if item.pattern.pair and item.pattern.macros), None)
-    if first is None or dialect is not WAPITI:
+    if first is None or dialect is not CRFPP:
         return []
     message = (
-        "Wapiti also counts weights of pairs for strings that stand at first tokens only; they are never used, and the "
-        "template has none"
+        "the template also counts weights of pairs for values at first tokens, which are never used; CRF++ has none"
     )
     return [remark("converts-differently", first.span, message, severity="note")]
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import Diagnostic
+from ..syntax import RegexProblem, WapitiRegex, wapiti_regex
 from .column_names import Columns
 from .foreign_patterns import ForeignPattern, Macro, remark
-from .wapiti_regexes import RegexProblem, WapitiRegex, translated
 
 __all__ = ["Factor", "Feature", "PatternFeatures", "features_of"]
 
@@ -179,7 +179,7 @@ _COMMANDS: Mapping[str, Callable[[Macro, str], _Alternatives | Diagnostic]] = {
 
 def _regex(macro: Macro) -> WapitiRegex | Diagnostic:
     try:
-        return translated(macro.regex)
+        return wapiti_regex(macro.regex)
     except RegexProblem as problem:
         return remark("bad-foreign-line", macro.span, f"Wapiti does not take this regular expression: {problem}")
 

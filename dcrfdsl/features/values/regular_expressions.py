@@ -26,6 +26,4 @@ def compiled(regex: Regex) -> Any:
         return re2.compile(regex.pattern, options)
     except re2.error as error:
         detail = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
-        raise DcrfError(
-            Diagnostic("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}")
-        ) from None
+        raise DcrfError(Diagnostic("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}")) from None

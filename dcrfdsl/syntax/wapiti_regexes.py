@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["RegexProblem", "WapitiRegex", "translated"]
+__all__ = ["RegexProblem", "WapitiRegex", "wapiti_regex"]
 
 CLASSES: Mapping[str, str] = {
     "a": "A-Za-z", "d": "0-9", "l": "a-z", "p": "[:punct:]", "s": r"\t-\r ", "u": "A-Z", "w": "0-9A-Za-z",
@@ -51,7 +51,7 @@ class WapitiRegex:
         return f"{term} has /{self.pattern.replace('*?', '*')}/"
 
 
-def translated(regex: str) -> WapitiRegex:
+def wapiti_regex(regex: str) -> WapitiRegex:
     """Raises `RegexProblem` for an expression that Wapiti does not take."""
     at_start = regex.startswith("^")
     at = int(at_start)
