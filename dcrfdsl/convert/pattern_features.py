@@ -5,8 +5,8 @@ negation, `%m` by `extract` and, where nothing matches, the negated test. A patt
 of its macros. Texts between the macros only tell patterns apart (`chain_templates`).
 
 Outside the sentence CRF++ puts `_B-1`, Wapiti `_x-1` (from the fifth place on `_x-#`), and Wapiti's regexes see that
-text. Here a column has a value of its own for each place outside, and tests are false. Where the two differ, another
-form of the test is taken that agrees, or a note says so.
+text. Here a column has a value of its own for each place outside, and tests and their negations are false. So tests
+name the positions that read outside, `(first or word[-1] has /[0-9]/)`. Where values differ, a note says so.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["Factor", "Feature", "PatternFeatures", "features_of"]
 
 MOST_FEATURES = 64  # of one pattern: six tests double it six times
 NAMED_PLACES = 4  # outside the sentence, on each side, that Wapiti tells apart from those further away
+FARTHEST_TEST = 8  # places outside the sentence where a test is what it is in Wapiti
 
 
 @dataclass(frozen=True)
@@ -122,21 +123,16 @@ def _test(macro: Macro, column: str) -> _Alternatives | Diagnostic:
         return regex
     if regex.always:
         return _Alternatives(((),), remarks=_hints(macro, regex))
-    outside = {bool(text is not None) for text in _matches_outside(macro, regex)}
-    where = _placed(column, macro.row)
-    holds, fails = _outcomes(regex.test(where), where, true_outside=outside == {True})
-    differs = "this test holds at some places outside the sentence; here tests are false there"
-    return _Alternatives(
-        ((Factor(holds),), (Factor(fails),)), differs=differs if len(outside) > 1 else None,
-        remarks=_hints(macro, regex),
-    )  # fmt: skip
+    outside = [text is not None for text in _matches_outside(macro, regex)]
+    holds, fails = _outcomes(regex.test(_placed(column, macro.row)), macro.row, outside)
+    differs = "far outside the sentence tests are false here" if abs(macro.row) > FARTHEST_TEST else None
+    return _Alternatives(((Factor(holds),), (Factor(fails),)), differs=differs, remarks=_hints(macro, regex))
 
 
 def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
     regex = _regex(macro)
     if isinstance(regex, Diagnostic):
         return regex
-    where = _placed(column, macro.row)
     remarks = _hints(macro, regex, matched=True)
     if not regex.pattern:
         return _Alternatives(((),), remarks=remarks)  # nothing is matched, everywhere
@@ -150,7 +146,8 @@ def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
         if nowhere and outside:
             differs = _EMPTY_OUTSIDE
         return _Alternatives(((value,),), differs=differs, remarks=remarks)
-    _, fails = _outcomes(regex.test(where), where, true_outside=bool(outside) and not nowhere)
+    # the empty text stands for no match, outside the sentence too
+    _, fails = _outcomes(regex.test(_placed(column, macro.row)), macro.row, [not nowhere] * len(outside))
     return _Alternatives(
         ((value,), (Factor(fails),)), inside=value if outside and nowhere else None, differs=differs, remarks=remarks
     )
@@ -161,12 +158,24 @@ def _matched_outside(texts: Sequence[str | None]) -> str:
     return f"outside the sentence this matches {shown}; here each place outside is a value of its own"
 
 
-def _outcomes(test: str, where: str, *, true_outside: bool) -> tuple[str, str]:
-    """The condition that a test holds, and that it fails, where tests are false outside the sentence."""
-    if not true_outside:
-        return test, f"not {test}"
-    inside = f"({where} matches /.*/ and not {test})"
-    return f"not {inside}", inside
+def _outcomes(test: str, row: int, outside: Sequence[bool]) -> tuple[str, str]:
+    """The condition that a test holds, and that it fails.
+
+    outside: whether it holds one place outside the sentence, two places and so on. There tests and their negations are
+    false here, so the positions that read outside are named: `word[-2]` does at `first` and `first[-1]`.
+    """
+    edge, step = ("first", -1) if row < 0 else ("last", 1)
+    holds: list[str] = []
+    fails: list[str] = []
+    if abs(row) <= FARTHEST_TEST:
+        at_edges = [(_placed(edge, step * (abs(row) - n)), there) for n, there in enumerate(outside, 1)]
+        holds = [position for position, there in reversed(at_edges) if there]
+        fails = [position for position, there in reversed(at_edges) if not there]
+    return _any(holds, test), _any(fails, f"not {test}")
+
+
+def _any(positions: Sequence[str], test: str) -> str:
+    return f"({' or '.join([*positions, test])})" if positions else test
 
 
 _COMMANDS: Mapping[str, Callable[[Macro, str], _Alternatives | Diagnostic]] = {
@@ -185,15 +194,15 @@ def _regex(macro: Macro) -> WapitiRegex | Diagnostic:
 
 
 def _matches_outside(macro: Macro, regex: WapitiRegex) -> list[str | None]:
-    """What Wapiti matches on the texts that it puts at the places outside the sentence; None for no match."""
+    """What Wapiti matches on the texts that it puts one place outside the sentence, two places and so on; None for no
+    match.
+    """
     if not macro.row:
         return []
     import re2  # on use: a template without regexes needs no engine
 
     side, last = ("-", -macro.row) if macro.row < 0 else ("+", macro.row)
-    texts = [f"_x{side}{n}" for n in range(1, min(last, NAMED_PLACES) + 1)] + ["_x" + side + "#"] * (
-        last > NAMED_PLACES
-    )
+    texts = [f"_x{side}{n if n <= NAMED_PLACES else '#'}" for n in range(1, min(last, FARTHEST_TEST) + 1)]
     found = [re2.search(regex.pattern, text) for text in texts]
     return [None if match is None else match.group() for match in found]
 
