@@ -12,6 +12,7 @@ import typer
 from .. import __version__
 from . import (
     check_command as check,
+    convert_command as convert,
     demo_command as demo,
     evaluate_command as evaluate,
     explain_command as explain,
@@ -33,6 +34,7 @@ YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exce
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "new": new.new,
+    "convert": convert.convert,
     "check": check.check,
     "explain": explain.explain,
     "fmt": fmt.fmt,

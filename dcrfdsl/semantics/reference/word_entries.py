@@ -22,6 +22,7 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
     "lower": "clique chunk as here: lower(word)",
     "prefix": "clique chunk as here: prefix(word, 1..4)",
     "suffix": "clique chunk as here: suffix(word, 3), suffix(word, 1..4)[-1]",
+    "extract": "clique chunk as here: extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
     "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
     "length": "clique chunk as here: length(word)",
     "chars": "clique chunk as here: chars(word, 2..3)",
@@ -33,6 +34,7 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
 LENGTH_KINDS = {
     "term": "a column, or a function of one",
     "lengths": "a length from 1, or a range of lengths",
+    "pattern": "a regular expression of RE2, `/…/` or `/…/i`",
     "flag": "`yes` or `no`",
     "lexicon": "the name of a lexicon",
 }
