@@ -21,4 +21,4 @@ from .segment_types import (
     split_mark as split_mark,
 )
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
-from .writers import WRITERS as WRITERS, tagged as tagged
+from .writers import WRITERS as WRITERS, TaggedOutput as TaggedOutput, tagged as tagged

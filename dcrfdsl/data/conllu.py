@@ -18,12 +18,11 @@ from .column_blocks import Block
 from .columns import Parsed
 from .conll import LineTable, cut_at_blank_line
 from .corpus import InternedColumn
-from .formats import Wanted, no_options
+from .formats import Wanted, text_options
 
-__all__ = ["CONLLU_COLUMNS", "MISC", "ConlluReader"]
+__all__ = ["CONLLU_COLUMNS", "ConlluReader"]
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-MISC = CONLLU_COLUMNS.index("misc")
 _ABSENT = "_"
 _TOKEN_ID = re.compile(r"[0-9]+")
 _OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")
@@ -33,7 +32,7 @@ class ConlluReader:
     bytes_per_token: ClassVar[int] = 70
 
     def __init__(self, wanted: Wanted):
-        no_options(wanted)
+        text_options(wanted.data)
         for column in wanted.columns:
             if column.source not in CONLLU_COLUMNS or (column.key is not None and column.source != "feats"):
                 raise _unknown_source(column, wanted)

@@ -71,6 +71,14 @@ def _part_paragraphs(lines: list[str]) -> None:
         lines[-1] = "\r"
 
 
+def _rows(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
+    """From the first row to the blank line after the last one, if there is one. A quoted cell may hold line ends."""
+    end = last + 1
+    while end < len(lines) and "".join(lines[last:end]).count('"') % 2:
+        end += 1
+    return first, end + (end < len(lines) and not lines[end].strip(_SPACE))
+
+
 def _line(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
     return first, last + 1
 
@@ -81,5 +89,11 @@ def _part_lines(lines: list[str]) -> None:
 
 COPIES: Table[tuple[Callable[[Sequence[str], int, int, int], _Span], Callable[[list[str]], None]]] = Table(
     "copied format",
-    {"conll": (_paragraph, _part_paragraphs), "conllu": (_paragraph, _part_paragraphs), "jsonl": (_line, _part_lines)},
+    {
+        "conll": (_paragraph, _part_paragraphs),
+        "conllu": (_paragraph, _part_paragraphs),
+        "jsonl": (_line, _part_lines),
+        "csv": (_rows, _part_paragraphs),
+        "tsv": (_rows, _part_paragraphs),
+    },
 )

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ..errors import DcrfError, Diagnostic, data_error
 from .column_blocks import Block
 from .columns import Parsed
-from .formats import Wanted, no_options
+from .formats import Wanted, text_options
 from .records import Records
 from .vector_columns import shown
 
@@ -24,7 +24,7 @@ class JsonlReader:
     bytes_per_token: ClassVar[int] = 32
 
     def __init__(self, wanted: Wanted):
-        no_options(wanted)
+        text_options(wanted.data)
         for column in wanted.columns:
             if column.key is not None:
                 message = f"`{column.name}` asks for a key of `{column.source}`; only `conllu` has keys"

@@ -16,6 +16,7 @@ from .columns import CorpusBuilder
 from .conll import ConllReader
 from .conllu import ConlluReader
 from .corpus import Corpus
+from .delimited import DelimitedReader
 from .formats import Reader, Wanted
 from .jsonl import JsonlReader
 
@@ -23,8 +24,14 @@ __all__ = ["READERS", "Chunk", "read_corpus", "stream_corpus"]
 
 READERS: Table[type[Reader]] = Table(
     "data format",
-    {"conll": ConllReader, "conllu": ConlluReader, "jsonl": JsonlReader},
-    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll"},
+    {
+        "conll": ConllReader,
+        "conllu": ConlluReader,
+        "jsonl": JsonlReader,
+        "csv": DelimitedReader,
+        "tsv": DelimitedReader,
+    },
+    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll"},
 )
 
 _READ_BYTES = 1 << 21  # the block size for whole files: larger blocks fall out of the cache

@@ -36,6 +36,15 @@ class Format:
 
 _SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
 _COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
+_PLACES = (lambda value: value in ("own", "misc"), '`"own"` (columns and FEATS) or `"misc"`')
+_DELIMITED: Mapping[str, tuple[Fits, str]] = {
+    "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
+    "separator": (
+        lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"',
+        'one character, as `";"`',
+    ),
+    "quote": (lambda value: value in ('"', "none"), '`"\\""` or `"none"`'),
+}
 
 FORMATS: Table[Format] = Table(
     "data format",
@@ -45,14 +54,17 @@ FORMATS: Table[Format] = Table(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
             keyed=("feats",),
+            options={"predictions": _PLACES},
         ),
         "jsonl": Format("a sentence a line, columns by key"),
+        "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
+        "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
         "grmm": Format("GRMM's data", runs=False),
         "crfsuite": Format("CRFsuite's items", runs=False),
     },
     {
-        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll",
-        "csv": "conll", "conll2000": "conll", "conll2003": "conll",
+        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll", "conll2000": "conll",
+        "conll2003": "conll", "excel": "csv",
     },
 )  # fmt: skip
 
@@ -84,10 +96,6 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         guess = FORMATS.suggest(data.format)
         known = listed(name for name, entry in FORMATS.items() if entry.runs)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
-        if data.format.lower() in ("csv", "tsv"):
-            mark = "," if data.format.lower() == "csv" else "\\t"
-            columns = ", ".join(column.name for column in data.columns)
-            remedy = f'write `data conll({columns}, separator = "{mark}")`'
         message = f"`{data.format}` is not a data format"
         yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
         return
@@ -115,9 +123,14 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
 
 def _column(context: Context, name: str, entry: Format, column: Column, n: int) -> Iterator[Diagnostic]:
     at = ("data", "columns", n)
+    if column.name in entry.options and column.source != column.name and column.key is None:
+        message = f"`{column.name} = {column.source}` names a column, and `{column.name}` is an option of `{name}`"
+        remedy = f'an option is a text: `{column.name} = "{column.source}"`'
+        yield context.complaint("bad-setting", message, at, "a column", help=remedy)
     if column.key is not None and column.source not in entry.keyed:
         message = f"`{name}` has no keys to read `{column.name}` from"
-        remedy = "`feats(…)` reads CoNLL-U; in other formats a feature has a column of its own"
+        readers = [name for name, other in FORMATS.items() if column.source in other.keyed]
+        remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
         yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
     elif entry.sources is not None and column.source not in entry.sources:
         synonyms = {

@@ -90,7 +90,8 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "conllu": (
         'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS: its first value counts, repeats are '
-        "warned of once, and an absent key reads `_`, an ordinary state. `tag` writes predictions into MISC.",
+        "warned of once, and an absent key reads `_`, an ordinary state. `tag` writes predictions where the labels come "
+        "from, into columns and FEATS, and what has no place there into MISC.",
         'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\nclique upos[-1], upos',
     ),
     "jsonl": (
@@ -214,6 +215,7 @@ def word_entries() -> Iterator[ReferenceEntry]:
 
 
 OPTION_TEXTS = {
+    "predictions": "where `tag` writes: in the columns and keys of the labels, or all of it in MISC",
     "separator": "what splits columns, instead of white space",
     "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
 }
