@@ -1,5 +1,6 @@
 from .copies import repeated as repeated
 from .corpus import Corpus as Corpus, InternedColumn as InternedColumn, NumericColumn as NumericColumn
+from .formats import with_predictions_apart as with_predictions_apart
 from .frames import corpus_from_frame as corpus_from_frame, corpus_from_rows as corpus_from_rows
 from .labels import (
     EncodedLabels as EncodedLabels,

@@ -93,6 +93,7 @@ COPIES: Table[tuple[Callable[[Sequence[str], int, int, int], _Span], Callable[[l
         "conll": (_paragraph, _part_paragraphs),
         "conllu": (_paragraph, _part_paragraphs),
         "jsonl": (_line, _part_lines),
+        "spans": (_line, _part_lines),
         "csv": (_rows, _part_paragraphs),
         "tsv": (_rows, _part_paragraphs),
     },

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
-from ..semantics import FORMATS, Column, DataSpec, plain
+from ..semantics import FORMATS, Argument, Column, DataSpec, Text, plain
 from .column_blocks import Block
 from .columns import Parsed
 
-__all__ = ["Reader", "Wanted", "absent_columns", "text_options"]
+__all__ = ["Reader", "Wanted", "absent_columns", "text_options", "with_predictions_apart"]
 
 
 @dataclass(frozen=True)
@@ -87,3 +87,17 @@ def text_options(data: DataSpec) -> dict[str, str]:
             raise DcrfError(Diagnostic("bad-setting", f"`{name}` of `{data.format}`: expected {words}"))
         options[name] = value
     return options
+
+
+def with_predictions_apart(data: DataSpec) -> DataSpec:
+    """The statement with predictions beside the gold of the file. `DcrfError` if its format has no choice there."""
+    if _CHOICE not in FORMATS[data.format].options:
+        message = f"predictions in `{data.format}` are beside the gold in any case"
+        raise DcrfError(Diagnostic("idle-apart", message, help="leave out `--apart`"))
+    others = tuple(option for option in data.options if option.name != _CHOICE)
+    apart = Argument(name=_CHOICE, value=Text(value=_APART[data.format]))
+    return data.model_copy(update={"options": (*others, apart)})
+
+
+_CHOICE = "predictions"
+_APART = {"conllu": "misc", "spans": "apart"}

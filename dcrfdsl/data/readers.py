@@ -19,6 +19,7 @@ from .corpus import Corpus
 from .delimited import DelimitedReader
 from .formats import Reader, Wanted
 from .jsonl import JsonlReader
+from .spans import SpansReader
 
 __all__ = ["READERS", "Chunk", "read_corpus", "stream_corpus"]
 
@@ -30,6 +31,7 @@ READERS: Table[type[Reader]] = Table(
         "jsonl": JsonlReader,
         "csv": DelimitedReader,
         "tsv": DelimitedReader,
+        "spans": SpansReader,
     },
     {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll"},
 )

@@ -12,21 +12,20 @@ Not here: the predictions.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Table, data_error, json_text, shortened
+from ..errors import Table
 from ..semantics import DataSpec
 from .conllu_writer import tag_conllu
 from .delimited_writer import DelimitedWriter
 from .formats import text_options
 from .readers import Chunk
-from .written_lines import Predicted, Remarks, at_each_token, ending_of, lines_of, text_of
+from .spans_writer import SpansWriter
+from .written_lines import Predicted, Remarks, at_each_token, changed_json, lines_of, text_of
 
 __all__ = ["WRITERS", "Predictions", "Remarks", "TaggedOutput", "tagged"]
 
@@ -103,28 +102,8 @@ def _tag_jsonl(chunk: Chunk, columns: Predicted, remarks: Remarks) -> bytes:
         predicted = {name: values[start:end] for name, values in columns.items()}
         # a line without a token is not a sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
-        try:
-            written = json_text(_with_predicted(_DECODER.decode(line), predicted, said), ensure_ascii=False)
-        except (_NoNumber, RecursionError) as error:
-            message = str(error) if isinstance(error, _NoNumber) else "JSON nested too deeply"
-            at = n + chunk.block.first_line
-            raise data_error("bad-json", message, file=chunk.corpus.file, line=at) from None
-        lines[n] = written + ending_of(line)
+        lines[n] = changed_json(chunk, n, line, lambda sentence, p=predicted, r=said: _with_predicted(sentence, p, r))
     return "\n".join(lines).encode()
-
-
-class _NoNumber(Exception):
-    """A number outside the columns that Python reads and JSON cannot represent."""
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise _NoNumber(f"`{shortened(text)}` cannot be written again: it is no number of JSON, or too large for one")
-    return number
-
-
-_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_number)
 
 
 def _with_predicted(
@@ -159,6 +138,10 @@ def _delimited() -> _Writer:
     return DelimitedWriter().write, bytes
 
 
+def _spans() -> _Writer:
+    return _chunk_by_chunk(SpansWriter().write)()
+
+
 WRITERS: Table[Callable[[], _Writer]] = Table(
     "output format",
     {
@@ -167,5 +150,6 @@ WRITERS: Table[Callable[[], _Writer]] = Table(
         "jsonl": _chunk_by_chunk(_tag_jsonl),
         "csv": _delimited,
         "tsv": _delimited,
+        "spans": _spans,
     },
 )

@@ -5,12 +5,18 @@ Not here: the formats (`writers` and the modules of its table).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
+from ..errors import data_error, json_text, shortened
 from .readers import Chunk
 
-__all__ = ["Predicted", "Remarks", "at_each_token", "ending_of", "lines_of", "text_of", "texts_of", "token_lines"]
+__all__ = [
+    "Predicted", "Remarks", "at_each_token", "changed_json", "ending_of", "lines_of", "text_of", "texts_of",
+    "token_lines",
+]  # fmt: skip
 
 Predicted: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [N], in written order
 Remarks: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [S], None if unknown
@@ -53,3 +59,28 @@ def text_of(value: str | float | None) -> str:
     if value is None:
         return _UNKNOWN
     return value if isinstance(value, str) else format(value, ".6g")
+
+
+class _NoNumber(Exception):
+    """A number outside the columns that Python reads and JSON cannot represent."""
+
+
+def changed_json(chunk: Chunk, n: int, line: str, change: Callable[[Any], Any]) -> str:
+    """Line `n` of the chunk, which is JSON, with its value changed. `DcrfError` if it cannot be written again."""
+    try:
+        written = json_text(change(_DECODER.decode(line)), ensure_ascii=False)
+    except (_NoNumber, RecursionError) as error:
+        message = str(error) if isinstance(error, _NoNumber) else "JSON nested too deeply"
+        at = n + chunk.block.first_line
+        raise data_error("bad-json", message, file=chunk.corpus.file, line=at) from None
+    return written + ending_of(line)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _NoNumber(f"`{shortened(text)}` cannot be written again: it is no number of JSON, or too large for one")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_number)

@@ -36,7 +36,6 @@ class Format:
 
 _SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
 _COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
-_PLACES = (lambda value: value in ("own", "misc"), '`"own"` (columns and FEATS) or `"misc"`')
 _DELIMITED: Mapping[str, tuple[Fits, str]] = {
     "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
     "separator": (
@@ -44,6 +43,20 @@ _DELIMITED: Mapping[str, tuple[Fits, str]] = {
         'one character, as `";"`',
     ),
     "quote": (lambda value: value in ('"', "none"), '`"\\""` or `"none"`'),
+}
+
+
+def _among(*values: str) -> tuple[Fits, str]:
+    return values.__contains__, " or ".join(f'`"{value}"`' for value in values)
+
+
+_SPANS: Mapping[str, tuple[Fits, str]] = {
+    "tokenizer": _among("words", "whitespace", "characters", "given"),
+    "misaligned": _among("error", "widen", "skip"),
+    "overlapping": _among("error", "longest"),
+    "offsets": _among("characters", "utf16"),
+    "style": _among("doccano", "spacy", "prodigy", "label_studio"),
+    "predictions": _among("own", "apart"),
 }
 
 FORMATS: Table[Format] = Table(
@@ -54,11 +67,17 @@ FORMATS: Table[Format] = Table(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
             keyed=("feats",),
-            options={"predictions": _PLACES},
+            options={"predictions": _among("own", "misc")},
         ),
         "jsonl": Format("a sentence a line, columns by key"),
         "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
         "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
+        "spans": Format(
+            "a text a line with labelled spans, as JSON",
+            sources=("token", "spans", "start", "end", "space"),
+            keyed=("spans",),
+            options=_SPANS,
+        ),
         "grmm": Format("GRMM's data", runs=False),
         "crfsuite": Format("CRFsuite's items", runs=False),
     },

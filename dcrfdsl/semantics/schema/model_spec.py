@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
@@ -65,12 +65,16 @@ class Column(Frozen):
 
 
 class DataSpec(Frozen):
-    """`data FORMAT(columns…, option = value)`"""
+    """`data FORMAT(columns…, option = value)`
+
+    `schemes` are the segment schemes of the labels, by name, for formats that hold segments: a model sets them.
+    """
 
     format: str
     columns: tuple[Column, ...]
     options: tuple[Argument, ...] = ()
     doc: tuple[str, ...] = ()
+    schemes: tuple[tuple[str, str], ...] = ()
 
 
 # variables --------------------------------------------------------------------------------------------------
@@ -256,6 +260,16 @@ class ModelSpec(Frozen):
     evaluate: tuple[CallSpec, ...] = ()
     doc: tuple[str, ...] = ()
 
+    @model_validator(mode="after")
+    def _tell_schemes(self) -> Self:
+        """The data learns the schemes of the labels that it reads from spans."""
+        data = self.data
+        if data is not None and any(column.source == "spans" for column in data.columns):
+            schemes = tuple((label.name, label.domain.name) for label in self.labels if isinstance(label.domain, Scheme))
+            if schemes != data.schemes:  # the model is frozen for everybody else
+                self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
+        return self
+
     def named(self) -> Iterator[tuple[str, Declaration]]:
         """Yields every named declaration with its name; columns are not declarations. It takes no argument.
 
@@ -313,7 +327,7 @@ class ModelSpec(Frozen):
         copied = super().model_copy(update=update, deep=deep)
         for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
             del copied.__dict__[name]
-        return copied
+        return copied._tell_schemes()
 
     @cached_property
     def _declarations(self) -> Mapping[str, Declaration]:
