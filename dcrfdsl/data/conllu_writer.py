@@ -1,7 +1,7 @@
-"""Predictions in CoNLL-U: in the columns and the keys of FEATS that the labels are read from, or in MISC.
+"""Predictions in CoNLL-U: in the columns and the keys that the labels are read from, or in MISC.
 
-`upos` goes to UPOS, `feats("Case")` to that key of FEATS, where `_` removes the key; keys that are new stand in the order
-of the format (sorted without regard to case). What has no column of its own (marginals, a label that the data does not
+`upos` goes to UPOS, `misc("ner")` to that key of MISC, and `feats("Case")` to that of FEATS, where `_` removes the key
+and new ones stand in the order of the format (sorted without regard to case). What has no column of its own (marginals, a label that the data does not
 declare, an ID) becomes `name=value` in MISC, in place of an earlier prediction of the name. With the option
 `predictions = "misc"` every label does. All other cells and lines stay: comments, ranges of multiword tokens, empty
 nodes. Not here: whether a predicted tree is one.
@@ -55,8 +55,8 @@ def _place(name: str, column: Column | None) -> _Put:
     if column is None or number == _ID:
         return lambda cells, text: _put_item(cells, name, text)
     if column.key is not None:
-        key = column.key
-        return lambda cells, text: _put_key(cells, key, text)
+        key, put = column.key, _KEYED[column.source]
+        return lambda cells, text: put(cells, key, text)
     return lambda cells, text: _put_cell(cells, number, text)
 
 
@@ -79,6 +79,9 @@ def _put_key(cells: list[str], key: str, text: str) -> None:
         at = there[0] if there else next(iter(after), len(kept))
         kept.insert(at, f"{key}={text.translate(_CELL_ESCAPES)}")
     cells[_FEATS] = "|".join(kept) or _ABSENT
+
+
+_KEYED: Mapping[str, Callable[[list[str], str, str], None]] = {"feats": _put_key, "misc": _put_item}
 
 
 def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:

@@ -8,7 +8,6 @@ Columns that the template does not name are left alone. Not here: writing (`deli
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -22,12 +21,12 @@ from .columns import Parsed
 from .corpus import InternedColumn
 from .delimited_rows import Dialect, RowTable
 from .formats import Wanted, absent_columns, text_options
+from .sentence_order import SentenceOrder
 from .vector_columns import shown
 
 __all__ = ["DelimitedReader", "dialect_of", "header_name"]
 
 _SEPARATORS: Mapping[str, tuple[str, str]] = {"csv": (",", '"'), "tsv": ("\t", "none")}
-_REMEMBERED = 200_000  # sentences whose return would show that the rows are not sorted
 _LONG_SENTENCE = 5_000  # rows without the end of a sentence that are worth a warning
 
 
@@ -53,9 +52,7 @@ class DelimitedReader:
         self._names: list[str] | None = None  # of the header
         self._numbers: dict[str, int] = {}  # column of the template → cell of a row
         self._sentence: int | None = None  # cell that tells sentences apart
-        self._recent: deque[str] = deque()
-        self._seen: set[str] = set()
-        self._id: str | None = None  # of the sentence before the block
+        self._order = SentenceOrder(wanted.file, "line")
         self._header_done = False  # whether a block with the header was parsed
         self._line = 1  # where the next block begins
         self._cut: RowTable | None = None
@@ -162,7 +159,8 @@ class DelimitedReader:
     def _changes(self, table: RowTable, rows: Ints) -> Mask:
         """[T] rows whose sentence is another than that of the row above; an empty cell is no change."""
         ids = self._ids(table, rows)
-        return np.diff(ids, prepend=ids[:1]) != 0
+        changed: Mask = np.diff(ids, prepend=ids[:1]) != 0
+        return changed
 
     def _ids(self, table: RowTable, rows: Ints) -> Ints:
         """[T] the number of each row's sentence value, which an empty cell takes from above; -1 if there is none."""
@@ -177,20 +175,7 @@ class DelimitedReader:
         assert self._sentence is not None
         ids, column = self._ids(table, rows), table.column(rows, self._sentence)
         for n in np.flatnonzero(np.diff(ids, prepend=-1)).tolist():
-            name = column.values[ids[n]]
-            if name == self._id:
-                continue
-            if name in self._seen:
-                message = f"sentence `{name}` comes again in line {lines[rows[n]]}, after another sentence"
-                raise data_error(
-                    "split-sentence", message, file=self._wanted.file, line=int(lines[rows[n]]),
-                    help="sort the rows by sentence, or give each sentence a name of its own",
-                )  # fmt: skip
-            self._id = name
-            self._seen.add(name)
-            self._recent.append(name)
-            if len(self._recent) > _REMEMBERED:
-                self._seen.discard(self._recent.popleft())
+            self._order.begin(column.values[ids[n]], int(lines[rows[n]]))
 
     def _check_widths(self, table: RowTable, rows: Ints, lines: Ints) -> None:
         assert self._names is not None
@@ -222,7 +207,11 @@ class DelimitedReader:
             line = int(lines[np.argmax(again)])
             message = f"line {line} repeats the names of the first row: it is no token"
             raise data_error(
-                "bad-header", message, file=self._wanted.file, line=line, help="leave the names out where files are joined"
+                "bad-header",
+                message,
+                file=self._wanted.file,
+                line=line,
+                help="leave the names out where files are joined",
             )
 
     def _check_quotes(self, table: RowTable, block: Block) -> None:
@@ -253,10 +242,11 @@ class DelimitedReader:
             if open_only
             else f"a quote inside the cell {shown(text.partition(chr(10))[0])} in line {line}"
         )
-        remedy = 'enclose the cell in quotes and double those inside it (`"5"" disk"`, `""""`); if quotes enclose nothing, declare '
-        return data_error(
-            "bad-quote", message, file=self._wanted.file, line=line, column=column, help=remedy + '`quote = "none"`'
+        remedy = (
+            'enclose the cell in quotes and double those inside it (`"5"" disk"`, `""""`); if quotes enclose nothing, '
+            'declare `quote = "none"`'
         )
+        return data_error("bad-quote", message, file=self._wanted.file, line=line, column=column, help=remedy)
 
     def _warn_of_lone_quotes(self, block: Block) -> None:
         """A quote mark as a token, not doubled, encloses the text up to the next one."""

@@ -19,7 +19,16 @@ from typing import Any, NamedTuple
 
 from ..errors import Table
 
-__all__ = ["STYLES", "BadRecord", "RawSpan", "SpanStyle", "spans_of", "text_of_record", "tokens_of_record", "with_spans"]
+__all__ = [
+    "STYLES",
+    "BadRecord",
+    "RawSpan",
+    "SpanStyle",
+    "spans_of",
+    "text_of_record",
+    "tokens_of_record",
+    "with_spans",
+]
 
 KEYS = ("label", "labels", "entities", "spans")  # where spans are looked for
 _STUDIO = "annotations"
@@ -89,7 +98,7 @@ def tokens_of_record(record: Any) -> list[Any]:
     """The list `tokens`; `BadRecord` if there is none."""
     tokens = _holder(record).get("tokens")
     if not isinstance(tokens, list):
-        raise BadRecord("there is no list `tokens`, which `tokenizer = \"given\"` reads")
+        raise BadRecord('there is no list `tokens`, which `tokenizer = "given"` reads')
     return tokens
 
 
@@ -127,7 +136,7 @@ def _holder(record: Any) -> Mapping[str, Any]:
 
 def _span(item: Any) -> tuple[RawSpan, Callable[[int, int, str, str], Any]]:
     if isinstance(item, list) and len(item) == 3:
-        return RawSpan(*item), _triple
+        return RawSpan(item[0], item[1], item[2]), _triple
     if isinstance(item, Mapping):
         quote = item.get("text") if isinstance(item.get("text"), str) else None
         if "start_offset" in item and "end_offset" in item:
@@ -136,7 +145,7 @@ def _span(item: Any) -> tuple[RawSpan, Callable[[int, int, str, str], Any]]:
             if isinstance(item.get("labels"), list) and len(item["labels"]) == 1:
                 return RawSpan(item["start"], item["end"], item["labels"][0], quote), _several
             return RawSpan(item["start"], item["end"], item.get("label"), quote), _plain
-    raise BadRecord("expected a span, as `[0, 4, \"PER\"]` or `{\"start\": 0, \"end\": 4, \"label\": \"PER\"}`")
+    raise BadRecord('expected a span, as `[0, 4, "PER"]` or `{"start": 0, "end": 4, "label": "PER"}`')
 
 
 # Label Studio ---------------------------------------------------------------------------------------------------------
@@ -163,7 +172,8 @@ def _with_result(predictions: Any, name: str, made: Sequence[Any]) -> list[Any]:
     """The task's predictions with these in the place of our earlier ones."""
     ours = [{"from_name": name, "to_name": "text", "type": "labels", "value": value} for value in made]
     old = [item for item in predictions if isinstance(item, Mapping)] if isinstance(predictions, list) else []
-    earlier = next((item for item in old if item.get("model_version") == _VERSION), {"result": []})
+    none: dict[str, Any] = {"result": []}
+    earlier = next((item for item in old if item.get("model_version") == _VERSION), none)
     kept = [result for result in earlier.get("result", ()) if result.get("from_name") != name]
     return [*(item for item in old if item is not earlier), {"model_version": _VERSION, "result": [*kept, *ours]}]
 

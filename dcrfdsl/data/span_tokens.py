@@ -98,14 +98,16 @@ def given_tokens(tokens: Sequence[Any], text: str, utf16: bool) -> Offsets2:
         if isinstance(token, str):
             start = text.find(token, at) if token else -1
             if start < 0:
-                raise BadSpan("bad-token", f"token {number}, {_quoted(token)}, is not in the text behind the one before")
+                raise BadSpan(
+                    "bad-token", f"token {number}, {_quoted(token)}, is not in the text behind the one before"
+                )
             start, end = start, start + len(token)
         else:
             pair = [token.get("start"), token.get("end")] if isinstance(token, Mapping) else token
             if not isinstance(pair, list) or len(pair) != 2:
                 raise BadSpan("bad-token", f"token {number} is {shortened(token)}, expected `[start, end]` or a text")
             try:
-                start, end, _ = to_characters(RawSpan(*pair, "token"), text, utf16)
+                start, end, _ = to_characters(RawSpan(pair[0], pair[1], "token"), text, utf16)
             except BadSpan as bad:
                 raise BadSpan("bad-token", f"token {number}: {bad}", bad.help) from None
         if start < at:
@@ -164,12 +166,15 @@ def _segment(
     start, end, label = span
     first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
     if first > last:
-        _bear(fitting, "misaligned", f"the span [{start}, {end}) {label} {_quoted(text[start:end])} has no token", "skip")
+        _bear(
+            fitting, "misaligned", f"the span [{start}, {end}) {label} {_quoted(text[start:end])} has no token", "skip"
+        )
         return None
     found = _Segment(first, last, start, end, label)
-    if text[min(starts[first], start) : max(starts[first], start)].strip() or text[
-        min(ends[last], end) : max(ends[last], end)
-    ].strip():
+    if (
+        text[min(starts[first], start) : max(starts[first], start)].strip()
+        or text[min(ends[last], end) : max(ends[last], end)].strip()
+    ):
         cut = first if starts[first] < start else last
         token = _quoted(text[starts[cut] : ends[cut]])
         message = f"the span [{start}, {end}) {label} {_quoted(text[start:end])} cuts the token {token}"

@@ -7,6 +7,7 @@ are counted as the file's are. Not here: reading (`spans`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,18 @@ class SpansWriter:
             here = slice(0, 0) if s is None else slice(int(off[s]), int(off[s + 1]))
             values = {name: list(column[here]) for name, column in predicted.items()}
             said = {} if s is None else {name: column[s] for name, column in remarks.items()}
-            lines[n] = changed_json(
-                chunk, n, line, lambda record, v=values, r=said: self._changed(record, v, r, keys, options)
-            )
+            changed = partial(self._changed, values=values, said=said, keys=keys, options=options)
+            lines[n] = changed_json(chunk, n, line, changed)
         return "\n".join(lines).encode()
 
     def _changed(
-        self, record: Any, values: dict[str, list[Any]], said: dict[str, Any], keys: dict[str, Any], options: SpanOptions
+        self,
+        record: Any,
+        *,
+        values: dict[str, list[Any]],
+        said: dict[str, Any],
+        keys: dict[str, Any],
+        options: SpanOptions,
     ) -> Any:
         text = text_of_record(record)
         tokens = options.tokens(record, text)

@@ -13,6 +13,7 @@ Not here: the predictions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..semantics import DataSpec
 from .conllu_writer import tag_conllu
 from .delimited_writer import DelimitedWriter
 from .formats import text_options
+from .parquet_writer import ParquetTagger
 from .readers import Chunk
 from .spans_writer import SpansWriter
 from .written_lines import Predicted, Remarks, at_each_token, changed_json, lines_of, text_of
@@ -60,7 +62,7 @@ class TaggedOutput:
         for name, said in (remarks or {}).items():
             if len(said) != num_sentences:
                 raise ValueError(f"{len(said)} remarks {name!r} on {num_sentences} sentences")
-        if not columns and not remarks:
+        if not columns and not remarks and chunk.block.rows is None:
             return chunk.block.bom + chunk.block.text
         return self._write(chunk, columns, remarks or {})
 
@@ -102,7 +104,8 @@ def _tag_jsonl(chunk: Chunk, columns: Predicted, remarks: Remarks) -> bytes:
         predicted = {name: values[start:end] for name, values in columns.items()}
         # a line without a token is not a sentence of the corpus
         said = {name: values[sentence_of[start]] for name, values in remarks.items()} if start < end else {}
-        lines[n] = changed_json(chunk, n, line, lambda sentence, p=predicted, r=said: _with_predicted(sentence, p, r))
+        changed = partial(_with_predicted, predicted=predicted, remarks=said)
+        lines[n] = changed_json(chunk, n, line, changed)
     return "\n".join(lines).encode()
 
 
@@ -142,6 +145,11 @@ def _spans() -> _Writer:
     return _chunk_by_chunk(SpansWriter().write)()
 
 
+def _parquet() -> _Writer:
+    tagger = ParquetTagger()
+    return tagger.write, tagger.close
+
+
 WRITERS: Table[Callable[[], _Writer]] = Table(
     "output format",
     {
@@ -151,5 +159,6 @@ WRITERS: Table[Callable[[], _Writer]] = Table(
         "csv": _delimited,
         "tsv": _delimited,
         "spans": _spans,
+        "parquet": _parquet,
     },
 )

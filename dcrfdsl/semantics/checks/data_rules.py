@@ -66,7 +66,7 @@ FORMATS: Table[Format] = Table(
         "conllu": Format(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-            keyed=("feats",),
+            keyed=("feats", "misc"),
             options={"predictions": _among("own", "misc")},
         ),
         "jsonl": Format("a sentence a line, columns by key"),
@@ -77,6 +77,11 @@ FORMATS: Table[Format] = Table(
             sources=("token", "spans", "start", "end", "space"),
             keyed=("spans",),
             options=_SPANS,
+        ),
+        "parquet": Format(
+            "a sentence or a token a row, columns by name",
+            keyed=("column",),
+            options={"sentence": _DELIMITED["sentence"]},
         ),
         "grmm": Format("GRMM's data", runs=False),
         "crfsuite": Format("CRFsuite's items", runs=False),

@@ -261,14 +261,19 @@ class ModelSpec(Frozen):
     doc: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _tell_schemes(self) -> Self:
+    def _complete(self) -> Self:
+        self._tell_schemes()
+        return self
+
+    def _tell_schemes(self) -> None:
         """The data learns the schemes of the labels that it reads from spans."""
         data = self.data
-        if data is not None and any(column.source == "spans" for column in data.columns):
-            schemes = tuple((label.name, label.domain.name) for label in self.labels if isinstance(label.domain, Scheme))
-            if schemes != data.schemes:  # the model is frozen for everybody else
-                self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
-        return self
+        if data is None or all(column.source != "spans" for column in data.columns):
+            return
+        in_schemes = {label.name: label.domain for label in self.labels if isinstance(label.domain, Scheme)}
+        schemes = tuple((name, domain.name) for name, domain in in_schemes.items())
+        if schemes != data.schemes:  # the model is frozen for everybody else
+            self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
 
     def named(self) -> Iterator[tuple[str, Declaration]]:
         """Yields every named declaration with its name; columns are not declarations. It takes no argument.
@@ -327,7 +332,8 @@ class ModelSpec(Frozen):
         copied = super().model_copy(update=update, deep=deep)
         for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
             del copied.__dict__[name]
-        return copied._tell_schemes()
+        copied._tell_schemes()
+        return copied
 
     @cached_property
     def _declarations(self) -> Mapping[str, Declaration]:
