@@ -1,10 +1,10 @@
 """Predictions in CoNLL-U: in the columns and the keys that the labels are read from, or in MISC.
 
 `upos` goes to UPOS, `misc("ner")` to that key of MISC, and `feats("Case")` to that of FEATS, where `_` removes the key
-and new ones stand in the order of the format (sorted without regard to case). What has no column of its own (marginals, a label that the data does not
-declare, an ID) becomes `name=value` in MISC, in place of an earlier prediction of the name. With the option
-`predictions = "misc"` every label does. All other cells and lines stay: comments, ranges of multiword tokens, empty
-nodes. Not here: whether a predicted tree is one.
+and new ones stand in the order of the format (sorted without regard to case). What has no column of its own (marginals,
+a label that the data does not declare, an ID) becomes `name=value` in MISC, in place of an earlier prediction of the
+name. With the option `predictions = "misc"` every label does. All other cells and lines stay: comments, ranges of
+multiword tokens, empty nodes. Not here: whether a predicted tree is one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .formats import text_options
 from .readers import Chunk
 from .written_lines import Predicted, Remarks, ending_of, lines_of, texts_of, token_lines
 
-__all__ = ["tag_conllu"]
+__all__ = ["item_escaped", "tag_conllu"]
 
 _SPACE = " \t\r\v\f"
 _ABSENT = "_"
@@ -43,6 +43,11 @@ def tag_conllu(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
     return "\n".join(lines).encode()
 
 
+def item_escaped(text: str) -> str:
+    """A value as it stands in MISC."""
+    return text.translate(_ITEM_ESCAPES)
+
+
 def _places(chunk: Chunk, predicted: Predicted) -> list[_Put]:
     """Where each prediction goes."""
     own = text_options(chunk.data).get("predictions") != "misc"
@@ -66,7 +71,7 @@ def _put_cell(cells: list[str], number: int, text: str) -> None:
 
 def _put_item(cells: list[str], name: str, text: str) -> None:
     kept = [item for item in cells[_MISC].split("|") if item != _ABSENT and not item.startswith(f"{name}=")]
-    cells[_MISC] = "|".join((*kept, f"{name}={text.translate(_ITEM_ESCAPES)}"))
+    cells[_MISC] = "|".join((*kept, f"{name}={item_escaped(text)}"))
 
 
 def _put_key(cells: list[str], key: str, text: str) -> None:

@@ -179,3 +179,13 @@ def _with_result(predictions: Any, name: str, made: Sequence[Any]) -> list[Any]:
 
 
 _VERSION = "dcrfdsl"
+
+
+def key_of_spans(record: Any) -> str | None:
+    """Where a record has its spans: a key, or the `from_name` of Label Studio; None if it has none."""
+    holder = _holder(record)
+    if isinstance(holder.get("data"), Mapping) and "text" not in holder:
+        found = _studio_spans(holder, None)
+        results = holder[_STUDIO][0]["result"] if found is not None and found[0] else []
+        return next((str(result["from_name"]) for result in results if "from_name" in result), None)
+    return next((name for name in KEYS if isinstance(holder.get(name), list)), None)
