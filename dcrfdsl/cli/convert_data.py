@@ -36,7 +36,7 @@ def convert_data(
 ) -> None:
     """Writes the data file `data` (`-` is stdin) in another format, to `output` or to stdout.
 
-    to: the format, alone or with columns and options, as in a `data` statement: `jsonl`, `conllu(word = form, pos = upos)`.
+    to: the format, alone or with columns and options as in a `data` statement: `jsonl`, `conllu(word = form, upos)`.
     source: the same for the file that is read; a format alone takes the columns that the file names itself.
     template: a template whose `data` statement tells the same, and whose labels mark segments.
 
@@ -120,7 +120,6 @@ class _Conversion:
 
         self._path, self._read, self._target, self._segments, self._talk = path, read, target, segments, talk
         self._left = LeftOut()
-        self._places: tuple[str, ...] = ()  # columns of the source without a place in the target
         self._emitter: Emitter | None = None
         self._kept: Sequence[str] = ()
         self._changed: dict[str, int] = {}
@@ -161,10 +160,11 @@ class _Conversion:
             columns: Sequence[Column] = self._target.columns
             self._check_names(columns, types)
             kept = {column.name for column in columns}
-            self._places = tuple(column.name for column in there if column.name not in kept)
+            places = tuple(column.name for column in there if column.name not in kept)
         else:
-            columns, self._places = columns_in(self._target.format, there, self._segments)
+            columns, places = columns_in(self._target.format, there, self._segments)
         self._kept = [column.name for column in columns]
+        self._left.names.update(dict.fromkeys(places))
         export = Export(self._target.model_copy(update={"columns": tuple(columns)}), types)
         self._changed = export.notes
         return EMITTERS[self._target.format](export)
@@ -178,10 +178,8 @@ class _Conversion:
 
     def notes(self) -> Iterator[str]:
         """What the output does not hold, for the end."""
-        left = [*self._left.words()]
-        if self._places:
-            left.append(f"columns {', '.join(f'`{name}`' for name in self._places)}")
+        left = "; ".join(self._left.words())
         if left:
-            yield f"note: left out, as `{self._target.format}` here has no place for it: {'; '.join(left)}"
+            yield f"note: left out, as `{self._target.format}` here has no place for it: {left}"
         for what, count in self._changed.items():
             yield f"note: {count:,} {what}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -124,7 +125,7 @@ class SpansEmitter:
             apart = [column.values[code] != "no" for code in column.codes.tolist()]
         texts, tokens = [], []
         off = corpus.sentence_off.tolist()
-        for first, last in zip(off[:-1], off[1:], strict=True):
+        for first, last in pairwise(off):
             parts: list[str] = []
             at = 0
             for n in range(first, last):
@@ -174,7 +175,7 @@ def _marks_again(
     """The marks that the spans are read back as."""
     marks = ["O"] * len(tokens)
     off = corpus.sentence_off.tolist()
-    for s, (first, last) in enumerate(zip(off[:-1], off[1:], strict=True)):
+    for s, (first, last) in enumerate(pairwise(off)):
         begins = {tokens[n][0]: n for n in range(first, last)}
         ends = {tokens[n][1]: n for n in range(first, last)}
         for start, end, label in spans[s]:

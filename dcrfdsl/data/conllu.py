@@ -1,8 +1,8 @@
 """The format `conllu` (universaldependencies.org/format.html): ten columns split by TAB, comments, blank lines.
 
 Lines of multiword tokens (`1-2`) and empty nodes (`1.1`) are not tokens here; the writers keep them. A column of the
-template is one of the ten, or one key of FEATS or MISC: `Case=Nom,Acc` is the single value `Nom,Acc`. If a key occurs twice in
-a cell, the first value counts, with one warning per file. Not here: whether heads and relations form a tree.
+template is one of the ten, or one key of FEATS or MISC: `Case=Nom,Acc` is the single value `Nom,Acc`. If a key occurs
+twice in a cell, the first value counts, with one warning per file. Not here: whether heads and relations form a tree.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ class DelimitedReader:
         if self._sentence is None and lengths.max() > _LONG_SENTENCE and not self.warnings:
             at = int(lines[rows[first[np.argmax(lengths)]]])
             self.warnings.append(
-                f"{self._wanted.file}:{at}: a sentence of {lengths.max():,} rows: a blank row ends a sentence, or name the "
-                'column that tells sentences apart, `sentence = "NAME"`'
+                f"{self._wanted.file}:{at}: a sentence of {lengths.max():,} rows: a blank row ends a sentence; or name "
+                'the column that tells sentences apart, `sentence = "NAME"`'
             )
         return Parsed(columns, lengths, lines[rows])
 
@@ -259,8 +259,8 @@ class DelimitedReader:
             if b"\n" in block.text[at + 2 : closing] and closing >= 0:
                 line = block.first_line + block.text.count(b"\n", 0, at + 1)
                 self.warnings.append(
-                    f"{self._wanted.file}:{line}: a quoted cell begins with a separator and runs over several lines; if "
-                    'the quote mark is a token, write it as `""""`, or declare `quote = "none"` (said once)'
+                    f"{self._wanted.file}:{line}: a quoted cell begins with a separator and runs over several lines; "
+                    'if the quote mark is a token, write it as `""""`, or declare `quote = "none"` (said once)'
                 )
                 return
             at = block.text.find(b'\n"' + separator, at + 1)
@@ -275,8 +275,8 @@ class DelimitedReader:
         if len(both):
             line = block.first_line + table.line_of(table.row_of(int(both[0])))
             self.warnings.append(
-                f"{self._wanted.file}:{line}: a cell begins and ends with a quote, which is read as part of it; if quotes "
-                'enclose cells, declare `quote = "\\""` (said once)'
+                f"{self._wanted.file}:{line}: a cell begins and ends with a quote, which is read as part of it; if "
+                'quotes enclose cells, declare `quote = "\\""` (said once)'
             )
 
 

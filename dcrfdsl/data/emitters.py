@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from .vector_columns import shown
 
 __all__ = [
     "ConllEmitter", "DelimitedEmitter", "Emitter", "Export", "JsonlEmitter", "cell_texts", "encoded_cells", "unwritable",
+    "values_of",
 ]  # fmt: skip
 
 
@@ -226,7 +227,7 @@ class JsonlEmitter:
         off = corpus.sentence_off.tolist()
         lines = [
             json_text({name: values[start:end] for name, values in columns.items()}, ensure_ascii=False)
-            for start, end in zip(off[:-1], off[1:], strict=True)
+            for start, end in pairwise(off)
         ]
         return "".join(f"{line}\n" for line in lines).encode()
 

@@ -1,13 +1,12 @@
 """Which columns a file has, and where they go in another format, if nobody says so.
 
-A file that names its columns itself (CSV, TSV, Parquet, JSON lines, CoNLL-U, spans) need not be declared to be converted.
-Where an output has columns of its own, names decide: `word` is FORM in CoNLL-U and the token of `spans`. Not here: the
-values (`emitters`).
+A file that names its columns itself (CSV, TSV, Parquet, JSON lines, CoNLL-U, spans) need not be declared to be
+converted. Where an output has columns of its own, names decide: `word` is FORM in CoNLL-U and the token of `spans`. Not
+here: the values (`emitters`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Table
-from .conllu import CONLLU_COLUMNS
+from .conllu import CONLLU_COLUMNS, KEYED_CELLS
 from .delimited import dialect_of, header_name
 from .delimited_rows import RowTable
 from .formats import text_options
@@ -68,14 +68,29 @@ def _conllu(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:
     left.counts["comments"] += _lines_with(text, b"#")
     left.counts["ranges of multiword tokens"] += len(_RANGE.findall(text))
     left.counts["empty nodes"] += len(_EMPTY_NODE.findall(text))
-    read = {column.source: column.key for column in chunk.data.columns if column.name in kept}
-    unread = [number for number, name in enumerate(CONLLU_COLUMNS) if name not in read and name not in left.names]
-    unread = [number for number in unread if CONLLU_COLUMNS[number] != "id"]
-    if unread:
-        lines = text.decode().split("\n")
-        for line in (chunk.corpus.token_line - chunk.block.first_line).tolist():
-            cells = lines[line].removesuffix("\r").split("\t")
-            left.names.update((CONLLU_COLUMNS[number], None) for number in unread if cells[number] != "_")
+    kept_columns = [column for column in chunk.data.columns if column.name in kept]
+    whole = {column.source for column in kept_columns if column.key is None}
+    keys = {(column.source, column.key) for column in kept_columns}
+    unread = [n for n, name in enumerate(CONLLU_COLUMNS) if name not in {*whole, "id"}]
+    lines = text.decode().split("\n")
+    seen: set[tuple[int, str]] = set()
+    for line in (chunk.corpus.token_line - chunk.block.first_line).tolist() if unread else ():
+        cells = lines[line].removesuffix("\r").split("\t")
+        seen.update((n, cells[n]) for n in unread)
+    for n, cell in sorted(seen):
+        if cell != "_":
+            left.names.update((name, None) for name in _unread_names(CONLLU_COLUMNS[n], cell, keys))
+
+
+def _unread_names(source: str, cell: str, keys: Collection[tuple[str, str | None]]) -> Iterator[str]:
+    """What of a cell no column has: the column, or the keys of FEATS or MISC."""
+    if source not in KEYED_CELLS or all(of != source for of, _ in keys):
+        yield source
+        return
+    for item in cell.split("|"):
+        key = item.partition("=")[0]
+        if (source, key) not in keys:
+            yield f"{source}({key})"
 
 
 def _delimited(left: LeftOut, chunk: Chunk, kept: Collection[str]) -> None:

@@ -1,8 +1,8 @@
 """The format `parquet` (Apache Parquet, by the optional package pyarrow): a sentence a row, or a token a row.
 
 If the columns of texts are lists, a row is a sentence, as in the data sets of Hugging Face; whole numbers that the file
-itself names (`ClassLabel`) are read as their names. Else a row is a token, and `sentence = "NAME"` tells which column has
-the same value in all rows of a sentence. Rows are read a batch at a time; a place in a message is a row, from 1.
+itself names (`ClassLabel`) are read as their names. Else a row is a token, and `sentence = "NAME"` tells which column
+has the same value in all rows of a sentence. Rows are read a batch at a time; a place in a message is a row, from 1.
 Not here: writing (`parquet_writer`).
 """
 

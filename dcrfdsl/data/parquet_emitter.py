@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from .corpus import Corpus
@@ -14,7 +15,7 @@ __all__ = ["ParquetEmitter"]
 
 
 class ParquetEmitter:
-    """Texts are strings, whole numbers int64, others float64; bags and vectors are lists in the list of the sentence."""
+    """Texts are strings, whole numbers int64, others float64; bags and vectors are lists in the sentence's list."""
 
     leaves_out: ClassVar[str] = "there is no place for it"
 
@@ -33,7 +34,7 @@ class ParquetEmitter:
         columns = []
         for column in self._export.columns:
             values = values_of(corpus, column.name, self._export.types[column.name])
-            lists = [values[start:end] for start, end in zip(off[:-1], off[1:], strict=True)]
+            lists = [values[start:end] for start, end in pairwise(off)]
             columns.append(pyarrow.array(lists, schema.field(header_name(column)).type))
         return self._sink.add(pyarrow.Table.from_arrays(columns, schema=schema))
 

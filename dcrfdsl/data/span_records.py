@@ -5,7 +5,7 @@
 | doccano | `{"text": …, "label": [[0, 4, "PER"]]}`; also `labels`, and objects with `start_offset` and `end_offset` |
 | spacy | `{"text": …, "entities": [[0, 4, "PER"]]}`, or `[text, {"entities": …}]` |
 | prodigy | `{"text": …, "spans": [{"start": 0, "end": 4, "label": "PER"}]}` |
-| label_studio | a task: `{"data": {"text": …}, "annotations": [{"result": [{"value": {"start", "end", "labels"}, …}]}]}` |
+| label_studio | `{"data": {"text": …}, "annotations": [{"result": [{"value": {"start", "end", "labels"}, …}]}]}` |
 
 The first span of a file decides how spans are written; a file without spans gets those of the named style. Not here:
 what the offsets mean (`span_tokens`).
@@ -103,7 +103,7 @@ def tokens_of_record(record: Any) -> list[Any]:
 
 
 def spans_of(record: Any, key: str | None) -> tuple[list[RawSpan], SpanStyle | None] | None:
-    """The spans under a key (of Label Studio: with that `from_name`), and how they are written; None without the key."""
+    """The spans under a key (of Label Studio: with that `from_name`) and how they are written; None without the key."""
     holder = _holder(record)
     if isinstance(holder.get("data"), Mapping) and "text" not in holder:
         return _studio_spans(holder, key)

@@ -1,8 +1,8 @@
 """Predictions as spans of characters, in the place and the style of the spans that a line has.
 
-With `predictions = "apart"` they stand in an object `predicted`, beside the spans of the file; so does what is no segment
-(marginals, ranks), with the offsets of its `tokens`. Label Studio has a place for predictions, and they go there. Offsets
-are counted as the file's are. Not here: reading (`spans`).
+With `predictions = "apart"` they stand in an object `predicted`, beside the spans of the file; so does what is no
+segment (marginals, ranks), with the offsets of its `tokens`. Label Studio has a place for predictions, and they go
+there. Offsets are counted as the file's are. Not here: reading (`spans`).
 """
 
 from __future__ import annotations

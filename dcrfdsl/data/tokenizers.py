@@ -1,7 +1,7 @@
 """Tokens of a running text, as offsets of characters (code points): the tokenizers that `data spans(…)` can name.
 
-Each is a function of the text alone, so that the tokens of a text are the same at training and at tagging. White space is
-part of no token. Not here: tokens that the data gives (`span_tokens`).
+Each is a function of the text alone, so that a text has the same tokens at training and at tagging. White space is part
+of no token. Not here: tokens that the data gives (`span_tokens`).
 """
 
 from __future__ import annotations

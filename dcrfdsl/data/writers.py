@@ -1,8 +1,10 @@
 """Predictions written next to their lines: the whole input stays in place.
 
 `conll` gets more columns, separated by a TAB if the first token of the chunk has one, else by a space. `conllu` gets
-them in the columns that the labels were read from (`conllu_writer`). `jsonl` gets an object `predicted` (`{"word": […], "predicted": {"chunk": […]}}`; if a sentence is
-a list of tokens, each token gets its own). Earlier predictions in `conllu` and `jsonl` are replaced.
+them in the columns that the labels were read from (`conllu_writer`), `spans` in the lists of spans (`spans_writer`),
+`csv`, `tsv` and `parquet` in new columns (`delimited_writer`, `parquet_writer`). `jsonl` gets an object `predicted`
+(`{"word": […], "predicted": {"chunk": […]}}`; if a sentence is a list of tokens, each token gets its own). Earlier
+predictions are replaced, but in `conll`.
 
 A remark on a whole sentence (the rank of a labelling, its probability) is one more column in `conll`, with the same
 text at every token, because a separate line could be read as a token. In `conllu` it is a comment, in `jsonl` a key of

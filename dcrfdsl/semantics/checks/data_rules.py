@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import Diagnostic, Table, did_you_mean
-from ..schema import NUMERIC, Column, ModelSpec, Path, plain
+from ..schema import NUMERIC, SCHEMES, Cardinality, Column, Enumerated, ModelSpec, Path, plain, split_state
 from .context import Context, Rule, listed
 
 __all__ = ["FORMATS", "RULES", "Format"]
@@ -24,13 +24,15 @@ Fits = Callable[[str], bool]
 class Format:
     """`sources` are the columns that a format names (None: any column of the file), `keyed` those with keys.
 
-    `options` maps each option to a test of its value and the words for the expected value.
+    `options` maps each option to a test of its value and the words for the expected value, `synonyms` words of other
+    tools to columns.
     """
 
     summary: str
     sources: tuple[str, ...] | None = None
     keyed: tuple[str, ...] = ()
     options: Mapping[str, tuple[Fits, str]] = field(default_factory=dict)
+    synonyms: Mapping[str, str] = field(default_factory=dict)
     runs: bool = True
 
 
@@ -68,6 +70,10 @@ FORMATS: Table[Format] = Table(
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
             keyed=("feats", "misc"),
             options={"predictions": _among("own", "misc")},
+            synonyms={
+                "word": "form", "token": "form", "pos": "upos", "tag": "upos", "features": "feats",
+                "relation": "deprel",
+            },
         ),
         "jsonl": Format("a sentence a line, columns by key"),
         "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
@@ -77,6 +83,7 @@ FORMATS: Table[Format] = Table(
             sources=("token", "spans", "start", "end", "space"),
             keyed=("spans",),
             options=_SPANS,
+            synonyms={"word": "token", "form": "token", "text": "token", "label": "spans", "entities": "spans"},
         ),
         "parquet": Format(
             "a sentence or a token a row, columns by name",
@@ -157,15 +164,9 @@ def _column(context: Context, name: str, entry: Format, column: Column, n: int) 
         remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
         yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
     elif entry.sources is not None and column.source not in entry.sources:
-        synonyms = {
-            "word": "form",
-            "token": "form",
-            "pos": "upos",
-            "tag": "upos",
-            "features": "feats",
-            "relation": "deprel",
-        }
-        guess = did_you_mean(column.source, entry.sources, synonyms)
+        labels = {label.name for label in context.spec.labels}
+        is_label = "spans" in entry.sources and column.name in labels
+        guess = "spans" if is_label else did_you_mean(column.source, entry.sources, entry.synonyms)
         example = f"`{column.name}`" if guess == column.name else f"`{column.name} = {guess}`"
         remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
         message = f"`{name}` has no column `{column.source}`"
@@ -173,6 +174,29 @@ def _column(context: Context, name: str, entry: Format, column: Column, n: int) 
 
 
 # a data set beside the template ---------------------------------------------------------------------------------
+
+
+def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
+    """A label that is read from spans has the states of segments: other states would be no spans when tagging."""
+    data = context.spec.data
+    if data is None:
+        return
+    of_spans = {column.name: n for n, column in enumerate(data.columns) if column.source == "spans"}
+    for n, label in enumerate(context.spec.labels):
+        domain = label.domain
+        states = domain.states if isinstance(domain, Enumerated) else ()
+        fits = not isinstance(domain, Cardinality) and all(map(_is_mark, states))
+        if label.name in of_spans and data.format == "spans" and not fits:
+            message = f"label `{label.name}` is read from spans, and its states mark no segments"
+            there: list[tuple[Path, str]] = [(("data", "columns", of_spans[label.name]), "read from spans")]
+            remedy = f"`label {label.name} in bio` takes the labels of the spans as types"
+            yield context.complaint(
+                "not-a-segment", message, ("labels", n, "domain"), "no segments", help=remedy, others=there
+            )
+
+
+def _is_mark(state: str) -> bool:
+    return any(split_state(name, state) is not None for name in SCHEMES)
 
 
 def missing_columns(context: Context) -> Iterator[Diagnostic]:
@@ -222,4 +246,4 @@ def _numbers_words(size: int | None) -> str:
     return "numbers" if size is None else f"vectors of {size} numbers"
 
 
-RULES: tuple[Rule, ...] = (no_data, data_format, missing_columns, column_types)
+RULES: tuple[Rule, ...] = (no_data, data_format, labels_of_spans, missing_columns, column_types)
