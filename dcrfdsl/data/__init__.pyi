@@ -1,5 +1,10 @@
 from .copies import repeated as repeated
-from .corpus import Corpus as Corpus, InternedColumn as InternedColumn, NumericColumn as NumericColumn
+from .corpus import (
+    BagColumn as BagColumn,
+    Corpus as Corpus,
+    InternedColumn as InternedColumn,
+    NumericColumn as NumericColumn,
+)
 from .emitter_table import EMITTERS as EMITTERS
 from .emitters import Emitter as Emitter, Export as Export
 from .export_columns import SUFFIXES as SUFFIXES, columns_in as columns_in, discovered as discovered

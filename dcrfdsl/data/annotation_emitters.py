@@ -132,7 +132,7 @@ class SpansEmitter:
                 word = words.text(n)
                 if not word:
                     raise data_error(
-                        "unwritable-cell", f"column `{self._token.name}` has an empty token, which has no place in a text",
+                        "unwritable-cell", f"column `{self._token.name}` has an empty token, which no text can show",
                         file=corpus.file, line=int(corpus.token_line[n]),
                     )  # fmt: skip
                 if n > first and apart[n]:

@@ -123,11 +123,8 @@ def _part_lines(lines: list[str]) -> None:
 COPIES: Table[tuple[Callable[[Sequence[str], int, int, int], _Span], Callable[[list[str]], None]]] = Table(
     "copied format",
     {
-        "conll": (_paragraph, _part_paragraphs),
-        "conllu": (_paragraph, _part_paragraphs),
-        "jsonl": (_line, _part_lines),
-        "spans": (_line, _part_lines),
-        "csv": (_rows, _part_paragraphs),
-        "tsv": (_rows, _part_paragraphs),
+        **dict.fromkeys(("conll", "conllu", "crfsuite", "grmm"), (_paragraph, _part_paragraphs)),
+        **dict.fromkeys(("jsonl", "spans"), (_line, _part_lines)),
+        **dict.fromkeys(("csv", "tsv"), (_rows, _part_paragraphs)),
     },
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import Table
 from .annotation_emitters import ConlluEmitter, SpansEmitter
+from .crfsuite_emitter import CrfsuiteEmitter
 from .emitters import ConllEmitter, DelimitedEmitter, Emitter, JsonlEmitter
 from .parquet_emitter import ParquetEmitter
 
@@ -18,6 +19,7 @@ EMITTERS: Table[type[Emitter]] = Table(
         "csv": DelimitedEmitter,
         "tsv": DelimitedEmitter,
         "parquet": ParquetEmitter,
+        "crfsuite": CrfsuiteEmitter,
         "spans": SpansEmitter,
     },
     {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "excel": "csv", "iob": "conll", "pq": "parquet"},

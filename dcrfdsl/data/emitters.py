@@ -19,15 +19,16 @@ import numpy as np
 from ..errors import DcrfError, data_error, json_text
 from ..semantics import Column, ColumnType, DataSpec
 from .columns import interned
-from .corpus import Corpus, InternedColumn
+from .corpus import BagColumn, Corpus, InternedColumn
 from .delimited import dialect_of, header_name
 from .delimited_rows import quoted
 from .formats import text_options
 from .vector_columns import shown
+from .weighted_bags import text_of_item
 
 __all__ = [
-    "ConllEmitter", "DelimitedEmitter", "Emitter", "Export", "JsonlEmitter", "cell_texts", "encoded_cells", "unwritable",
-    "values_of",
+    "ConllEmitter", "DelimitedEmitter", "Emitter", "Export", "JsonlEmitter", "cell_texts", "encoded_cells",
+    "unwritable", "values_of",
 ]  # fmt: skip
 
 
@@ -57,6 +58,8 @@ def cell_texts(corpus: Corpus, name: str, kind: ColumnType) -> InternedColumn:
     column = corpus.columns[name]
     if isinstance(column, InternedColumn):
         return column
+    if isinstance(column, BagColumn):
+        return interned(_bag_texts(corpus, name, column), corpus.num_tokens)
     spell = _SPELLINGS[kind.name]
     return interned(map(spell, column.values.tolist()), corpus.num_tokens)
 
@@ -67,8 +70,22 @@ def values_of(corpus: Corpus, name: str, kind: ColumnType) -> list[Any]:
     if isinstance(column, InternedColumn):
         values: Sequence[Any] = [value.split() for value in column.values] if kind.name == "bag" else column.values
         return [values[code] for code in column.codes.tolist()]
+    if isinstance(column, BagColumn):
+        return [dict(column.items(token)) for token in range(corpus.num_tokens)]
     numbers: list[Any] = column.values.tolist()
     return [int(number) for number in numbers] if kind.name == "int" else numbers
+
+
+def _bag_texts(corpus: Corpus, name: str, column: BagColumn) -> Iterator[str]:
+    """The items of each token, separated by spaces."""
+    odd = np.array([not item or any(char.isspace() for char in item) for item in column.names], bool)
+    where = np.flatnonzero(odd[column.codes])
+    if len(where):
+        token = int(np.searchsorted(column.off, where[0], side="right")) - 1
+        why = "items of a cell are separated by white space"
+        raise unwritable(corpus, token, name, column.names[column.codes[where[0]]], why, "write `jsonl` or `crfsuite`")
+    for token in range(corpus.num_tokens):
+        yield " ".join(text_of_item(*item) for item in column.items(token))
 
 
 def encoded_cells(

@@ -114,6 +114,11 @@ def _spans(path: str, data: DataSpec) -> Sequence[Column]:
     return [token] if key is None else [token, Column(name=key, source="spans")]
 
 
+def _crfsuite(path: str, data: DataSpec) -> Sequence[Column]:
+    attributes = Column(name="attributes", source="attributes", type=ColumnType(name="weighted_bag"))
+    return [Column(name="label", source="label"), attributes]
+
+
 DISCOVERERS: Mapping[str, Callable[[str, DataSpec], Sequence[Column]]] = {
     "csv": _delimited,
     "tsv": _delimited,
@@ -121,6 +126,7 @@ DISCOVERERS: Mapping[str, Callable[[str, DataSpec], Sequence[Column]]] = {
     "jsonl": _jsonl,
     "parquet": _parquet,
     "spans": _spans,
+    "crfsuite": _crfsuite,
 }
 
 
@@ -196,6 +202,16 @@ def _in_spans(columns: Sequence[Column], segments: Collection[str]) -> tuple[tup
     return tuple(placed), tuple(column.name for column in columns if column.name not in kept)
 
 
+def _in_crfsuite(columns: Sequence[Column], segments: Collection[str]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """The label first: a column of marks, or the last column of texts; the others are attributes."""
+    texts = [column for column in columns if column.type.name == "str"]
+    label = next((column for column in texts if column.name in segments), texts[-1] if texts else None)
+    if label is None:
+        message = "data of CRFsuite has a label at each token, and no column holds texts"
+        raise DcrfError(Diagnostic("missing-column", message, help="name the columns: --to 'crfsuite(label, word)'"))
+    return tuple(map(_by_name, [label, *(column for column in columns if column is not label)])), ()
+
+
 _PLACES: Table[Callable[[Sequence[Column], Collection[str]], tuple[tuple[Column, ...], tuple[str, ...]]]] = Table(
-    "output with columns of its own", {"conllu": _in_conllu, "spans": _in_spans}
+    "output with columns of its own", {"conllu": _in_conllu, "spans": _in_spans, "crfsuite": _in_crfsuite}
 )

@@ -29,6 +29,7 @@ __all__ = ["FEATURES", "ParquetReader", "RowBatch", "clear_parquet_errors", "col
 
 FEATURES = b"huggingface"  # the key of a schema's metadata under which the types of columns are told
 _NAMES = "names"
+_INNER = {"bag": 1, "vector": 1}  # how deep lists lie in the value of a token
 
 
 class RowBatch(NamedTuple):
@@ -129,10 +130,9 @@ class ParquetReader:
     def _by_sentence(self, schema: Any, columns: Sequence[Column]) -> bool:
         """Whether a row is a sentence; `DcrfError` if some columns say so and others do not."""
         listed = {
-            column.name: _depth(schema.field(header_name(column)).type) - (column.type.size is not None)
+            column.name: _depth(schema.field(header_name(column)).type) - _INNER.get(column.type.name, 0)
             for column in columns
-            if column.type.name != "bag"
-        } or {column.name: _depth(schema.field(header_name(column)).type) - 1 for column in columns}
+        }
         depths = set(listed.values())
         if len(depths) > 1 or not depths <= {0, 1}:
             words = ", ".join(f"`{name}` {'is a list' if depth else 'is none'}" for name, depth in listed.items())
@@ -214,9 +214,20 @@ class ParquetReader:
 def _values(table: Any, column: Column, names: Sequence[str] | None) -> list[Any]:
     """The values of a column as Python objects; class numbers as their names."""
     values: list[Any] = table.column(header_name(column)).to_pylist()
+    if column.type.name == "weighted_bag":
+        return [_mapped(value) for value in values]
     if names is None or column.type.name != "str":
         return values
     return [_named(value, names) for value in values]
+
+
+def _mapped(value: Any) -> Any:
+    """A map, which pyarrow gives as pairs, as a dict; lists of maps alike."""
+    if not isinstance(value, list):
+        return value
+    if all(isinstance(item, tuple) for item in value):
+        return dict(value)
+    return [_mapped(item) if isinstance(item, list) else item for item in value]
 
 
 def _named(value: Any, names: Sequence[str]) -> Any:
@@ -260,6 +271,9 @@ def columns_of_schema(schema: Any, sentence: str | None) -> list[Column]:
         size = kind.value_type.list_size if lists and depth == 2 and _is_fixed(kind.value_type) else None
         while _depth(kind):
             kind = kind.value_type
+        if types.is_map(kind) and depth == lists:
+            columns.append(Column(name=name, source="column", key=name, type=ColumnType(name="weighted_bag")))
+            continue
         number = types.is_integer(kind) or types.is_floating(kind)
         inner = depth - lists
         if inner not in (0, 1) or name == sentence or (inner == 1 and number and size is None):

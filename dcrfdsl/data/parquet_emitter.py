@@ -15,7 +15,7 @@ __all__ = ["ParquetEmitter"]
 
 
 class ParquetEmitter:
-    """Texts are strings, whole numbers int64, others float64; bags and vectors are lists in the sentence's list."""
+    """Texts are strings, whole numbers int64, others float64; bags and vectors are lists, weighted bags maps."""
 
     leaves_out: ClassVar[str] = "there is no place for it"
 
@@ -34,6 +34,8 @@ class ParquetEmitter:
         columns = []
         for column in self._export.columns:
             values = values_of(corpus, column.name, self._export.types[column.name])
+            if self._export.types[column.name].name == "weighted_bag":
+                values = [list(items.items()) for items in values]
             lists = [values[start:end] for start, end in pairwise(off)]
             columns.append(pyarrow.array(lists, schema.field(header_name(column)).type))
         return self._sink.add(pyarrow.Table.from_arrays(columns, schema=schema))
@@ -49,10 +51,11 @@ class ParquetEmitter:
             "int": pyarrow.int64(),
             "float": pyarrow.float64(),
             "bag": pyarrow.list_(pyarrow.string()),
+            "weighted_bag": pyarrow.map_(pyarrow.string(), pyarrow.float64()),
         }
         fields = []
         for column in self._export.columns:
             kind = self._export.types[column.name]
-            value = kinds[kind.name] if kind.size is None else pyarrow.list_(pyarrow.float64(), kind.size)
+            value = pyarrow.list_(pyarrow.float64(), kind.size) if kind.size is not None else kinds[kind.name]
             fields.append((header_name(column), pyarrow.list_(value)))
         return pyarrow.schema(fields)

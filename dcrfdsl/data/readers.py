@@ -18,6 +18,7 @@ from .conll import ConllReader
 from .conllu import ConlluReader
 from .corpus import Corpus
 from .delimited import DelimitedReader
+from .featured_lines import CrfsuiteReader, GrmmReader
 from .formats import Reader, Wanted
 from .jsonl import JsonlReader
 from .parquet import ParquetReader
@@ -31,6 +32,8 @@ READERS: Table[type[Reader] | type[ParquetReader]] = Table(
         "conll": ConllReader,
         "conllu": ConlluReader,
         "jsonl": JsonlReader,
+        "crfsuite": CrfsuiteReader,
+        "grmm": GrmmReader,
         "csv": DelimitedReader,
         "tsv": DelimitedReader,
         "spans": SpansReader,

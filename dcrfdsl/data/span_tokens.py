@@ -133,7 +133,10 @@ MARKS: Mapping[str, Callable[[str, int], list[str]]] = {"bio": _bio, "bioes": _b
 
 
 class Fitting(NamedTuple):
-    """What becomes of spans that do not fit.   misaligned: `error`, `widen` or `skip`; overlapping: `error`, `longest`."""
+    """What becomes of spans that do not fit.
+
+    misaligned: `error`, `widen` or `skip`; overlapping: `error` or `longest`.
+    """
 
     misaligned: str
     overlapping: str

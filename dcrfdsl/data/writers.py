@@ -4,11 +4,12 @@
 them in the columns that the labels were read from (`conllu_writer`), `spans` in the lists of spans (`spans_writer`),
 `csv`, `tsv` and `parquet` in new columns (`delimited_writer`, `parquet_writer`). `jsonl` gets an object `predicted`
 (`{"word": […], "predicted": {"chunk": […]}}`; if a sentence is a list of tokens, each token gets its own). Earlier
-predictions are replaced, but in `conll`.
+predictions are replaced, but in `conll`. In `crfsuite` and `grmm` a predicted label takes the place of its label, so
+that the output can be read again (`featured_writer`).
 
 A remark on a whole sentence (the rank of a labelling, its probability) is one more column in `conll`, with the same
-text at every token, because a separate line could be read as a token. In `conllu` it is a comment, in `jsonl` a key of
-the sentence's object (or of `predicted`, at each token of a list).
+text at every token, because a separate line could be read as a token; so in `crfsuite` and `grmm`. In `conllu` it is a
+comment, in `jsonl` a key of the sentence's object (or of `predicted`, at each token of a list).
 Not here: the predictions.
 """
 
@@ -25,6 +26,7 @@ from ..errors import Table
 from ..semantics import DataSpec
 from .conllu_writer import tag_conllu
 from .delimited_writer import DelimitedWriter
+from .featured_writer import tag_crfsuite, tag_grmm
 from .formats import text_options
 from .parquet_writer import ParquetTagger
 from .readers import Chunk
@@ -158,6 +160,8 @@ WRITERS: Table[Callable[[], _Writer]] = Table(
         "conll": _chunk_by_chunk(_tag_conll),
         "conllu": _chunk_by_chunk(tag_conllu),
         "jsonl": _chunk_by_chunk(_tag_jsonl),
+        "crfsuite": _chunk_by_chunk(tag_crfsuite),
+        "grmm": _chunk_by_chunk(tag_grmm),
         "csv": _delimited,
         "tsv": _delimited,
         "spans": _spans,

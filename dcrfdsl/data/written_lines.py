@@ -14,14 +14,14 @@ from ..errors import data_error, json_text, shortened
 from .readers import Chunk
 
 __all__ = [
-    "Predicted", "Remarks", "at_each_token", "changed_json", "ending_of", "lines_of", "text_of", "texts_of",
+    "UNKNOWN", "Predicted", "Remarks", "at_each_token", "changed_json", "ending_of", "lines_of", "text_of", "texts_of",
     "token_lines",
 ]  # fmt: skip
 
 Predicted: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [N], in written order
 Remarks: TypeAlias = Mapping[str, Sequence[str | float | None]]  # name → [S], None if unknown
 
-_UNKNOWN = "_"
+UNKNOWN = "_"
 
 
 def at_each_token(chunk: Chunk, remarks: Remarks) -> dict[str, list[str | float | None]]:
@@ -57,7 +57,7 @@ def texts_of(values: Sequence[str | float | None]) -> list[str]:
 def text_of(value: str | float | None) -> str:
     """A value as it is written in a cell: numbers with six digits, `_` for what is unknown."""
     if value is None:
-        return _UNKNOWN
+        return UNKNOWN
     return value if isinstance(value, str) else format(value, ".6g")
 
 

@@ -71,7 +71,7 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "bad-quote": (
         "A quote stands inside a cell that it does not enclose, or the one that opens a cell is never closed.",
-        'Enclose the cell and double its quotes (`"5"" disk"`), or declare `quote = "none"` if they are plain characters.',
+        'Enclose the cell and double its quotes (`"5"" disk"`), or declare `quote = "none"` if they are characters.',
     ),
     "bad-sentence": (
         "A sentence is neither an object of lists of equal length nor a list of tokens that are all alike.",
@@ -104,7 +104,7 @@ DATA: Mapping[str, tuple[str, str]] = {
     ),
     "misaligned-span": (
         "A labelled span begins or ends inside a token, or holds none, so that no labels of tokens say the same.",
-        'Correct it, choose another tokenizer (characters fit any span), or declare `misaligned = "widen"` or `"skip"`.',
+        'Correct it, choose another tokenizer (characters fit any span), or `misaligned = "widen"` or `"skip"`.',
     ),
     "no-sentence": (
         "Rows of a table belong to sentences by a key, and the key of this row is missing, or no column has it.",
@@ -123,7 +123,7 @@ DATA: Mapping[str, tuple[str, str]] = {
         "Sort the rows by sentence, or give each sentence a key of its own.",
     ),
     "unwritable-cell": (
-        "A value cannot be written in this format: it has a separator or a line end that nothing encloses, or is empty.",
+        "A value cannot be written in this format: it has a separator or line end that nothing encloses, or is empty.",
         "Choose another separator, quotes, or a format that holds any text: `csv`, `jsonl`.",
     ),
     # what the data lacks

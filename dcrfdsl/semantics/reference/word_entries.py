@@ -99,9 +99,9 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "csv": (
-        "A token a row below a row of names, by which columns are found; others are left alone. Quotes follow RFC 4180. A "
-        "blank row, or one of separators alone, ends a sentence; so does a new value in the column `sentence`, where an "
-        "empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
+        "A token a row below a row of names, by which columns are found; others are left alone. Quotes enclose cells as in "
+        "RFC 4180. A blank row, or one of separators alone, ends a sentence; so does a new value in the column `sentence`, where "
+        "an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
         'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
     ),
     "tsv": (
@@ -110,7 +110,7 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         "data tsv(word, pos, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "spans": (
-        'Running texts with labelled spans of characters, as JSON lines: `{"text": "Ann ran", "label": [[0, 3, "PER"]]}`, '
+        'Running texts with labelled spans of characters, as JSON lines: `{"text": "Ann ran", "label": [[0, 3, "PER"]]}` '
         "and as spaCy, Prodigy and Label Studio write them. A text is one sequence. The source `token` is the token, "
         "`spans` the mark of its segment, in the scheme of the label; `start`, `end` are its offsets, and `space` says "
         '`yes` or `no` to white space before it. `spans("KEY")` reads the list under that key. `tag` writes spans.',
@@ -122,8 +122,19 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         "numbers that the file names are read as names. `tag` writes Parquet, with columns `predicted_NAME`.",
         "data parquet(word = tokens, ner = ner_tags)\nlabel ner\nclique ner: word",
     ),
-    "grmm": ("GRMM's data. It is read, kept and printed in a template, and does not run yet.", ""),
-    "crfsuite": ("CRFsuite's items. They are read, kept and printed in a template, and do not run yet.", ""),
+    "grmm": (
+        "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. The "
+        "last column has all features, the others a label each. A line without `----` has no labels, as in data to "
+        "be tagged. `tag` writes labels in their places.",
+        "data grmm(pos, chunk, marks: bag)\nlabel pos\nlabel chunk\nclique pos: marks\nclique chunk: marks\n"
+        "clique pos, chunk",
+    ),
+    "crfsuite": (
+        "A token a line: its label, then attributes `name` or `name:weight`, split at TABs, and a blank line after "
+        "each sentence. A colon in a name is written `\\:`, a backslash `\\\\`. A line to be tagged has some label, "
+        "too, such as `_`; `tag` replaces it.",
+        "data crfsuite(y, attributes: weighted_bag)\nlabel y\nclique y: attributes\nclique y[-1], y",
+    ),
 }
 COLUMN_TYPES: Words = {
     "text": ("word, word: text", "A value is a text. The type of a column without one.", "clique chunk as here: word"),
@@ -138,6 +149,14 @@ COLUMN_TYPES: Words = {
     "bag": (
         "marks: bag", "A value is several texts, split at spaces; each is a feature.",
         "data jsonl(marks: bag, y)\nlabel y\nclique y: marks",
+    ),
+    "weighted_bag": (
+        "attributes: weighted_bag",
+        "A value is any number of names, each with a weight that multiplies its feature: `cap length:0.5` split at "
+        'spaces, a list of names, or a mapping such as `{"cap": true, "length": 0.5, "pos": "NN"}`, in which the text '
+        "makes the name `pos:NN`. A name that a token lacks is no feature there. In a cross the weights multiply; a "
+        "function of the names keeps them.",
+        "data jsonl(attributes: weighted_bag, y)\nlabel y\nclique y: attributes[-1..1]",
     ),
     "vector": (
         "pixels: vector(128)",

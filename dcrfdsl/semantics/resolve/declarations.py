@@ -29,7 +29,7 @@ from .draft import Draft
 
 __all__ = ["COLUMN_TYPES", "DECLARE", "Declarer"]
 
-COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "vector")
+COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector")
 # Sources of columns that take a text, with an example. Which format has which is in `checks.data_rules`.
 KEYED: Mapping[str, str] = {"feats": '"Case"', "misc": '"ner"', "column": '"Part of speech"', "spans": '"entities"'}
 
