@@ -83,6 +83,8 @@ def _type(values: Sequence[Any]) -> ColumnType:
         if flat and all(_is_number(item) for item in flat) and len({len(value) for value in values}) == 1:
             return ColumnType(name="vector", size=len(values[0]))
         return ColumnType(name="bag")
+    if all(isinstance(value, dict) for value in values):
+        return ColumnType(name="weighted_bag")
     if all(_is_number(value) for value in values):
         return ColumnType(name="int" if all(isinstance(value, int) for value in values) else "float")
     return ColumnType()

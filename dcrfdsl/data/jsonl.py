@@ -29,7 +29,7 @@ class JsonlReader:
         text_options(wanted.data)
         for column in wanted.columns:
             if column.key is not None:
-                message = f"`{column.name}` asks for a key of `{column.source}`; only `conllu` has keys"
+                message = f"`{column.name}` asks for a key of `{column.source}`; `jsonl` has no keys"
                 raise DcrfError(Diagnostic("unknown-column", message))
         self._file = wanted.file
         self._records = Records(wanted, key=attrgetter("source"), unit="line")

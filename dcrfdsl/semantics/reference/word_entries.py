@@ -99,9 +99,9 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "csv": (
-        "A token a row below a row of names, by which columns are found; others are left alone. Quotes enclose cells as in "
-        "RFC 4180. A blank row, or one of separators alone, ends a sentence; so does a new value in the column `sentence`, where "
-        "an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
+        "A token a row below a row of names, by which columns are found; others are left alone. Quotes enclose cells "
+        "as in RFC 4180. A blank row, or one of separators alone, ends a sentence; so does a new value in the column "
+        "`sentence`, where an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
         'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
     ),
     "tsv": (
@@ -110,10 +110,11 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         "data tsv(word, pos, chunk)\nlabel chunk\nclique chunk: word",
     ),
     "spans": (
-        'Running texts with labelled spans of characters, as JSON lines: `{"text": "Ann ran", "label": [[0, 3, "PER"]]}` '
-        "and as spaCy, Prodigy and Label Studio write them. A text is one sequence. The source `token` is the token, "
-        "`spans` the mark of its segment, in the scheme of the label; `start`, `end` are its offsets, and `space` says "
-        '`yes` or `no` to white space before it. `spans("KEY")` reads the list under that key. `tag` writes spans.',
+        "Running texts with labelled spans of characters, as JSON lines: "
+        '`{"text": "Ann ran", "label": [[0, 3, "PER"]]}`, and as spaCy, Prodigy and Label Studio write them. A text is '
+        "one sequence. The source `token` is the token, `spans` the mark of its segment, in the scheme of the label; "
+        "`start` and `end` are its offsets, and `space` says `yes` or `no` to white space before it. "
+        '`spans("KEY")` reads the list under that key. `tag` writes spans.',
         'data spans(word = token, ner = spans, tokenizer = "words")\nlabel ner in bio(PER, LOC)\nclique ner: word',
     ),
     "parquet": (
