@@ -8,6 +8,7 @@ Columns that the template does not name are left alone. Not here: writing (`deli
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -27,6 +28,7 @@ from .vector_columns import shown
 __all__ = ["DelimitedReader", "dialect_of", "header_name"]
 
 _SEPARATORS: Mapping[str, tuple[str, str]] = {"csv": (",", '"'), "tsv": ("\t", "none")}
+_ENCLOSED = re.compile(r'"(?:[^"]|"")*"(?!")')
 _LONG_SENTENCE = 5_000  # rows without the end of a sentence that are worth a warning
 
 
@@ -234,14 +236,15 @@ class DelimitedReader:
     def _stray_quote(self, table: RowTable, cell: int, block: Block) -> DcrfError:
         start, end = int(table.start[cell]), int(table.end[cell])
         text = block.text[start:end].decode()
-        open_only = text.startswith('"') and text.count('"') % 2 == 1
         line = block.first_line + block.text.count(b"\n", 0, start)
         column = start - block.text.rfind(b"\n", 0, start)
-        message = (
-            f"the quote that opens a cell in line {line} is never closed"
-            if open_only
-            else f"a quote inside the cell {shown(text.partition(chr(10))[0])} in line {line}"
-        )
+        if not text.startswith('"'):
+            cell_text = text.partition("\n")[0].partition(self._dialect.separator)[0]
+            message = f"a quote inside the cell {shown(cell_text)} in line {line}"
+        elif _ENCLOSED.match(text):
+            message = f"more text behind the quote that closes the cell {shown(text)} in line {line}"
+        else:
+            message = f"the quote that opens a cell in line {line} is never closed"
         remedy = (
             'enclose the cell in quotes and double those inside it (`"5"" disk"`, `""""`); if quotes enclose nothing, '
             'declare `quote = "none"`'
