@@ -182,4 +182,4 @@ class _Conversion:
         if left:
             yield f"note: left out, as `{self._target.format}` here has no place for it: {left}"
         for what, count in self._changed.items():
-            yield f"note: {count:,} {what}"
+            yield f"note: {what} ({count:,})"

@@ -241,8 +241,8 @@ class DelimitedReader:
         if not text.startswith('"'):
             cell_text = text.partition("\n")[0].partition(self._dialect.separator)[0]
             message = f"a quote inside the cell {shown(cell_text)} in line {line}"
-        elif _ENCLOSED.match(text):
-            message = f"more text behind the quote that closes the cell {shown(text)} in line {line}"
+        elif enclosed := _ENCLOSED.match(text):
+            message = f"more text behind the quote that closes the cell {shown(enclosed[0])} in line {line}"
         else:
             message = f"the quote that opens a cell in line {line} is never closed"
         remedy = (

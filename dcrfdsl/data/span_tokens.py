@@ -30,6 +30,9 @@ _SHOWN = 40
 class BadSpan(Exception):
     """A span or a token that cannot be used.   slug: the kind of problem; help: the remedy."""
 
+    slug: str
+    help: str | None
+
     def __init__(self, slug: str, message: str, help: str | None = None):
         super().__init__(message)
         self.slug, self.help = slug, help
@@ -170,7 +173,10 @@ def _segment(
     first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
     if first > last:
         _bear(
-            fitting, "misaligned", f"the span [{start}, {end}) {label} {_quoted(text[start:end])} has no token", "skip"
+            fitting,
+            "misaligned-span",
+            f"the span [{start}, {end}) {label} {_quoted(text[start:end])} has no token",
+            "skip",
         )
         return None
     found = _Segment(first, last, start, end, label)
@@ -181,7 +187,7 @@ def _segment(
         cut = first if starts[first] < start else last
         token = _quoted(text[starts[cut] : ends[cut]])
         message = f"the span [{start}, {end}) {label} {_quoted(text[start:end])} cuts the token {token}"
-        if _bear(fitting, "misaligned", message, "widen", "skip") == "skip":
+        if _bear(fitting, "misaligned-span", message, "widen", "skip") == "skip":
             return None
     return found
 
@@ -197,7 +203,7 @@ def _apart(segments: Sequence[_Segment], text: str, fitting: Fitting) -> Sequenc
         f"the spans [{a.start}, {a.end}) {a.label} {_quoted(text[a.start : a.end])} and [{b.start}, {b.end}) {b.label} "
         f"{_quoted(text[b.start : b.end])} share a token, and a label has one state there"
     )
-    _bear(fitting, "overlapping", message, "longest")
+    _bear(fitting, "overlapping-span", message, "longest")
     kept: list[_Segment] = []
     taken: set[int] = set()
     for segment in sorted(segments, key=lambda segment: segment.first - segment.last):
@@ -208,11 +214,12 @@ def _apart(segments: Sequence[_Segment], text: str, fitting: Fitting) -> Sequenc
     return kept
 
 
-def _bear(fitting: Fitting, problem: str, message: str, *ways: str) -> str:
+def _bear(fitting: Fitting, slug: str, message: str, *ways: str) -> str:
     """How to go on after a problem; raises it if that is an error."""
+    problem = slug.removesuffix("-span")
     chosen: str = getattr(fitting, problem)
     offered = " or ".join(f'`{problem} = "{way}"`' for way in ways)
-    bad = BadSpan(f"{problem}-span", message, f"correct the span, choose another tokenizer, or declare {offered}")
+    bad = BadSpan(slug, message, f"correct the span, choose another tokenizer, or declare {offered}")
     if problem == "overlapping":
         bad.help = f"correct the spans, read them as two labels, or declare {offered}"
     if chosen == "error":

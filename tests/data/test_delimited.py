@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from dcrfdsl.data import Corpus, TaggedOutput, read_corpus, repeated, stream_corpus
 from dcrfdsl.data.delimited_rows import Dialect, RowTable
@@ -103,7 +103,7 @@ BAD: dict[str, tuple[str, str | bytes, str, str, str]] = {
     "too few cells": (CSV, "word,pos\na\n", "column-count", ":2", "line 2 has 1 cell, and the first row names 2"),
     "rows behind a quoted line end": (CSV, 'word,pos\n"a\nb",X\nc\n', "column-count", ":4", "line 4 has 1 cell"),
     "quote inside": (CSV, 'word,pos\n5" disk,NN\n', "bad-quote", ":2:1", 'a quote inside the cell `5" disk`'),
-    "quote not doubled": (CSV, 'word,pos\nx,"a"b"\n', "bad-quote", ":2:3", 'more text behind the quote that closes the cell `"a"b"`'),
+    "quote not doubled": (CSV, 'word,pos\nx,"a"b"\n', "bad-quote", ":2:3", 'the quote that closes the cell `"a"`'),
     "text behind a quote": (CSV, 'word,pos\n"a"b,X\n', "bad-quote", ":2:1", "more text behind the quote"),
     "quote never closed": (CSV, 'word,pos\na,b\n"c,d\ne,f\n', "bad-quote", ":3:1", "in line 3 is never closed"),
     "old Mac": (CSV, "word,pos\rthe,DT\r", "bad-line-end", ":1:9", "a carriage return without a line feed"),
@@ -228,17 +228,15 @@ def test_copies_of_a_sentence_are_sentences(statement: str) -> None:
     assert [row[3:] for row in rows[1:]] == [["P", "1"], ["Q", "1"], ["R", "2"], ["S", "2"], ["T", "1"]]
 
 
-# laws: against Python's csv module -------------------------------------------------------------------------------------
+# laws: against Python's csv module ----------------------------------------------------------------------------------
 
-cell = st.text(st.sampled_from('ab ,;"\n\r\té𝔘'), max_size=4)
-table = st.lists(st.lists(st.tuples(cell, cell), min_size=1, max_size=3), min_size=1, max_size=4)
+cell = st.text(st.sampled_from('ab ,;"\n\té𝔘'), max_size=4)
+table = st.lists(st.lists(st.tuples(cell, cell.map("x{}".format)), min_size=1, max_size=3), min_size=1, max_size=4)
 
 
 @given(table, st.sampled_from(["\n", "\r\n"]), st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), st.integers(1, 4))
-@example([[('"', "")]], "\n", csv.QUOTE_MINIMAL, 1)
+@example([[('"', "x")]], "\n", csv.QUOTE_MINIMAL, 1)
 def test_what_the_csv_module_writes_is_read(given: Any, end: str, quoting: Any, size: int) -> None:
-    assume(all(any(token) and any(text.strip(" ,\t\r\n") for text in token) for s in given for token in s))
-    assume(all("\r" not in text for s in given for token in s for text in token))
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator=end, quoting=quoting)
     writer.writerow(["_word", "_pos"])

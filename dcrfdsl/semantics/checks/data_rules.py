@@ -61,7 +61,8 @@ _DELIMITED: Mapping[str, tuple[Fits, str]] = {
 
 
 def _among(*values: str) -> tuple[Fits, str]:
-    return values.__contains__, " or ".join(f'`"{value}"`' for value in values)
+    *others, last = (f'`"{value}"`' for value in values)
+    return values.__contains__, f"{', '.join(others)} or {last}"
 
 
 _SPANS: Mapping[str, tuple[Fits, str]] = {

@@ -141,9 +141,10 @@ def _keyed_column(self: Declarer, name: str, source: ast.Apply) -> model.Column:
         ) if kind in KEYED:
             return model.Column(name=name, source=kind, key=key)
         case _:
-            remedy = " or ".join(f"`{name} = {kind}({example})`" for kind, example in KEYED.items())
+            keyed = ", ".join(f"`{kind}({example})`" for kind, example in KEYED.items())
+            remedy = f"a column goes by its name, `{name} = form`, or has a key: {keyed}"
             message = "expected a column to read from"
-            self.convert.complain("bad-argument", message, source, "not a column", f"columns with a key are {remedy}")
+            self.convert.complain("bad-argument", message, source, "not a column", remedy)
             return model.Column(name=name, source=name)
 
 

@@ -67,10 +67,7 @@ class Column(Frozen):
 
 
 class DataSpec(Frozen):
-    """`data FORMAT(columns…, option = value)`
-
-    `schemes` are the segment schemes of the labels, by name, for formats that hold segments: a model sets them.
-    """
+    """`data FORMAT(columns…, option = value)`; `schemes`, which a model sets, are those of labels read from spans."""
 
     format: str
     columns: tuple[Column, ...]
@@ -272,8 +269,7 @@ class ModelSpec(Frozen):
         data = self.data
         if data is None or all(column.source != "spans" for column in data.columns):
             return
-        in_schemes = {label.name: label.domain for label in self.labels if isinstance(label.domain, Scheme)}
-        schemes = tuple((name, domain.name) for name, domain in in_schemes.items())
+        schemes = tuple((one.name, one.domain.name) for one in self.labels if isinstance(one.domain, Scheme))
         if schemes != data.schemes:  # the model is frozen for everybody else
             self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
 
