@@ -84,7 +84,7 @@ _MEANING: dict[str, tuple[str, str]] = {
     "unknown-column": ("The data format has no column of this name.", "Name one that it has; `word = form` renames."),
     "unknown-format": (
         "There is no format of this name, of data or of a learning curve.",
-        "Data is read as `conll`, `conllu` or `jsonl`; a curve is written as `.csv` or `.jsonl`.",
+        "The message lists the formats; `dcrfdsl explain csv` describes one. A curve is written as `.csv` or `.jsonl`.",
     ),
     "unknown-metric": (
         "There is no metric of this name.",

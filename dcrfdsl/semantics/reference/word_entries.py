@@ -98,13 +98,39 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         'data conll(word, pos, chunk, separator = "\\t", comment = "#")\nlabel chunk\nclique chunk: word',
     ),
     "conllu": (
-        'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS: its first value counts, repeats are '
-        "warned of once, and an absent key reads `_`, an ordinary state. `tag` writes predictions into MISC.",
+        'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS, `misc("ner")` one of MISC: the first '
+        "value counts, repeats are warned of once, and an absent key reads `_`, an ordinary state. `tag` writes "
+        "predictions where the labels come from, into columns and keys, and what has no place there into MISC.",
         'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\nclique upos[-1], upos',
     ),
     "jsonl": (
         'A sentence a line: `{"word": ["The", "dog"]}`, or a list of tokens `[{"word": "The"}, …]`.',
         "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
+    ),
+    "csv": (
+        "A token a row below a row of names, by which columns are found; others are left alone. Quotes enclose cells "
+        "as in RFC 4180. A blank row, or one of separators alone, ends a sentence; so does a new value in the column "
+        "`sentence`, where an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
+        'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
+    ),
+    "tsv": (
+        "Like `csv`, split by TABs and without quotes, because a quote mark is a token of many corpora. Files of "
+        'spreadsheets, which enclose cells, need `quote = "\\""`.',
+        "data tsv(word, pos, chunk)\nlabel chunk\nclique chunk: word",
+    ),
+    "spans": (
+        "Running texts with labelled spans of characters, as JSON lines: "
+        '`{"text": "Ann ran", "label": [[0, 3, "PER"]]}`, and as spaCy, Prodigy and Label Studio write them. A text is '
+        "one sequence. The source `token` is the token, `spans` the mark of its segment, in the scheme of the label; "
+        "`start` and `end` are its offsets, and `space` says `yes` or `no` to white space before it. "
+        '`spans("KEY")` reads the list under that key. `tag` writes spans.',
+        'data spans(word = token, ner = spans, tokenizer = "words")\nlabel ner in bio(PER, LOC)\nclique ner: word',
+    ),
+    "parquet": (
+        "Apache Parquet, with the package `pyarrow` (`pip install 'dcrfdsl[parquet]'`). Where the columns are lists, a "
+        "row is a sentence; else a row is a token, and `sentence` names the column that tells sentences apart. Class "
+        "numbers that the file names are read as names. `tag` writes Parquet, with columns `predicted_NAME`.",
+        "data parquet(word = tokens, ner = ner_tags)\nlabel ner\nclique ner: word",
     ),
     "grmm": (
         "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. The "
@@ -251,6 +277,15 @@ def word_entries() -> Iterator[ReferenceEntry]:
 
 
 OPTION_TEXTS = {
+    "predictions": "where `tag` writes: in place of the gold labels, or beside them (MISC, the key `predicted`)",
+    "sentence": "the column that tells sentences apart",
+    "quote": "whether quotes enclose cells: by default in `csv`, not in `tsv`",
+    "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`, the "
+    "default), at white space, into characters, or as the list `tokens` of the line says (`given`)",
+    "misaligned": "what becomes of a span that cuts a token: an error (the default), all of the token, or no span",
+    "overlapping": "what becomes of spans that share a token: an error (the default), or the longest one stays",
+    "offsets": "what offsets count: characters (the default), or UTF-16 units as JavaScript does",
+    "style": "how spans are written where the file shows none; `doccano` by default",
     "separator": "what splits columns, instead of white space",
     "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
 }
