@@ -81,9 +81,8 @@ class NodeWriter:
         if not one.states:
             return fold(one.term, CONNECTIVES, lambda part: ["is_true", self.joint(fixed_condition(self.spec, part))])
         term = fixed_condition(self.spec, one.term)
-        ((leaf, offset),) = leaves(self.spec, term)
-        base = moved(term, -offset)
-        assert isinstance(base, Reference | Apply)
+        assert isinstance(term, Reference | Apply)  # only the text of a term is compared with states
+        base, leaf, offset = self._side(term)
         return ["state", list(one.states), self.leaf(leaf), self.term(base), offset]
 
     def _read(self, condition: Condition) -> set[tuple[str, int]]:
@@ -100,15 +99,17 @@ class NodeWriter:
             ((leaf, offset), *_) = leaves(self.spec, condition)
             return ["at", offset, self.leaf(leaf), self.test(moved(condition, -offset))]
         assert isinstance(condition, Equals)  # no other test reads two places
-        sides = []
-        for term in (condition.left, condition.right):
-            ((leaf, offset),) = leaves(self.spec, term)
-            base = moved(term, -offset)
-            assert isinstance(base, Reference | Apply)
-            sides.append((base, leaf, offset))
+        sides = [self._side(term) for term in (condition.left, condition.right)]
         if all(kind_of(self.spec, base, {}) == "number" for base, _, _ in sides):
-            return ["same_numbers", condition.negated, *([leaf.name, at] for _, leaf, at in sides)]  # type: ignore
+            return ["same_numbers", condition.negated, *([condition_text(base), at] for base, _, at in sides)]
         return ["same", condition.negated, *([self.leaf(leaf), self.term(base), at] for base, leaf, at in sides)]
+
+    def _side(self, term: Reference | Apply) -> tuple[Reference | Apply, Reference | Apply, int]:
+        """A term without its place, its leaf, and the place."""
+        ((leaf, offset),) = leaves(self.spec, term)
+        base = moved(term, -offset)
+        assert isinstance(base, Reference | Apply)  # a moved term is still a term
+        return base, leaf, offset
 
     def test(self, condition: Condition) -> Node:
         """A test of the value at one place, which has offset 0 in it."""

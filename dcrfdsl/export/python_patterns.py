@@ -89,12 +89,16 @@ def _character(code: int) -> str:
     char = chr(code)
     if char.isascii():
         return char if char.isalnum() else f"\\x{code:02x}" if not char.isprintable() else re.escape(char)
-    return char if char.isprintable() and not char.isspace() else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    return (
+        char if char.isprintable() and not char.isspace() else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+    )
 
 
 def _in_class(code: int) -> str:
     char = chr(code)
-    return f"\\{char}" if char in "&~|-]^[\\" else _character(code).removeprefix("\\") if char in "#" else _character(code)
+    return (
+        f"\\{char}" if char in "&~|-]^[\\" else _character(code).removeprefix("\\") if char in "#" else _character(code)
+    )
 
 
 def _class(ranges: tuple[tuple[int, int], ...]) -> str:
@@ -103,7 +107,7 @@ def _class(ranges: tuple[tuple[int, int], ...]) -> str:
         return "(?!)"
     ends = [-1, *(end for pair in ranges for end in pair), sys.maxunicode + 1]
     gaps = [(ends[n] + 1, ends[n + 1] - 1) for n in range(0, len(ends), 2)]
-    gaps = [(low, high) for low, high in gaps if low <= high and not (0xD800 <= low and high <= 0xDFFF)]
+    gaps = [(low, high) for low, high in gaps if low <= high and not (low >= 0xD800 and high <= 0xDFFF)]
     if not gaps:
         return "[\\x00-\\U0010ffff]"
     if len(gaps) < len(ranges):

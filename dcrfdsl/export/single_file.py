@@ -6,6 +6,7 @@ Not here: what the modules do.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable
 from importlib.resources import files
 
@@ -24,6 +25,7 @@ def single_file(docstring: str) -> str:
     """The text of the file, which begins with `docstring`."""
     sources = {name: (files(__package__) / "standalone" / f"{name}.py").read_text(encoding="utf-8") for name in MODULES}
     modules = [ast.parse(source) for source in sources.values()]
+    _check_names(modules)
     names = sorted({name for module in modules for name in _public(module)})
     parts = [f'"""{docstring}"""\n\nfrom __future__ import annotations\n\n{_imports(modules)}\n\n{_listed(names)}\n']
     for source, module in zip(sources.values(), modules, strict=True):
@@ -39,13 +41,25 @@ def _is_public_list(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
 
 
+def _check_names(modules: Iterable[ast.Module]) -> None:
+    """Two modules must not define one name: in one file the second would replace the first."""
+    counts = Counter(name for module in modules for node in module.body for name in _defined(node))
+    twice = [name for name, count in counts.items() if count > 1 and name != "__all__"]
+    if twice:
+        raise RuntimeError(f"modules of one file define twice: {', '.join(twice)}")
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """The names that a statement at the top of a module defines."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+
+
 def _public(module: ast.Module) -> list[str]:
     """The names that a user of the one file needs."""
-    return [name for name in ("Tagger", "TaggerError", "main") if any(_defines(node, name) for node in module.body)]
-
-
-def _defines(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name
+    return [name for node in module.body for name in _defined(node) if name in ("Tagger", "TaggerError", "main")]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -71,14 +85,12 @@ def _imports(modules: Iterable[ast.Module]) -> str:
 
 def _heading(docstring: str) -> str:
     """A docstring as comments below a line."""
-    lines = [line for line in docstring.split("Not here:")[0].rstrip().splitlines()]
+    lines = docstring.split("Not here:")[0].rstrip().splitlines()
     return "\n".join([f"# {'=' * (WIDTH - 2)}", *(f"# {line}".rstrip() for line in lines)])
 
 
 def _body(source: str, module: ast.Module) -> str:
     """The text of a module behind its docstring, imports and list of names, comments included."""
-    rest = next(
-        n for n, node in enumerate(module.body) if n and not _is_import(node) and not _is_public_list(node)
-    )
+    rest = next(n for n, node in enumerate(module.body) if n and not _is_import(node) and not _is_public_list(node))
     last = module.body[rest - 1].end_lineno
     return "\n".join(source.splitlines()[last:]).strip("\n")

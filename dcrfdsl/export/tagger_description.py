@@ -87,7 +87,8 @@ class _Writer:
         assert spec.data is not None
         used = [self._templates(number) for number in range(len(self.learned.plans))]
         self._keep_texts(used)
-        sets, set_of = [], {}
+        sets: list[dict[str, Any]] = []
+        set_of: dict[int, int] = {}
         for number, templates in enumerate(used):
             if templates:
                 set_of[number] = len(sets)
@@ -216,9 +217,7 @@ class _Writer:
 
     # cliques ------------------------------------------------------------------------------------------------------
 
-    def _clique(
-        self, template: CliqueTemplate, used: list[list[_Template]], set_of: dict[int, int]
-    ) -> dict[str, Any]:
+    def _clique(self, template: CliqueTemplate, used: list[list[_Template]], set_of: dict[int, int]) -> dict[str, Any]:
         written = []
         has_weights = template.clique >= 0 and template.feature_set in set_of
         has_weights = has_weights and bool((self._weights_of(template.clique) != 0).any())

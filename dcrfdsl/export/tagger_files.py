@@ -98,14 +98,17 @@ def _program_at(path: str | Path) -> Path:
 def _stored(arrays: dict[str, NDArray[Any]], description: dict[str, Any]) -> bytes:
     text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
     file = io.BytesIO()
-    np.savez(file, description=np.frombuffer(text.encode(), np.uint8), **arrays)
+    everything: dict[str, Any] = {"description": np.frombuffer(text.encode(), np.uint8), **arrays}
+    np.savez(file, **everything)
     return file.getvalue()
 
 
 def _docstring(model: TrainedModel, stem: str, num_weights: int) -> str:
     """What the file says of itself; nothing in it may end the docstring or be an escape."""
     labels = ", ".join(f"`{name}` ({len(model.states[name]):,} states)" for name in model.labels)
-    columns = ", ".join(c.name for c in (model.spec.data.columns if model.spec.data else ()) if c.name not in model.labels)
+    columns = ", ".join(
+        c.name for c in (model.spec.data.columns if model.spec.data else ()) if c.name not in model.labels
+    )
     about = f"""A tagger of {labels}, which needs numpy alone.
 
     python {stem}.py < data.txt          labels text; --help says more

@@ -1,12 +1,11 @@
 """The command line: text in, the same text with labels out.
 
-    python tagger.py < data.txt
-    python tagger.py --marginals data.txt more.txt
+python tagger.py < data.txt
+python tagger.py --marginals data.txt more.txt
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -28,7 +27,7 @@ INPUT_ERROR = 1
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 done, 1 unusable input, 2 wrong usage."""
-    options = _parser().parse_args(arguments)
+    options = _parsed(sys.argv[1:] if arguments is None else arguments)
     try:
         tagger = Tagger(options.model)
         sentences = 0
@@ -53,18 +52,31 @@ def _failed(message: str) -> int:
     return INPUT_ERROR
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Tag text: the input comes out again with the predicted labels.")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="text to tag; - or nothing is stdin")
-    parser.add_argument("--model", metavar="FILE.npz", help="model file (default: the one beside this program)")
-    parser.add_argument("--marginals", action="store_true", help="one more column a label: STATE:PROBABILITY;…")
-    parser.add_argument("--given", action="store_true", help="keep to the labels of the input; _ is free")
-    parser.add_argument("--json", action="store_true", help="a line of JSON a sentence instead")
-    parser.add_argument("--jsonl", action="store_true", help="the input is JSON lines, whatever the model was made for")
-    return parser
+class Options:
+    """The command line, as it is without any argument."""
+
+    files: Sequence[str] = ()
+    model: str | None = None
+    marginals = given = json = jsonl = False
 
 
-def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Any, done: int) -> int:
+def _parsed(arguments: Sequence[str]) -> Options:
+    options = Options()
+    if arguments:
+        import argparse  # here only: the usual call, without arguments, need not wait for it
+
+        parser = argparse.ArgumentParser(description="Tag text: the input comes out again with the predicted labels.")
+        parser.add_argument("files", nargs="*", metavar="FILE", help="text to tag; - or nothing is stdin")
+        parser.add_argument("--model", metavar="FILE.npz", help="model file (default: the one beside this program)")
+        parser.add_argument("--marginals", action="store_true", help="one more column a label: STATE:PROBABILITY;…")
+        parser.add_argument("--given", action="store_true", help="keep to the labels of the input; _ is free")
+        parser.add_argument("--json", action="store_true", help="print a line of JSON for each sentence")
+        parser.add_argument("--jsonl", action="store_true", help="read JSON lines, whatever the model was trained on")
+        parser.parse_args(arguments, options)
+    return options
+
+
+def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: int) -> int:
     """Tags a file; returns the number of sentences so far."""
     kind = "jsonl" if options.jsonl else tagger.data["format"]
     if kind not in FORMATS:

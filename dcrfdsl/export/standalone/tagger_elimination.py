@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Clique", "Program", "best_states", "marginal_tables", "program_for"]
 
-Floats = NDArray[np.float64]
+LogTable = NDArray[np.float64]
 LAST = -1  # the `position` of a clique that lies at the last anchor alone
 RESCALED = 16  # every so many steps a message is brought back to a maximum of 0, so that long sentences lose no digits
 
@@ -58,7 +58,7 @@ class Clique:
         return range(at, at + 1) if at in lies else range(0)
 
 
-class Part(NamedTuple):
+class StepTable(NamedTuple):
     """A table of a step: row `row` of the tables `kind`, or the message of step `row` if `kind` is -1.
 
     axes: its axes in the order of the step's scope, the batch first.   shape: after the batch, with 1 where the scope
@@ -77,7 +77,7 @@ class Step:
 
     scope: tuple[int, ...]
     shape: tuple[int, ...]  #       (1, …, 1, states of the variable)
-    parts: tuple[Part, ...]
+    parts: tuple[StepTable, ...]
     senders: tuple[tuple[int, tuple[int, ...]], ...]  # steps whose messages arrive, and the axes that these lack
 
 
@@ -119,7 +119,7 @@ def program_for(length: int, cliques: Sequence[Clique], cards: Sequence[int], or
         for of_table, kind, row in tables:
             axes = sorted(range(len(of_table)), key=lambda axis: axis_of[of_table[axis]])
             shape = tuple(card if v in of_table else 1 for v, card in zip(scope, states, strict=True))
-            parts.append(Part(kind, row, (0, *(axis + 1 for axis in axes)), shape))
+            parts.append(StepTable(kind, row, (0, *(axis + 1 for axis in axes)), shape))
             if kind < 0:
                 senders.append((row, tuple(axis + 1 for axis, v in enumerate(scope) if v not in of_table)))
         steps.append(Step(scope, (*(1,) * (len(scope) - 1), states[-1]), tuple(parts), tuple(senders)))
@@ -134,7 +134,7 @@ def program_for(length: int, cliques: Sequence[Clique], cards: Sequence[int], or
 # tables[kind]: [B or 1, rows, states of each site]
 
 
-def _joint(step: Step, tables: Sequence[Floats], messages: Sequence[Floats], size: int) -> Floats:
+def _joint_table(step: Step, tables: Sequence[LogTable], messages: Sequence[LogTable], size: int) -> LogTable:
     """The sum of all tables and messages of a step, [B, states of its scope]."""
     joint = np.zeros((size, *step.shape))
     for kind, row, axes, shape in step.parts:
@@ -143,24 +143,24 @@ def _joint(step: Step, tables: Sequence[Floats], messages: Sequence[Floats], siz
     return joint
 
 
-def _summed(joint: Floats) -> Floats:
+def _summed(joint: LogTable) -> LogTable:
     """log Σ exp over the last axis; -inf where every entry is."""
     peak = joint.max(axis=-1)
     safe = np.where(np.isneginf(peak), 0.0, peak)
     with np.errstate(divide="ignore"):
-        out: Floats = np.log(np.exp(joint - safe[..., None]).sum(axis=-1)) + safe
+        out: LogTable = np.log(np.exp(joint - safe[..., None]).sum(axis=-1)) + safe
     return out
 
 
 def _forward(
-    program: Program, tables: Sequence[Floats], size: int, reduce: Callable[[int, Floats], Floats]
-) -> tuple[list[Floats], list[Floats], Floats]:
+    program: Program, tables: Sequence[LogTable], size: int, reduce: Callable[[int, LogTable], LogTable]
+) -> tuple[list[LogTable], list[LogTable], LogTable]:
     """All messages [B, …], what was taken from each [B], and log Z [B]. `reduce(step, joint)` gives a message."""
-    messages: list[Floats] = []
-    taken: list[Floats] = []
+    messages: list[LogTable] = []
+    taken: list[LogTable] = []
     log_z = np.zeros(size)
     for n, step in enumerate(program.steps):
-        message = reduce(n, _joint(step, tables, messages, size))
+        message = reduce(n, _joint_table(step, tables, messages, size))
         shift = np.zeros(size)
         if len(step.scope) == 1:
             log_z = log_z + message
@@ -174,20 +174,20 @@ def _forward(
     return messages, taken, log_z
 
 
-def marginal_tables(program: Program, tables: Sequence[Floats], size: int) -> tuple[list[Floats], Floats]:
+def marginal_tables(program: Program, tables: Sequence[LogTable], size: int) -> tuple[list[LogTable], LogTable]:
     """p(variable | x) of each variable [B, states], in the order of the steps; and log Z [B].
 
     All are 0 in a sentence without any possible labelling, whose log Z is -inf.
     """
     messages, taken, log_z = _forward(program, tables, size, lambda n, joint: _summed(joint))
     possible = np.where(np.isneginf(log_z), 0.0, 1.0)
-    outer: dict[int, Floats] = {}
-    marginals: list[Floats] = []
+    outer: dict[int, LogTable] = {}
+    marginals: list[LogTable] = []
     for n in range(len(program.steps) - 1, -1, -1):
         step = program.steps[n]
         message = messages[n] + taken[n].reshape(-1, *(1,) * (messages[n].ndim - 1))
         safe = np.where(np.isneginf(message), 0.0, message)[..., None]
-        belief = np.exp(_joint(step, tables, messages, size) - safe) * outer.pop(n, possible)[..., None]
+        belief = np.exp(_joint_table(step, tables, messages, size) - safe) * outer.pop(n, possible)[..., None]
         marginals.append(belief.sum(axis=tuple(range(1, belief.ndim - 1))))
         for sender, lacking in step.senders:
             outer[sender] = belief.sum(axis=lacking)
@@ -195,19 +195,19 @@ def marginal_tables(program: Program, tables: Sequence[Floats], size: int) -> tu
 
 
 def best_states(
-    program: Program, tables: Sequence[Floats], size: int, summed: Callable[[int], bool]
-) -> tuple[dict[int, NDArray[np.int64]], Floats]:
+    program: Program, tables: Sequence[LogTable], size: int, summed: Callable[[int], bool]
+) -> tuple[dict[int, NDArray[np.int64]], LogTable]:
     """The best labelling: of each variable its states [B]; and its score [B], -inf if there is none.
 
     summed: whether a variable is summed out; such variables come first in the order, and get no state.
     """
     choices: dict[int, NDArray[np.int64]] = {}
 
-    def reduce(n: int, joint: Floats) -> Floats:
+    def reduce(n: int, joint: LogTable) -> LogTable:
         if summed(program.steps[n].scope[-1]):
             return _summed(joint)
         choices[n] = joint.argmax(axis=-1)
-        out: Floats = joint.max(axis=-1)
+        out: LogTable = joint.max(axis=-1)
         return out
 
     _, _, score = _forward(program, tables, size, reduce)

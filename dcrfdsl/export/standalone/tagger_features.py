@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .tagger_sentences import TRUE, Codes, Pads, Sentences, joint_of, moved
+from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, moved
 from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
 
 __all__ = ["Atom", "FeatureSet", "Fired", "Template", "Weights", "atom_of"]
 
 NO_CODE = -1
 LAST_KEY = np.iinfo(np.int64).max  # behind all keys of a template, so that every search ends at one
-
-Floats = NDArray[np.float64]
 
 
 class Atom(NamedTuple):
@@ -42,7 +40,7 @@ def atom_of(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, 
     return ATOMS[node[0]](node, lexicons, vocabularies)
 
 
-def _number(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+def _number_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
     """`["number", column, component]`: 0 outside the sentence."""
     _, column, component = node
 
@@ -52,7 +50,7 @@ def _number(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, 
     return Atom(read, is_number=True)
 
 
-def _test(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+def _test_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
     """`["test", leaf, test]`: the code 0 where it is true."""
     _, leaf, test = node
     passes = test_of(test, lexicons)
@@ -64,7 +62,7 @@ def _test(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, in
     return Atom(read)
 
 
-def _joint(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+def _joint_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
     """`["joint", test]`: a test of several places."""
     test = joint_of(node[1], lexicons)
 
@@ -74,7 +72,7 @@ def _joint(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, i
     return Atom(read)
 
 
-def _texts(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+def _text_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
     """`["texts", leaf, term, vocabulary, single]`: the codes of its texts; outside, one for each side and distance."""
     _, leaf, term, number, single = node
     texts, vocabulary = texts_of(term, lexicons), vocabularies[number]
@@ -85,7 +83,7 @@ def _texts(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, i
     def every(value: Any) -> tuple[int, ...]:
         return tuple(code for text in texts(value) if (code := vocabulary.get(text, NO_CODE)) >= 0)
 
-    one, several = Memo(first, NO_CODE), Memo(every, ())
+    one, several = Memo(first, NO_CODE), Memo[tuple[int, ...]](every, ())
 
     def codes(sentences: Sentences) -> Codes:
         values = sentences.values(leaf)
@@ -102,7 +100,7 @@ def _texts(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, i
 
 
 ATOMS: Mapping[str, Callable[[Node, Lexicons, Sequence[Mapping[str, int]]], Atom]] = {
-    "number": _number, "test": _test, "joint": _joint, "texts": _texts,
+    "number": _number_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom,
 }  # fmt: skip
 
 
@@ -187,7 +185,7 @@ class FeatureSet:
                 keys = codes
                 continue
             if number in stages:
-                keys = _renumbered(keys, stages[number])
+                keys = _smaller(keys, stages[number])
             crossed = keys[:, None] * size + codes
             keys = np.where((keys[:, None] >= 0) & (codes >= 0), crossed, NO_CODE).reshape(-1, codes.shape[1])
         anchors = self.pads[0] + sentences.length + self.pads[1]
@@ -202,7 +200,7 @@ class FeatureSet:
         return keys, weight
 
 
-def _renumbered(keys: Codes, stage: Stage) -> Codes:
+def _smaller(keys: Codes, stage: Stage) -> Codes:
     place = np.searchsorted(stage.keys, keys)
     return np.where((stage.keys[place] == keys) & (keys >= 0), place, NO_CODE)
 
@@ -229,5 +227,5 @@ class Weights:
         weight = self.weight[entry]
         if fired.value is not None:
             weight = weight * np.repeat(fired.value, count)
-        summed = np.bincount(place, weight, rows * self.num_assignments)
+        summed = np.bincount(place, weight, rows * self.num_assignments).astype(np.float64, copy=False)
         return summed.reshape(rows, self.num_assignments)

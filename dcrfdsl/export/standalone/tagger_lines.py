@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 
-from .tagger_tokens import Column, TaggerError, columns_of, shown
+from .tagger_tokens import Column, TaggerError, columns_of
 
 __all__ = ["FORMATS", "Block", "Format", "blocks_of"]
 
@@ -82,7 +82,10 @@ def _block(text: bytes, form: Format, first: int, file: str) -> Block:
 
 @dataclass
 class ColumnFormat:
-    """A token a line. separator: between columns; None for any white space.   comment: how lines begin that hold none."""
+    """A token a line.
+
+    separator: between columns; None for any white space.   comment: how a line begins that holds none.
+    """
 
     columns: Sequence[Column]
     labels: Sequence[str]
@@ -107,7 +110,8 @@ class ColumnFormat:
                 places.append(n)
             if cells and (not line.strip(SPACE) or n == len(lines) - 1):
                 assert self.layout is not None
-                by_name = {column.name: values for column, values in zip(self.layout, map(list, zip(*cells)), strict=True)}
+                turned = [list(values) for values in zip(*cells, strict=True)]
+                by_name = {column.name: values for column, values in zip(self.layout, turned, strict=True)}
                 block.sentences.append(self._checked(by_name, places[0] + first))
                 block.places.append(places)
                 cells, places = [], []
@@ -134,7 +138,9 @@ class ColumnFormat:
 
     def _checked(self, by_name: dict[str, list[str]], number: int) -> dict[str, list[Any]]:
         try:
-            return columns_of({c.source: by_name[c.name] for c in self.columns if c.name in by_name}, self.columns, self.labels)
+            return columns_of(
+                {c.source: by_name[c.name] for c in self.columns if c.name in by_name}, self.columns, self.labels
+            )
         except TaggerError as error:
             raise TaggerError(f"{number}: {error}") from None
 
@@ -143,7 +149,7 @@ class ColumnFormat:
         first = next((places[0] for places in block.places), 0)
         between = self.separator or ("\t" if "\t" in lines[first] else " ")
         for places, columns in zip(block.places, labels, strict=True):
-            for n, cells in zip(places, zip(*columns.values()), strict=True):
+            for n, cells in zip(places, zip(*columns.values(), strict=True), strict=True):
                 line = lines[n]
                 body = line.rstrip(SPACE if self.separator is None else "\r")
                 ending = "\r" if line.endswith("\r") else ""
@@ -158,7 +164,7 @@ def _columns(count: int) -> str:
 # JSON lines ---------------------------------------------------------------------------------------------------------
 
 
-def _number(text: str) -> float:
+def _json_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise TaggerError(f"`{text}` is no number of JSON, or too large for one")
@@ -204,7 +210,7 @@ class JsonFormat:
 
 def _decoded(line: str) -> Any:
     try:
-        return json.loads(line, parse_float=_number, parse_constant=_number)
+        return json.loads(line, parse_float=_json_number, parse_constant=_json_number)
     except RecursionError:
         raise TaggerError("JSON nested too deeply") from None
     except ValueError as error:

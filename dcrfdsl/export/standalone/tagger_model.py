@@ -44,10 +44,9 @@ class Cut:
             self.description = json.loads(self.arrays["description"].tobytes())
             known = self.description["format"] == FORMAT
         except FileNotFoundError:
-            raise TaggerError(f"there is no model file `{path}`: it lies beside the program that it was written with")
-        except (OSError, ValueError, KeyError, TypeError, EOFError, np.exceptions.AxisError) as error:
-            raise TaggerError(f"`{path}` is damaged, or no file of a tagger: {error}") from None
-        except Exception as error:  # of zipfile, which has a class of its own for a bad archive
+            message = f"there is no model file `{path}`: it lies beside the program that it was written with"
+            raise TaggerError(message) from None
+        except Exception as error:  # of many kinds: numpy, zipfile, zlib and JSON have their own
             raise TaggerError(f"`{path}` is damaged, or no file of a tagger: {error}") from None
         if not known:
             raise TaggerError(f"`{path}` belongs to another version of this program")
@@ -57,7 +56,10 @@ class Cut:
         """The next `count` numbers of an array."""
         start = self.at[name]
         self.at[name] = start + count
-        return self.arrays[name][start : start + count]
+        numbers: NDArray[Any] = self.arrays[name][start : start + count]
+        if len(numbers) < count:
+            raise ValueError(f"`{name}` is too short")
+        return numbers
 
 
 class Part(NamedTuple):
@@ -110,7 +112,7 @@ class Tagger:
         self._programs: dict[tuple[int, bool, bool], Program] = {}
 
     def _read_features(self, cut: Cut, description: dict[str, Any]) -> None:
-        texts = _texts(cut)
+        texts = _stored_texts(cut)
         self._lexicons = {}
         for name, (count, has_values) in description["lexicons"].items():
             entries = [next(texts) for _ in range(count)]
@@ -122,11 +124,9 @@ class Tagger:
 
     def _part(self, cut: Cut, part: dict[str, Any]) -> Part:
         cards = [self._cards[variable] for variable in part["variables"]]
-        patterns, number = {}, 0
+        patterns = {tuple(kind["pattern"]): number for number, kind in enumerate(part["kinds"])}
         tables, cells = [], []
         for kind in part["kinds"]:
-            patterns[tuple(kind["pattern"])] = number
-            number += 1
             inside = [card for card, outside in zip(cards, kind["pattern"], strict=True) if not outside]
             size = math.prod(inside)
             tables.append(cut.next("tables", size).astype(np.float64).reshape(inside))
@@ -147,9 +147,7 @@ class Tagger:
             (state_numbers_of(one, self._lexicons) if one[0] == "state" else holds_of(one, self._lexicons), count)
             for one, count in part["observed"]
         ]
-        clique = Clique(
-            part["variables"], part["offsets"], patterns, part["padded"], part["position"], first_row
-        )
+        clique = Clique(part["variables"], part["offsets"], patterns, part["padded"], part["position"], first_row)
         return Part(clique, part["set"] if part["set"] is not None else -1, weights, tables, cells, observed, allowed)
 
     # sentences --------------------------------------------------------------------------------------------------------
@@ -215,16 +213,20 @@ class Tagger:
             most = max(1, min(MOST_ENTRIES // program.largest, MOST_SCORES // max(1, scores)))
             for start in range(0, len(every), most):
                 numbers = every[start : start + most]
-                columns = {
-                    column.name: [value for number in numbers for value in checked[number][column.name]]
-                    for column in self._columns if column.name in checked[numbers[0]] and column.name not in self.labels
-                }  # fmt: skip
-                for column in self._columns:
-                    if column.type in NUMERIC and column.name in columns:
-                        columns[column.name] = numbers_of(columns[column.name], len(numbers), length)  # type: ignore
-                batch = Sentences(len(numbers), length, columns, self._leaves, self._lexicons)
+                joined = {
+                    column.name: self._joined(column, [checked[number][column.name] for number in numbers])
+                    for column in self._columns
+                    if column.name in self.columns
+                }
+                batch = Sentences(len(numbers), length, joined, self._leaves, self._lexicons)
                 known = [given[number] for number in numbers] if given is not None and known_at_all else None
                 yield numbers, batch, known
+
+    @staticmethod
+    def _joined(column: Column, sentences: Sequence[list[Any]]) -> Any:
+        """A column of several sentences: all texts, or the numbers [B, T] or [B, T, size]."""
+        values = [value for sentence in sentences for value in sentence]
+        return numbers_of(values, len(sentences), len(sentences[0])) if column.type in NUMERIC else values
 
     # inference --------------------------------------------------------------------------------------------------------
 
@@ -261,7 +263,9 @@ class Tagger:
             if part.weights is not None:
                 pads = self._sets[part.feature_set].pads
                 rows = batch.size * (pads[0] + batch.length + pads[1])
-                scores = part.weights.scores(fired[part.feature_set], rows).reshape(batch.size, -1, part.weights.num_assignments)
+                scores = part.weights.scores(fired[part.feature_set], rows).reshape(
+                    batch.size, -1, part.weights.num_assignments
+                )
             for table, cells in zip(part.tables, part.cells, strict=True):
                 if part.allowed is not None:
                     tables.append(part.allowed[_codes(part.observed, batch)])
@@ -326,7 +330,7 @@ class Tagger:
 # parts of the file --------------------------------------------------------------------------------------------------
 
 
-def _texts(cut: Cut) -> Iterator[str]:
+def _stored_texts(cut: Cut) -> Iterator[str]:
     """All texts of lexicons and vocabularies, in order."""
     text = cut.arrays["texts"].tobytes().decode()
     start = 0
@@ -344,7 +348,7 @@ def _feature_set(cut: Cut, one: dict[str, Any]) -> FeatureSet:
             stages.append(Stage(before, _keys(cut, "stage_keys", count)))
         inside = tuple(template["inside"]) if template["inside"] else None
         factors = [tuple(factor) for factor in template["factors"]]
-        templates.append(Template(factors, template["sizes"], keys, first, inside, stages))  # type: ignore[arg-type]
+        templates.append(Template(factors, template["sizes"], keys, first, inside, stages))
         first += template["count"]
     return FeatureSet(templates, (one["pads"][0], one["pads"][1]))
 

@@ -16,9 +16,21 @@ from numpy.typing import NDArray
 
 from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
 
-__all__ = ["TRUE", "Codes", "JointTest", "Pads", "Sentences", "holds_of", "joint_of", "moved", "state_numbers_of"]
+__all__ = [
+    "TRUE",
+    "Codes",
+    "Floats",
+    "JointTest",
+    "Pads",
+    "Sentences",
+    "holds_of",
+    "joint_of",
+    "moved",
+    "state_numbers_of",
+]
 
 Codes: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 Pads: TypeAlias = tuple[int, int]  # anchors before the sentence, and after it
 NO_PADS = (0, 0)
 FALSE, UNKNOWN, TRUE = 0, 1, 2  # of tests that read several places: outside the sentence nothing is known
@@ -132,7 +144,8 @@ def _at(node: Node, lexicons: Lexicons) -> JointTest:
 
     def read(sentences: Sentences, pads: Pads) -> Codes:
         codes = sentences.shaped(map(known.__getitem__, sentences.values(leaf)))
-        return moved(codes, offset, pads, before=UNKNOWN, after=UNKNOWN)[0]
+        out: Codes = moved(codes, offset, pads, before=UNKNOWN, after=UNKNOWN)[0]
+        return out
 
     return read
 
@@ -140,7 +153,7 @@ def _at(node: Node, lexicons: Lexicons) -> JointTest:
 def _same(node: Node, lexicons: Lexicons) -> JointTest:
     """`["same", negated, [leaf, term, offset], [leaf, term, offset]]`: equal texts at two places."""
     _, negated, *places = node
-    sides = [(leaf, Memo(texts_of(term, lexicons), ()), offset) for leaf, term, offset in places]
+    sides = [(leaf, Memo[tuple[str, ...]](texts_of(term, lexicons), ()), offset) for leaf, term, offset in places]
 
     def read(sentences: Sentences, pads: Pads) -> Codes:
         number: dict[str | None, int] = {None: NO_TEXT}
@@ -219,6 +232,7 @@ def state_numbers_of(node: Node, lexicons: Lexicons) -> Callable[[Sentences], Co
 
     def read(sentences: Sentences) -> Codes:
         codes = sentences.shaped(map(known.__getitem__, sentences.values(leaf)))
-        return moved(codes, offset, NO_PADS, before=none, after=none)[0]
+        out: Codes = moved(codes, offset, NO_PADS, before=none, after=none)[0]
+        return out
 
     return read

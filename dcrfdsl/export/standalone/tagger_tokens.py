@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeAlias
@@ -134,10 +135,8 @@ def _number(value: Any, column: Column) -> float:
     number = math.nan
     plain = not isinstance(value, str) or (value.isascii() and "_" not in value)
     if plain and isinstance(value, str | Real) and not isinstance(value, bool | np.bool_):
-        try:
+        with suppress(ValueError, OverflowError):
             number = float(value)
-        except (ValueError, OverflowError):
-            pass
     if not math.isfinite(number):
         raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected a finite number")
     if column.type == "int" and not number.is_integer():
@@ -153,7 +152,9 @@ def _vector(value: Any, column: Column) -> list[float]:
     """A list of numbers; numbers in a text, with commas or spaces between; or the digits 0 and 1."""
     parts: Any = value
     if isinstance(value, str):
-        parts = list(value) if len(value) == column.size and set(value) <= {"0", "1"} else value.replace(",", " ").split()
+        parts = (
+            list(value) if len(value) == column.size and set(value) <= {"0", "1"} else value.replace(",", " ").split()
+        )
     if not isinstance(parts, list | tuple | np.ndarray) or len(parts) != column.size:
         raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected {column.size} numbers")
     return [_number(part, column) for part in parts]
