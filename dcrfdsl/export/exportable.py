@@ -65,9 +65,9 @@ def _joined_pairs(model: TrainedModel) -> _Obstacle | None:
 
 def _inference(model: TrainedModel) -> _Obstacle | None:
     settings = inference_settings(model.spec)
-    remedy = f"write `infer exact`, or {INSTEAD}"
+    remedy = f"train with `infer exact`, or {INSTEAD}"
     if settings.method not in ("exact", "auto"):
-        return _Obstacle(f"`infer {settings.method}` is not exact", remedy)
+        return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
     if choose_method(model.graph, settings)[0] == "exact":
         return None
     cost = exact_cost(model.graph)
