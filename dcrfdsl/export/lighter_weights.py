@@ -25,14 +25,14 @@ class Lighter(NamedTuple):
 def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, share: float = 0.0) -> Lighter:
     """The model without the weights of features whose magnitude is below `threshold`, rounded to `bits`.
 
-    share: from 0 to 1, of all these weights that are left out, the smallest first; raises `threshold`. Biases are kept.
-    Raises DcrfError if a weight is too large for 16 bits.
+    share: from 0 to 1, of these weights that are not 0, to be left out, the smallest first; raises `threshold`. Biases
+    are kept. Raises DcrfError if a weight is too large for 16 bits.
     """
     first = model.parameters.num_bias
     weights = model.weights.copy()
     of_features = weights[first:]
     if share > 0 and len(of_features):
-        sizes = np.sort(np.abs(of_features))
+        sizes = np.sort(np.abs(of_features[of_features != 0]))
         dropped = int(share * len(sizes))
         threshold = max(threshold, float(sizes[dropped]) if dropped < len(sizes) else np.inf)
     small = np.abs(of_features) < threshold
@@ -41,8 +41,9 @@ def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, shar
     kind = np.dtype(f"f{bits // 8}")
     finite = weights[np.isfinite(weights)]
     largest = float(np.abs(finite).max(initial=0.0))
-    if largest > np.finfo(kind).max:
-        message = f"a weight is {largest:.6g}, and {bits} bits hold at most {np.finfo(kind).max:,.0f}"
+    most = float(np.finfo(kind).max)
+    if largest > most:
+        message = f"a weight is {largest:.6g}, and {bits} bits hold at most {most:,.0f}"
         raise data_error("cannot-export", message, help="export with `--bits 32`")
     if bits < 64:
         weights = weights.astype(kind).astype(np.float64)

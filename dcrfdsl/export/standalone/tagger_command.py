@@ -98,7 +98,7 @@ def _tag(tagger: Tagger, stream: BinaryIO, file: str, options: Options, done: in
                 for labels, table in zip(tagged, tables, strict=True):
                     for label in tagger.labels:
                         labels[f"{label}_marginals"] = _distributions(tagger.states[label], table[label])
-            out.write(form.written(block, tagged).encode())
+            out.write((block.mark + form.written(block, tagged)).encode())
         out.flush()
         done += len(block.sentences)
     if not found:

@@ -27,13 +27,15 @@ BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
 class Block:
     """Whole sentences of a file. lines: all its lines, split at line feeds.   first: the number of the first one.
 
-    sentences: columns of each.   places: of each token of each sentence its line, from 0.
+    sentences: columns of each.   places: of each token of each sentence its line, from 0.   mark: the byte order mark,
+    in the first block of a file that has one.
     """
 
     lines: list[str]
     first: int
     sentences: list[dict[str, list[Any]]] = field(default_factory=list)
     places: list[list[int]] = field(default_factory=list)
+    mark: str = ""
 
 
 class Format(Protocol):
@@ -52,11 +54,9 @@ class Format(Protocol):
 
 def blocks_of(stream: BinaryIO, form: Format, file: str) -> Iterator[Block]:
     """The blocks of a file. What another program has written so far is a block: it may be waiting for the answer."""
-    rest, first, fresh = b"", 1, True
+    rest, first = b"", 1
     read = getattr(stream, "read1", stream.read)
     while more := read(max(BLOCK, len(rest))):
-        if fresh:
-            more, fresh = more.removeprefix(BYTE_ORDER_MARK), False
         rest += more
         end = form.end(rest)
         if end:
@@ -68,8 +68,12 @@ def blocks_of(stream: BinaryIO, form: Format, file: str) -> Iterator[Block]:
 
 
 def _block(text: bytes, form: Format, first: int, file: str) -> Block:
+    marked = first == 1 and text.startswith(BYTE_ORDER_MARK)
+    text = text.removeprefix(BYTE_ORDER_MARK) if marked else text
     try:
-        return form.read(text.decode().split("\n"), first)
+        block = form.read(text.decode().split("\n"), first)
+        block.mark = BYTE_ORDER_MARK.decode() if marked else ""
+        return block
     except UnicodeDecodeError as error:
         line = first + text.count(b"\n", 0, error.start)
         raise TaggerError(f"{file}:{line}: byte 0x{text[error.start]:02x} is not UTF-8") from None

@@ -39,7 +39,7 @@ class Cut:
 
     def __init__(self, path: Path):
         try:
-            with np.load(path) as stored:
+            with open(path, "rb") as file, np.load(file) as stored:
                 self.arrays = {name: stored[name] for name in stored.files}
             self.description = json.loads(self.arrays["description"].tobytes())
             known = self.description["format"] == FORMAT
