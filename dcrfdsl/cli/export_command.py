@@ -92,7 +92,7 @@ OWN = "its features call functions of yours"
 
 def _python(options: ExportOptions, talk: Talk) -> None:
     from ..export import WIDTHS, export_tagger
-    from .report import bytes_text
+    from .report import file_size
 
     if options.bits not in WIDTHS:
         raise typer.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
@@ -100,7 +100,7 @@ def _python(options: ExportOptions, talk: Talk) -> None:
     model = _loaded(options)
     gold = None if options.dev is None else read_gold(options.dev, model.spec, talk)
     written = export_tagger(model, options.output, bits=options.bits, threshold=threshold, share=share)
-    before, after = Path(options.model).stat().st_size, written.bytes
+    before, after = Path(options.model).stat().st_size, written.arrays.stat().st_size
     for pattern in written.slow:
         talk(f"note: `/{pattern}/` repeats a repetition: on long words Python may take long to match it")
     scores: dict[str, tuple[float, float]] = {}
@@ -119,7 +119,7 @@ def _python(options: ExportOptions, talk: Talk) -> None:
         }  # fmt: skip
         print(json_text(record))
         return
-    talk(f"wrote {written.program} and {written.arrays}: {bytes_text(after)}, needs numpy alone")
+    talk(f"wrote {written.program} ({file_size(written.program)}) and {written.arrays} ({file_size(written.arrays)})")
     if scores or options.bits != WIDTHS[0] or options.prune is not None:
         _print_costs(model, written.num_weights, scores, (before, after))
 
@@ -141,7 +141,7 @@ def _limits(prune: str | None) -> tuple[float, float]:
 def _print_costs(
     model: TrainedModel, num_weights: int, scores: Mapping[str, tuple[float, float]], sizes: tuple[int, int]
 ) -> None:
-    """A table of what the smaller files save and cost."""
+    """A table of what the smaller file of weights saves and costs."""
     from rich.table import Table as Columns
 
     from .report import bytes_text, print_table
@@ -149,7 +149,7 @@ def _print_costs(
     of_features = model.num_weights - model.parameters.num_bias
     rows = {name: (_score(name, one), _score(name, other)) for name, (one, other) in scores.items()}
     rows["weights of features"] = f"{of_features:,}", f"{num_weights:,}"
-    rows["size"] = bytes_text(sizes[0]), bytes_text(sizes[1])
+    rows["size of the model"] = bytes_text(sizes[0]), bytes_text(sizes[1])
     table = Columns(box=None, pad_edge=False, header_style="bold")
     table.add_column("", overflow="fold")
     for heading in ("before", "after"):

@@ -120,9 +120,10 @@ class NodeWriter:
             case Reference():
                 return ["itself"]
             case Matches(term=term, regex=regex) | Has(term=term, regex=regex):
+                pattern = python_pattern(regex)
                 if backtracks(regex):
                     self.slow[regex.pattern] = None
-                return [condition.kind, self.term(term), python_pattern(regex)]
+                return [condition.kind, self.term(term), pattern]
             case Is(term=term, state=state, negated=negated):
                 return _negated(["in", self.term(term), [state]], negated)
             case InSet(term=term, states=states, negated=negated):

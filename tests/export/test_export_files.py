@@ -136,7 +136,7 @@ def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
     whole = export_tagger(case.model, tmp_path / "t.py").arrays.read_bytes()
     draw = random.Random(1)
     broken = tmp_path / "broken.npz"
-    for n in range(150):
+    for n in range(60):
         content = bytearray(whole)
         if n % 3 == 0:
             del content[draw.randrange(len(content)) :]

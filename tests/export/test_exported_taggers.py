@@ -88,8 +88,13 @@ def test_keys_beyond_64_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 # structures -----------------------------------------------------------------------------------------------------------
 
 
+QUICK = ("factorial", "second order", "latent", "copying memory", "same sites")
+
+
 def numbered(number: int) -> object:
-    marks = () if number < len(FAMILIES) else pytest.mark.long
+    """One case of some families runs every time."""
+    quick = number < len(FAMILIES) and list(FAMILIES)[number] in QUICK
+    marks = () if quick else pytest.mark.long
     return pytest.param(number, id=f"{number} {list(FAMILIES)[number % len(FAMILIES)]}", marks=marks)
 
 

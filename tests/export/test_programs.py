@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import subprocess
 import sys
@@ -40,8 +41,9 @@ GOLD = [
 TEXT = "a N\nb V\n\nc D\nunseen N\na V\n\nb\tN\n"
 
 
+@functools.cache
 def trained(body: str, data: str = "conll") -> TrainedModel:
-    """A model of GOLD; `{labels}` in `data` stands for its labels."""
+    """A model of GOLD. data: the format, and its options."""
     labels = [line.split()[1] for line in body.splitlines() if line.startswith("label")]
     options = data.partition(" ")[2]
     columns = ", ".join(["word", "pos", *labels, *([options] if options else [])])
@@ -101,7 +103,10 @@ INPUTS = {
 }
 
 
-@pytest.mark.parametrize("case", INPUTS)
+QUICK = ("windows", "labels are there", "tabs", "lists", "tokens")
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=() if c in QUICK else pytest.mark.long) for c in INPUTS])
 def test_every_kind_of_input(case: str, tmp_path: Path, printed: Callable[..., bytes]) -> None:
     data, text = INPUTS[case]
     model, file = trained(MODELS["factorial" if data == "jsonl" else "chain"], data), tmp_path / "text.txt"
