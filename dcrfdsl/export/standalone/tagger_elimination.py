@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +31,7 @@ RESCALED = 16  # every so many steps a message is brought back to a maximum of 0
 # the graph ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Clique:
+class Clique(NamedTuple):
     """A clique index: its sites, and which table belongs to an instance.
 
     kinds: a pattern, for each site 0 in the sentence, -1 before it, 1 after it, → the number of its table.
@@ -71,8 +69,7 @@ class StepTable(NamedTuple):
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """The elimination of the last variable of `scope`; the others come in falling order of their own elimination."""
 
     scope: tuple[int, ...]
@@ -81,8 +78,7 @@ class Step:
     senders: tuple[tuple[int, tuple[int, ...]], ...]  # steps whose messages arrive, and the axes that these lack
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """The steps for sentences of one length. largest: entries of the largest table, without the batch."""
 
     steps: tuple[Step, ...]

@@ -9,7 +9,6 @@ training did not see has no code, and a key that is not there no feature. Not he
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -114,8 +113,7 @@ class Stage(NamedTuple):
     keys: Codes  # [n + 1]  sorted, and `LAST_KEY`; the place of a key is its number
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """A cross of atoms at places. Key k of the sorted `keys` is the feature `first` + k.
 
     factors: (atom, offset).   sizes: the base of each factor's digit in a key, 0 for numbers.   inside: with
@@ -138,8 +136,7 @@ class Fired(NamedTuple):
     value: Floats | None  # None: all are 1
 
 
-@dataclass(frozen=True)
-class FeatureSet:
+class FeatureSet(NamedTuple):
     """The features of one or more cliques."""
 
     templates: Sequence[Template]
@@ -208,8 +205,7 @@ def _smaller(keys: Codes, stage: Stage) -> Codes:
 # scores -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """The weights of a clique: those of feature f are `weight[off[f] : off[f + 1]]`, for the assignments `cell`."""
 
     off: Codes  #               [features + 1]

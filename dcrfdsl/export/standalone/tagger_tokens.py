@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,7 @@ class TaggerError(ValueError):
     """Input that cannot be tagged, or a model file that cannot be read."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A declared column. source: its key in JSON lines.   type: `str`, `bag`, `float`, `int` or `vector` of `size`."""
 
     name: str
@@ -36,8 +34,7 @@ class Column:
     size: int | None
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """A label: its states, and how its cells say that a value is unknown or one of several."""
 
     name: str
