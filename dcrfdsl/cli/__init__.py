@@ -16,6 +16,7 @@ from . import (
     demo_command as demo,
     evaluate_command as evaluate,
     explain_command as explain,
+    export_command as export,
     fmt_command as fmt,
     infer_command as infer,
     new_command as new,
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "tag": tag.tag,
     "eval": evaluate.evaluate,
     "show": show.show,
+    "export": export.export,
     "unroll": unroll.unroll,
     "infer": infer.infer,
 }

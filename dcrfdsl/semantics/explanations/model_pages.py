@@ -96,6 +96,14 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "The method or the format needs a Python package that is not installed.",
         "Install it as the message says, or choose another method or format.",
     ),
+    "cannot-export": (
+        "An exported tagger does exact inference with built-in features and one set of weights; the model needs more.",
+        "The message names the statement: train without it, or tag with `dcrfdsl tag`.",
+    ),
+    "idle-option": (
+        "An option of the command has no effect together with another one.",
+        "Leave one of the two out.",
+    ),
     "needs-json": (
         "Marginals of cliques belong to several tokens, and have no place in the columns of a token.",
         "Add `--json`.",
