@@ -1,0 +1,2 @@
+from .input_errors import InputError as InputError
+from .sequence_tagger import SequenceTagger as SequenceTagger
