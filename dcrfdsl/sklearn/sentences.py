@@ -83,7 +83,8 @@ def read_sentences(
     if not gold and _has_labels(items[kept[0]], data):
         wanted = data
     optional = [label for label in labels if wanted is data and not gold]
-    corpus = _of_rows([items[n] for n in kept], wanted, optional, [f"{name}[{n}]" for n in kept])
+    places, help = [f"{name}[{n}]" for n in kept], _GOLD_HELP if gold else None
+    corpus = _of_rows([items[n] for n in kept], wanted, optional, places, help)
     return Sentences(
         Corpus(corpus.file, corpus.sentence_off, corpus.columns, np.repeat(kept + 1, lengths[kept])), lengths, name=name
     )
@@ -117,6 +118,7 @@ def with_labels(sentences: Sentences, labels: Sequence[Mapping[str, Sequence[str
 
 
 _LABEL_HELP = "labels are texts: write `str(label)`"
+_GOLD_HELP = "without `y`, tokens have all columns of the template, labels too"
 
 
 def plain_items(X: Any, name: str) -> list[Any]:

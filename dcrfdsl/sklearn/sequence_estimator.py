@@ -46,7 +46,7 @@ def required(X: Any, y: Any, names: tuple[str, str]) -> None:
     """InputError unless both are given, or neither."""
     if (X is None) != (y is None):
         absent, there = names if X is None else names[::-1]
-        raise InputError(Diagnostic("missing-argument", f"`{there}` is given without `{absent}`"))
+        raise InputError(Diagnostic("label-count", f"`{there}` is given without `{absent}`"))
 
 
 def threads_of(threads: int | None) -> int | None:

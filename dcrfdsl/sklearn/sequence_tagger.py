@@ -115,6 +115,7 @@ class SequenceTagger(SequenceEstimator):
 
         Constants that are set as parameters are left out. Raises InputError where there is nothing to tune.
 
+        >>> from dcrfdsl.sklearn import SequenceTagger
         >>> text = "data conll(word, y)\\nlabel y\\nclique y: word\\nlet v = 1 tune log(0.01, 100)"
         >>> SequenceTagger(text).param_grid(3)
         {'v': [0.01, 1.0, 100]}
@@ -131,6 +132,7 @@ class SequenceTagger(SequenceEstimator):
 
         A corpus cannot be cut into folds by scikit-learn, lists can. Raises InputError where the file cannot be read.
 
+        >>> from dcrfdsl.sklearn import SequenceTagger
         >>> X, y = SequenceTagger("address.dcrf").read("address.txt")
         >>> X[0][:2], y[0][:2]
         (['12', 'Mill'], ['B-STREET', 'I-STREET'])
@@ -149,6 +151,7 @@ class SequenceTagger(SequenceEstimator):
         X: sentences.
         y: their labels; by default X holds them.
         X_dev, y_dev: held-out sentences, for templates with `patience` or whose probabilities are calibrated.
+        others: there are none: `sample_weight` is a TypeError that says why.
 
         Raises InputError with the sentence and the token that do not fit, or with all problems of the template.
         """
@@ -252,6 +255,7 @@ class SequenceTagger(SequenceEstimator):
 
         X: sentences.
         y: their labels; by default X holds them.
+        others: there are none.
         """
         refuse_others("score", others)
         name, value = next(iter(self.evaluate(X, y).items()))

@@ -61,6 +61,10 @@ DATA: Mapping[str, tuple[str, str]] = {
         "A sentence is neither an object of lists of equal length nor a list of tokens that are all alike.",
         'Write `{"word": ["the", "dog"], "pos": ["DT", "NN"]}` or `[["the", "DT"], ["dog", "NN"]]`.',
     ),
+    "label-count": (
+        "An estimator was given more or fewer labels than there are tokens, or held-out sentences without labels.",
+        "`y` has a list of labels for each sentence of `X`, and a label for each of its tokens.",
+    ),
     "bad-value": (
         "The value is not of its column's type: a text, a finite number, or a vector of a length.",
         "Correct the value, or the type of the column in `data`.",
