@@ -64,10 +64,12 @@ class TagOptions:
 @with_options(TagOptions)
 def tag(options: TagOptions) -> None:
     """Tag text. The input comes out again with the predicted labels appended, in the order of the template.
+    In crfsuite and grmm they take the places of the labels.
 
     With --nbest every sentence comes once for each of its labellings, best first, with rank and probability: two more
-    columns of each token in conll, comments in CoNLL-U, keys "rank" and "probability" in jsonl. A probability is _
-    (null) where the model is too wide for exact inference: the labellings are then good ones, not surely the best.
+    columns of each token in conll, features in crfsuite and grmm, comments in CoNLL-U, keys "rank" and "probability" in
+    jsonl. A probability is _ (null) where the model is too wide for exact inference: the labellings are then good ones,
+    not surely the best.
 
     With --given the input has the label columns and every labelling keeps to them. Free are _ and the mark that the
     template declares as `missing`; a set of states, written as it declares in `ambiguous`, leaves a choice. What is

@@ -1,5 +1,10 @@
 from .copies import repeated as repeated
-from .corpus import Corpus as Corpus, InternedColumn as InternedColumn, NumericColumn as NumericColumn
+from .corpus import (
+    BagColumn as BagColumn,
+    Corpus as Corpus,
+    InternedColumn as InternedColumn,
+    NumericColumn as NumericColumn,
+)
 from .frames import DataFrame as DataFrame, corpus_from_frame as corpus_from_frame, corpus_from_rows as corpus_from_rows
 from .labels import (
     EncodedLabels as EncodedLabels,

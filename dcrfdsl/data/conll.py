@@ -8,7 +8,7 @@ word. `conllu` shares the table of lines and cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
 from ..semantics import Column, DataSpec, plain
 from .column_blocks import Block
 from .columns import Parsed
-from .corpus import InternedColumn
+from .corpus import BagColumn, InternedColumn
 from .formats import Wanted, absent_columns
 
 __all__ = ["ConllReader", "LineTable", "conll_options", "cut_at_blank_line"]
@@ -93,7 +93,7 @@ class LineTable:
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         return np.diff(starts, append=len(rows))
 
-    def parsed(self, columns: dict[str, InternedColumn], rows: Ints) -> Parsed:
+    def parsed(self, columns: Mapping[str, InternedColumn | BagColumn], rows: Ints) -> Parsed:
         return Parsed(columns, self.sentence_len(rows), rows + self._first_line)
 
 

@@ -81,5 +81,8 @@ def _part_lines(lines: list[str]) -> None:
 
 COPIES: Table[tuple[Callable[[Sequence[str], int, int, int], _Span], Callable[[list[str]], None]]] = Table(
     "copied format",
-    {"conll": (_paragraph, _part_paragraphs), "conllu": (_paragraph, _part_paragraphs), "jsonl": (_line, _part_lines)},
+    {
+        **dict.fromkeys(("conll", "conllu", "crfsuite", "grmm"), (_paragraph, _part_paragraphs)),
+        "jsonl": (_line, _part_lines),
+    },
 )

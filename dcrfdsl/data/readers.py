@@ -16,6 +16,7 @@ from .columns import CorpusBuilder
 from .conll import ConllReader
 from .conllu import ConlluReader
 from .corpus import Corpus
+from .featured_lines import CrfsuiteReader, GrmmReader
 from .formats import Reader, Wanted
 from .jsonl import JsonlReader
 
@@ -23,7 +24,13 @@ __all__ = ["READERS", "Chunk", "read_corpus", "stream_corpus"]
 
 READERS: Table[type[Reader]] = Table(
     "data format",
-    {"conll": ConllReader, "conllu": ConlluReader, "jsonl": JsonlReader},
+    {
+        "conll": ConllReader,
+        "conllu": ConlluReader,
+        "jsonl": JsonlReader,
+        "crfsuite": CrfsuiteReader,
+        "grmm": GrmmReader,
+    },
     {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll"},
 )
 

@@ -2,11 +2,13 @@
 
 `conll` gets more columns, separated by a TAB if the first token of the chunk has one, else by a space. `conllu` gets
 `name=value` in MISC. `jsonl` gets an object `predicted` (`{"word": […], "predicted": {"chunk": […]}}`; if a sentence is
-a list of tokens, each token gets its own). Earlier predictions in `conllu` and `jsonl` are replaced.
+a list of tokens, each token gets its own). Earlier predictions in `conllu` and `jsonl` are replaced. In `crfsuite` and
+`grmm` a predicted label takes the place of its label, so that the output can be read again; a number is one more
+feature `name:number` in `crfsuite`, and `name=number` in `grmm`.
 
 A remark on a whole sentence (the rank of a labelling, its probability) is one more column in `conll`, with the same
-text at every token, because a separate line could be read as a token. In `conllu` it is a comment, in `jsonl` a key of
-the sentence's object (or of `predicted`, at each token of a list).
+text at every token, because a separate line could be read as a token; so in `crfsuite` and `grmm`. In `conllu` it is a
+comment, in `jsonl` a key of the sentence's object (or of `predicted`, at each token of a list).
 Not here: the predictions.
 """
 
@@ -23,7 +25,9 @@ from numpy.typing import NDArray
 from ..errors import Table, data_error, json_text, shortened
 from .conll import conll_options
 from .conllu import MISC
+from .featured_lines import LABEL_END
 from .readers import Chunk
+from .weighted_bags import escaped
 
 __all__ = ["WRITERS", "Predictions", "Remarks", "tagged"]
 
@@ -53,6 +57,39 @@ def tagged(chunk: Chunk, predictions: Predictions, remarks: Remarks | None = Non
     if not columns and not remarks:
         return chunk.block.bom + chunk.block.text
     return chunk.block.bom + WRITERS[chunk.data.format](chunk, columns, remarks or {})
+
+
+def _tag_crfsuite(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
+    label = chunk.data.columns[0].name
+    lines = _lines(chunk)
+    more = {**predicted, **_at_each_token(chunk, remarks)}
+    labels = _texts(more.pop(label)) if label in more else None
+    for n, line in enumerate(_token_lines(chunk)):
+        cells = lines[line].removesuffix("\r").split("\t")
+        if labels is not None:
+            cells[0] = escaped(labels[n])
+        cells += [_attribute(name, values[n]) for name, values in more.items()]
+        lines[line] = "\t".join(cells) + _ending(lines[line])
+    return "\n".join(lines).encode()
+
+
+def _attribute(name: str, value: str | float | None) -> str:
+    return escaped(f"{name}={_text(value)}") if isinstance(value, str | None) else f"{escaped(name)}:{_text(value)}"
+
+
+def _tag_grmm(chunk: Chunk, predicted: _Columns, remarks: Remarks) -> bytes:
+    names = [column.name for column in chunk.data.columns[:-1]]
+    lines = _lines(chunk)
+    more = {**predicted, **_at_each_token(chunk, remarks)}
+    labels = {name: _texts(more.pop(name)) for name in names if name in more}
+    for n, line in enumerate(_token_lines(chunk)):
+        cells = lines[line].split()
+        end = cells.index(LABEL_END) if LABEL_END in cells else -1
+        old = dict(zip(names, cells[: max(end, 0)], strict=False))
+        new = [labels[name][n] if name in labels else old.get(name, _UNKNOWN) for name in names]
+        said = [f"{name}={_text(values[n])}" for name, values in more.items()]
+        lines[line] = " ".join([*new, LABEL_END, *cells[end + 1 :], *said]) + _ending(lines[line])
+    return "\n".join(lines).encode()
 
 
 def _at_each_token(chunk: Chunk, remarks: Remarks) -> dict[str, list[str | float | None]]:
@@ -203,5 +240,6 @@ def _misc_text(text: str) -> str:
 
 
 WRITERS: Table[Callable[[Chunk, _Columns, Remarks], bytes]] = Table(
-    "output format", {"conll": _tag_conll, "conllu": _tag_conllu, "jsonl": _tag_jsonl}
+    "output format",
+    {"conll": _tag_conll, "conllu": _tag_conllu, "jsonl": _tag_jsonl, "crfsuite": _tag_crfsuite, "grmm": _tag_grmm},
 )

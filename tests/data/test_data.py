@@ -495,7 +495,7 @@ def test_the_last_comments_of_a_file_are_written_too() -> None:
 
 
 def test_every_format_that_is_read_is_written() -> None:
-    assert set(READERS) == set(WRITERS) == {"conll", "conllu", "jsonl"}
+    assert set(READERS) == set(WRITERS) == {"conll", "conllu", "jsonl", "crfsuite", "grmm"}
 
 
 # laws -----------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ COMMANDS = EXAMPLES.COMMAND_EXAMPLES
 WITHOUT = {
     "bad-name": "only a model made in Python has such a name",
     "bad-specification": "only a model made in Python has such a field",
-    "column-type": "only rows given by a program have types of their own",
     "file-too-large": "the template has megabytes",
     "missing-label": "only rows given by a program lack a declared column",
     "not-judged": "the constraints fill a page",

@@ -36,7 +36,7 @@ BASE = {
     "clique": "clique chunk as words: bias, word, pos\nclique chunk[-1], chunk as chain",
 }
 ENTRIES = reference_entries()
-WITH_EXAMPLES = [entry for entry in ENTRIES if entry.kind != "message" and entry.name not in ("grmm", "crfsuite")]
+WITH_EXAMPLES = [entry for entry in ENTRIES if entry.kind != "message"]
 
 
 def ids(entry: ReferenceEntry) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ...errors import Diagnostic, Table, did_you_mean
-from ..schema import NUMERIC, Column, ModelSpec, Path, plain
+from ..schema import NUMERIC, Column, ColumnType, DataSpec, ModelSpec, Path, plain
 from .context import Context, Rule, listed
 
 __all__ = ["FORMATS", "RULES", "Format"]
@@ -24,14 +22,16 @@ Fits = Callable[[str], bool]
 class Format:
     """`sources` are the columns that a format names (None: any column of the file), `keyed` those with keys.
 
-    `options` maps each option to a test of its value and the words for the expected value.
+    `options` maps each option to a test of its value and the words for the expected value. `last` are the types of the
+    last column, if the format has one for all features; the columns before it are texts, at most `before` of them.
     """
 
     summary: str
     sources: tuple[str, ...] | None = None
     keyed: tuple[str, ...] = ()
     options: Mapping[str, tuple[Fits, str]] = field(default_factory=dict)
-    runs: bool = True
+    last: tuple[str, ...] = ()
+    before: int | None = None
 
 
 _SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
@@ -47,8 +47,8 @@ FORMATS: Table[Format] = Table(
             keyed=("feats",),
         ),
         "jsonl": Format("a sentence a line, columns by key"),
-        "grmm": Format("GRMM's data", runs=False),
-        "crfsuite": Format("CRFsuite's items", runs=False),
+        "grmm": Format("GRMM's data: labels, `----`, features", last=("bag", "weighted_bag")),
+        "crfsuite": Format("CRFsuite's data: a label, attributes with weights", last=("weighted_bag",), before=1),
     },
     {
         "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll",
@@ -82,7 +82,7 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         return
     if data.format not in FORMATS:
         guess = FORMATS.suggest(data.format)
-        known = listed(name for name, entry in FORMATS.items() if entry.runs)
+        known = listed(FORMATS)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
         if data.format.lower() in ("csv", "tsv"):
             mark = "," if data.format.lower() == "csv" else "\\t"
@@ -92,10 +92,10 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
         return
     entry = FORMATS[data.format]
-    if not entry.runs:
-        return
     for n, column in enumerate(data.columns):
         yield from _column(context, data.format, entry, column, n)
+    if entry.last and data.columns:
+        yield from _features_last(context, data, entry)
     for n, option in enumerate(data.options):
         name, value = option.name or "", plain(option.value)
         if name not in entry.options:
@@ -135,6 +135,27 @@ def _column(context: Context, name: str, entry: Format, column: Column, n: int) 
         yield context.complaint("unknown-column", message, at, "no such column", help=remedy)
 
 
+def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[Diagnostic]:
+    """In these formats a line is labels, then features: the last column has all features."""
+    kind = entry.last[0]
+    example = f"data {data.format}(y, features: {kind})"
+    *labels, features = data.columns
+    if features.type.name not in entry.last:
+        message = f"the last column of `{data.format}` has all features of a token, and `{features.name}` is no bag"
+        at: Path = ("data", "columns", len(labels))
+        yield context.complaint("column-type", message, at, f"needs `{kind}`", help=f"for example `{example}`")
+    for n, column in enumerate(labels):
+        if column.type.name != "str":
+            message = f"`{data.format}` has labels before the features, and `{column.name}` is no column of texts"
+            yield context.complaint(
+                "column-type", message, ("data", "columns", n), "needs texts", help=f"for example `{example}`"
+            )
+    if not labels or (entry.before is not None and len(labels) > entry.before):
+        expected = "one label and" if entry.before else "labels and"
+        message = f"`{data.format}` has {expected} one column of features, and this is {len(data.columns)}"
+        yield context.complaint("column-count", message, ("data",), help=f"for example `{example}`")
+
+
 # a data set beside the template ---------------------------------------------------------------------------------
 
 
@@ -160,29 +181,26 @@ def missing_columns(context: Context) -> Iterator[Diagnostic]:
 
 
 def column_types(context: Context) -> Iterator[Diagnostic]:
-    """A column of the data set holds numbers where the template has texts, or the reverse."""
+    """A column of the data set holds another kind of values than the template declares."""
     if context.data is None or context.spec.data is None:
         return
     for n, column in enumerate(context.spec.data.columns):
         column_values = context.data.columns.get(column.name)
         if column_values is None:
             continue
-        numbers = isinstance(column_values.values, np.ndarray)  # texts come as a list of the distinct ones
-        wanted = column.type.name in NUMERIC
-        size = (
-            column_values.values.shape[1]
-            if isinstance(column_values.values, np.ndarray) and column_values.values.ndim == 2
-            else None
-        )
-        if numbers != wanted or (numbers and size != column.type.size):
-            has = "texts" if not numbers else _numbers_words(size)
-            needs = "texts" if not wanted else _numbers_words(column.type.size)
+        has, needs = column_values.holds, _words(column.type)
+        if has != needs:
             message = f"column `{column.name}` of `{context.data.file}` has {has}, and the template declares {needs}"
             yield context.complaint("column-type", message, ("data", "columns", n), f"declared as {needs}")
 
 
-def _numbers_words(size: int | None) -> str:
-    return "numbers" if size is None else f"vectors of {size} numbers"
+def _words(column_type: ColumnType) -> str:
+    """What a column of the type holds, as the columns of a data set say it."""
+    if column_type.name == "weighted_bag":
+        return "weighted bags"
+    if column_type.name not in NUMERIC:
+        return "texts"
+    return "numbers" if column_type.size is None else f"vectors of {column_type.size} numbers"
 
 
 RULES: tuple[Rule, ...] = (no_data, data_format, missing_columns, column_types)

@@ -124,8 +124,8 @@ _MEANING: dict[str, tuple[str, str]] = {
         "Train on data with this column. It may be absent when tagging.",
     ),
     "column-type": (
-        "The template declares numbers where the data set has texts, or the other way round.",
-        "Type the column in `data`: `height:float`.",
+        "The template declares another kind of column than the data set has, or than the format can have.",
+        "Type the column in `data`: `height:float`, `attributes: weighted_bag`.",
     ),
     # settings
     "unknown-setting": (

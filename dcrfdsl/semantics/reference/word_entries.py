@@ -97,8 +97,19 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         'A sentence a line: `{"word": ["The", "dog"]}`, or a list of tokens `[{"word": "The"}, …]`.',
         "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
     ),
-    "grmm": ("GRMM's data. It is read, kept and printed in a template, and does not run yet.", ""),
-    "crfsuite": ("CRFsuite's items. They are read, kept and printed in a template, and do not run yet.", ""),
+    "grmm": (
+        "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. The "
+        "last column has all features, the others a label each. A line without `----` has no labels, as in data to "
+        "be tagged. `tag` writes labels in their places.",
+        "data grmm(pos, chunk, marks: bag)\nlabel pos\nlabel chunk\nclique pos: marks\nclique chunk: marks\n"
+        "clique pos, chunk",
+    ),
+    "crfsuite": (
+        "A token a line: its label, then attributes `name` or `name:weight`, split at TABs, and a blank line after "
+        "each sentence. A colon in a name is written `\\:`, a backslash `\\\\`. A line to be tagged has some label, "
+        "too, such as `_`; `tag` replaces it.",
+        "data crfsuite(y, attributes: weighted_bag)\nlabel y\nclique y: attributes\nclique y[-1], y",
+    ),
 }
 COLUMN_TYPES: Words = {
     "text": ("word, word: text", "A value is a text. The type of a column without one.", "clique chunk as here: word"),
@@ -113,6 +124,14 @@ COLUMN_TYPES: Words = {
     "bag": (
         "marks: bag", "A value is several texts, split at spaces; each is a feature.",
         "data jsonl(marks: bag, y)\nlabel y\nclique y: marks",
+    ),
+    "weighted_bag": (
+        "attributes: weighted_bag",
+        "A value is any number of names, each with a weight that multiplies its feature: `cap length:0.5` split at "
+        'spaces, a list of names, or a mapping such as `{"cap": true, "length": 0.5, "pos": "NN"}`, in which the text '
+        "makes the name `pos:NN`. A name that a token lacks is no feature there. In a cross the weights multiply; a "
+        "function of the names keeps them.",
+        "data jsonl(attributes: weighted_bag, y)\nlabel y\nclique y: attributes[-1..1]",
     ),
     "vector": (
         "pixels: vector(128)",

@@ -29,7 +29,7 @@ from .draft import Draft
 
 __all__ = ["COLUMN_TYPES", "DECLARE", "Declarer"]
 
-COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "vector")
+COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector")
 
 
 class Declarer:

@@ -43,9 +43,11 @@ class CallSpec(Frozen):
 
 
 class ColumnType(Frozen):
-    """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `vector` with its `size`."""
+    """`str` (a value per token), `float`, `int`, `bag` (several values, split at spaces), `weighted_bag` (names with
+    weights), `vector` with its `size`.
+    """
 
-    name: Literal["str", "float", "int", "bag", "vector"] = "str"
+    name: Literal["str", "float", "int", "bag", "weighted_bag", "vector"] = "str"
     size: int | None = None
 
 
