@@ -5,7 +5,12 @@ from .corpus import (
     InternedColumn as InternedColumn,
     NumericColumn as NumericColumn,
 )
-from .frames import DataFrame as DataFrame, corpus_from_frame as corpus_from_frame, corpus_from_rows as corpus_from_rows
+from .frames import (
+    DataFrame as DataFrame,
+    corpus_from_frame as corpus_from_frame,
+    corpus_from_rows as corpus_from_rows,
+    sentence_starts as sentence_starts,
+)
 from .labels import (
     EncodedLabels as EncodedLabels,
     check_gold as check_gold,

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..arrays import Ints
-from ..data import Corpus, DataFrame, InternedColumn, NumericColumn, corpus_from_frame, corpus_from_rows
+from ..data import BagColumn, Corpus, DataFrame, InternedColumn, NumericColumn, corpus_from_frame, corpus_from_rows
 from ..errors import DcrfError, require_list
 from ..semantics import Column, ColumnType, DataSpec
 from .input_errors import InputError, at_place, first_bad, misfit
@@ -97,7 +97,9 @@ def listed(corpus: Corpus, names: Sequence[str]) -> list[list[Any]]:
     return [tokens[first:last] for first, last in pairwise(corpus.sentence_off.tolist())]
 
 
-def _values(column: InternedColumn | NumericColumn) -> list[Any]:
+def _values(column: InternedColumn | NumericColumn | BagColumn) -> list[Any]:
+    if isinstance(column, BagColumn):
+        return [dict(column.items(token)) for token in range(len(column.off) - 1)]
     if isinstance(column, NumericColumn):
         return list(column.values.tolist())
     return [column.values[code] for code in column.codes.tolist()]
@@ -149,7 +151,7 @@ def _of_one_column(sentence: Any, column: Column) -> Any:
     if not isinstance(sentence, list | tuple | np.ndarray) or not len(sentence):
         return sentence
     first = sentence[0]
-    if isinstance(first, Mapping) and (column.type.name != _WEIGHTED_BAG or column.name in first):
+    if isinstance(first, Mapping) and (column.type.name != _WEIGHTED_BAG or set(first) == {column.name}):
         return sentence
     if isinstance(first, list | tuple):
         is_value = column.type.size is not None or column.type.name in (_BAG, _WEIGHTED_BAG)

@@ -10,13 +10,14 @@ from .input_errors import InputError, MissingPackage
 try:
     from joblib.parallel import get_active_backend
     from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
     from sklearn.utils import Tags
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
     message = "the estimators need the package `scikit-learn`, which is not installed"
     raise MissingPackage(Diagnostic("missing-package", message, help="pip install 'dcrfdsl[sklearn]'")) from None
 
-__all__ = ["SequenceEstimator", "required", "threads_of"]
+__all__ = ["SequenceEstimator", "not_fitted", "required", "threads_of"]
 
 
 class SequenceEstimator(BaseEstimator):
@@ -40,6 +41,12 @@ class SequenceEstimator(BaseEstimator):
 
     def _require_fitted(self) -> None:
         check_is_fitted(self)
+
+
+def not_fitted(estimator: BaseEstimator) -> NotFittedError:
+    """The error about an estimator without a model; an AttributeError too, so that `hasattr` is False."""
+    name = type(estimator).__name__
+    return NotFittedError(f"this {name} is not fitted: call `fit` first")
 
 
 def required(X: Any, y: Any, names: tuple[str, str]) -> None:

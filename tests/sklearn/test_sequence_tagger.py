@@ -176,6 +176,21 @@ def test_values_that_are_lists_themselves() -> None:
     assert bags.fit([[["a", "b"], ["c"]]], [["A", "B"]]).predict([["a b", ["c"]]]).tolist() == [["A", "B"]]
 
 
+def test_tokens_may_be_dictionaries_of_features(tmp_path: Path) -> None:
+    text = "data crfsuite(y, attributes: weighted_bag)\nlabel y\nclique y: attributes\nclique y[-1], y\n"
+    dicts = [[{"word": "Mill", "length": 4.0, "next": {"word": "Lane"}}, {"word": "Lane"}], [{"word": "Bath"}]]
+    tagger = SequenceTagger(text).fit(dicts, [["S", "S"], ["T"]])
+    assert tagger.predict(dicts).tolist() == [["S", "S"], ["T"]]
+    assert tagger.predict([[["word:Bath"]], [{"attributes": {"word": "Mill"}}]]).tolist() == [["T"], ["S"]]
+    features = {feature for _, feature, _, _ in tagger.model_.show_weights()}
+    assert any("next:word:Lane" in feature for feature in features)
+    (tmp_path / "a.txt").write_text("S\tword=Mill\tlength:4\n")
+    assert SequenceTagger(text).read(tmp_path / "a.txt") == ([[{"word=Mill": 1.0, "length": 4.0}]], [["S"]])
+    with pytest.raises(InputError) as caught:
+        tagger.predict([[{"word": "Mill"}, {"word": None}]])
+    assert caught.value.diagnostics[0].location == "X[0][1]"
+
+
 # the model ----------------------------------------------------------------------------------------------------------
 
 
