@@ -180,7 +180,7 @@ class CRF(SequenceEstimator):
             else:
                 with tempfile.TemporaryDirectory(prefix="dcrfdsl-") as folder:
                     content = _trained(trainer, os.path.join(folder, "model.crfsuite"), holdout)
-        self.model_, self.training_log_, self._tagger = content, trainer.logparser, None
+        self.model_, self.training_log_, self._tagger = content, trainer.logparser, _opened(content)
         return self
 
     # predicting -----------------------------------------------------------------------------------------------------
@@ -243,10 +243,8 @@ class CRF(SequenceEstimator):
     def tagger_(self) -> Tagger:
         """The model as a `dcrfdsl.crfsuite.Tagger`. NotFittedError if there is none."""
         if self._tagger is None:
-            tagger = Tagger()
             with input_errors():
-                tagger.open_inmemory(self._content())
-            self._tagger = tagger
+                self._tagger = _opened(self._content())
         return self._tagger
 
     def _content(self) -> bytes:
@@ -306,6 +304,12 @@ def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
 def _trained(trainer: Trainer, path: str, holdout: int) -> bytes:
     trainer.train(path, holdout=holdout)
     return Path(path).read_bytes()
+
+
+def _opened(content: bytes) -> Tagger:
+    tagger = Tagger()
+    tagger.open_inmemory(content)
+    return tagger
 
 
 def _marginals(tagger: Tagger, sequence: ItemSequence) -> list[dict[str, float]]:

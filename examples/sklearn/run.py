@@ -90,7 +90,7 @@ def table(result: Mapping[str, Any]) -> Table:
 
 
 def show(result: Mapping[str, Any]) -> None:
-    say(f"{result['sentences']} sentences, {result['folds']} folds, {result['repeats']} times")
+    say(f"{result['sentences']} sentences, {result['folds']} folds, repeats: {result['repeats']}")
     print_table(table(result))
 
 

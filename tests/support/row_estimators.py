@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array
 
-from dcrfdsl.sklearn import SequenceTagger
+from dcrfdsl.sklearn import CRF, SequenceTagger
 
-__all__ = ["RowTagger"]
+__all__ = ["RowCrf", "RowTagger"]
 
 TEMPLATE = """data jsonl(x: vector({}), y)
 label y
@@ -67,3 +67,28 @@ class RowTagger(SequenceTagger):
 
     def score(self, X: Any, y: Any = None, **others: Any) -> float:
         return super().score(check_array(X)[:, None, :], gold(y), **others)
+
+
+class RowCrf(CRF):
+    """The same by dictionaries of features."""
+
+    def __init__(self, c2: float = 1.0, max_iterations: int = 5):
+        super().__init__(c2=c2, max_iterations=max_iterations)
+
+    def __sklearn_tags__(self) -> Tags:
+        return asked(super().__sklearn_tags__())
+
+    def fit(self, X: Any, y: Any = None, **others: Any) -> RowCrf:
+        labels = gold(y)
+        return super().fit(items(check_array(X, estimator=self)), labels, **others)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        self._require_fitted()
+        return classes(super().predict(items(check_array(X))))
+
+    def score(self, X: Any, y: Any = None, **others: Any) -> float:
+        return super().score(items(check_array(X)), gold(y), **others)
+
+
+def items(rows: NDArray[Any]) -> list[list[dict[str, float]]]:
+    return [[{f"x{n}": float(value) for n, value in enumerate(row)} | {"bias": 1.0}] for row in rows]
