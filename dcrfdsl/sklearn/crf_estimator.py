@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from ..crfsuite import ItemSequence, Tagger, Trainer
+from ..errors import DcrfError, Diagnostic
 from .attribute_items import read_items, with_texts
-from .input_errors import input_errors, refuse_others
+from .input_errors import InputError, input_errors, refuse_others
 from .label_forms import object_array, read_labels
 from .sequence_estimator import SequenceEstimator, not_fitted, required
 
@@ -168,7 +170,7 @@ class CRF(SequenceEstimator):
         required(X, y, ("X", "y"))
         required(X_dev, y_dev, ("X_dev", "y_dev"))
         parameters = {name: getattr(self, own) for own, name in _PARAMETERS.items() if getattr(self, own) is not None}
-        with input_errors():
+        with input_errors(), _trainer_errors():
             make = self.trainer_cls or Trainer
             trainer = make(algorithm=self.algorithm or "lbfgs", params=parameters, verbose=bool(self.verbose))
             _append(trainer, X, y, 0, "")
@@ -234,8 +236,8 @@ class CRF(SequenceEstimator):
         items, sentences = read_items(X, "X")
         gold = [label for own in read_labels(y, sentences, _LABELS).sentences for label in own["y"]]
         found = [label for sequence in items for label in tagger.tag(sequence)]
-        right = sum(label == other for label, other in zip(gold, found, strict=True))
-        return right / max(1, len(gold))
+        right = [label == other for label, other in zip(gold, found, strict=True)]
+        return sum(map(bool, right)) / max(1, len(right))
 
     # what is inside -------------------------------------------------------------------------------------------------
 
@@ -304,6 +306,17 @@ def _append(trainer: Trainer, X: Any, y: Any, group: int, suffix: str) -> None:
 def _trained(trainer: Trainer, path: str, holdout: int) -> bytes:
     trainer.train(path, holdout=holdout)
     return Path(path).read_bytes()
+
+
+@contextmanager
+def _trainer_errors() -> Iterator[None]:
+    """Turns what the trainer refuses, by a ValueError as pycrfsuite does, into an InputError."""
+    try:
+        yield
+    except DcrfError:
+        raise
+    except ValueError as error:
+        raise InputError(Diagnostic("bad-setting", str(error))) from None
 
 
 def _opened(content: bytes) -> Tagger:

@@ -43,7 +43,7 @@ def _split_tokens(sentence: Any, labels: Sequence[str]) -> Labels:
 def _split_tuples(sentence: Any, labels: Sequence[str]) -> Labels:
     if any(not isinstance(token, list | tuple) or len(token) != len(labels) for token in sentence):
         raise _Odd
-    return dict(zip(labels, zip(*sentence, strict=True), strict=True))
+    return {label: [token[m] for token in sentence] for m, label in enumerate(labels)}
 
 
 def _split_token_dicts(sentence: Any, labels: Sequence[str]) -> Labels:
@@ -114,7 +114,7 @@ def read_labels(y: Any, sentences: Sentences, labels: Sequence[str], name: str =
     found_labels: list[Labels] = []
     for n, (item, length) in enumerate(zip(items, sentences.lengths.tolist(), strict=True)):
         place = f"{name}[{n}]"
-        if not length and not isinstance(item, Mapping) and not len(item):
+        if not length and isinstance(item, list | tuple) and not item:
             found_labels.append(dict.fromkeys(labels, ()))
             continue
         form = form or _form_of(item, labels, place)
@@ -139,7 +139,7 @@ def _by_label(y: Mapping[str, Any], sentences: Sentences, labels: Sequence[str],
 
 def _is_by_sentence(items: Sequence[Any], labels: Sequence[str]) -> bool:
     """Whether the items are sentences rather than tokens, where X is a data frame."""
-    first = next((item for item in items if isinstance(item, str | Mapping) or len(item)), "")
+    first = next((item for item in items if not isinstance(item, list | tuple) or item), "")
     if isinstance(first, Mapping):
         return any(isinstance(value, list | tuple) for value in first.values())
     return isinstance(first, list | tuple) and (len(labels) == 1 or not isinstance(first[0], str))

@@ -38,18 +38,28 @@ class Sentences:
     lengths: [S] the number of tokens of each, empty ones included.
     rows: whether there is a label a row of a data frame, and not a list of labels a sentence.
     name: `X` or `X_dev`, for messages.
+    read: whether X is a corpus already.
     """
 
     corpus: Corpus | None
     lengths: Ints
     rows: bool = False
     name: str = "X"
+    read: bool = False
 
     def require(self) -> Corpus:
         """The corpus; InputError if there is no token."""
         if self.corpus is None:
             raise misfit("there is no sentence with a token", self.name, slug="empty-file")
         return self.corpus
+
+    def place(self, sentence: int) -> str:
+        """Where a sentence of the corpus is in X: `X[2]`, of a data frame its first row, of a `Corpus` its line."""
+        corpus = self.require()
+        line = int(corpus.token_line[corpus.sentence_off[sentence]])
+        if self.rows:
+            return f"{self.name}.iloc[{line - 1}]"
+        return f"{corpus.file}:{line}" if self.read else f"{self.name}[{line - 1}]"
 
     def split(self, values: Sequence[Any]) -> list[Sequence[Any]]:
         """Values of all tokens, cut into those of each sentence."""
@@ -69,7 +79,7 @@ def read_sentences(
     """
     wanted = data if gold else _of_columns(data, [column for column in data.columns if column.name not in labels])
     if isinstance(X, Corpus):
-        return Sentences(X if X.num_tokens else None, X.lengths(), name=name)
+        return Sentences(X if X.num_tokens else None, X.lengths(), name=name, read=True)
     if isinstance(X, DataFrame):
         corpus = _of_frame(X, wanted, sentence, name)
         return Sentences(corpus, corpus.lengths(), rows=True, name=name)

@@ -9,6 +9,7 @@ Not here: training (`training`), what a model predicts (`model`), the forms of X
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Self
@@ -16,8 +17,9 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ..data import Corpus, read_corpus
-from ..errors import require_whole
+from ..errors import DcrfWarning, require_whole
 from ..features import RegisteredFeature
+from ..inference import RunStatus, contradiction_message
 from ..metrics import goodness
 from ..model import TrainedModel
 from ..semantics import DataSpec, Resolved
@@ -191,12 +193,14 @@ class SequenceTagger(SequenceEstimator):
         X: sentences; columns of labels may be there, and are not looked at.
 
         With a data frame an array [rows], or [rows, labels] for several labels. Several labels that were given as a
-        dict are a dict of arrays. A sentence without a token has no labels.
+        dict are a dict of arrays. A sentence without a token has no labels. A sentence that no labelling fits is a
+        DcrfWarning.
         """
         sentences = self._sentences(X)
         columns: dict[str, list[str]] = {label: [] for label in self.labels_}
         if sentences.corpus is not None:
             prediction = self.model_.predict(sentences.corpus, threads=threads_of(self.threads))
+            _warn_of_impossible(prediction.status, sentences)
             columns = {label: prediction.texts(label) for label in self.labels_}
         return written(_by_sentence(columns, sentences), self._form, sentences)
 
@@ -218,7 +222,8 @@ class SequenceTagger(SequenceEstimator):
         sentences = self._sentences(X)
         tokens: list[Any] = []
         if sentences.corpus is not None:
-            marginals, _ = self.model_.marginals(sentences.corpus, threads=threads_of(self.threads))
+            marginals, status = self.model_.marginals(sentences.corpus, threads=threads_of(self.threads))
+            _warn_of_impossible(status, sentences)
             of_labels = [
                 [dict(zip(self.model_.states[label], row, strict=True)) for row in marginals[label].tolist()]
                 for label in self.labels_
@@ -275,6 +280,13 @@ def _columns(resolved: Resolved) -> tuple[DataSpec, tuple[str, ...]]:
         resolved.require()
         raise misfit("the template declares no data, or no label", "template", slug="no-data")
     return spec.data, tuple(label.name for label in spec.labels)
+
+
+def _warn_of_impossible(status: RunStatus, sentences: Sentences) -> None:
+    """A DcrfWarning if sentences have no labelling that the template allows."""
+    if status.impossible:
+        where = contradiction_message([sentences.place(s) for s in status.impossible])
+        warnings.warn(f"{where}; what is predicted there means nothing", DcrfWarning, stacklevel=3)
 
 
 def _by_sentence(columns: Mapping[str, list[str]], sentences: Sentences) -> list[Mapping[str, Sequence[str]]]:

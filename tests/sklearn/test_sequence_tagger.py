@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score, cross_validate
@@ -20,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
 import dcrfdsl
-from dcrfdsl import DcrfError, Model, bias, corpus_from_rows, fit, gaussian, load_text
+from dcrfdsl import DcrfError, DcrfWarning, Model, bias, corpus_from_rows, fit, gaussian, load_text
 from dcrfdsl.sklearn import InputError, SequenceTagger
 
 TEXT = """data conll(word, kind, pos, chunk)
@@ -76,7 +78,7 @@ def expected() -> list[float]:
 
 @pytest.fixture(scope="module")
 def tagger() -> SequenceTagger:
-    return SequenceTagger(TEXT).fit(X, Y)
+    return trained()
 
 
 @pytest.fixture(scope="module")
@@ -260,6 +262,16 @@ def test_held_out_data_stops_training() -> None:
     assert patient.fit(WORDS, TAGS, WORDS, TAGS).model_.record.curve[0].dev is not None
 
 
+def test_a_sentence_that_no_labelling_fits_is_a_warning() -> None:
+    text = ONE + "".join(f'forbid tag is {state} and word is "no"\n' for state in "DNV")
+    tagger = SequenceTagger(text).fit(WORDS, TAGS)
+    with pytest.warns(DcrfWarning, match=r"X\[2\]; what is predicted there means nothing"):
+        tagger.predict([["dog"], [], ["no", "dog"]])
+    frame_of_two = pandas.DataFrame({"sentence": [1, 1, 2], "word": ["a", "dog", "no"]})
+    with pytest.warns(DcrfWarning, match=r"X\.iloc\[2\]"):
+        tagger.predict_marginals(frame_of_two)
+
+
 # parameters ---------------------------------------------------------------------------------------------------------
 
 
@@ -386,6 +398,35 @@ def test_bad_input_is_one_message_with_its_place(case: str, single: SequenceTagg
     assert type(again) is InputError and again.diagnostics == caught.value.diagnostics
 
 
+LEAVES = st.none() | st.integers() | st.floats() | st.text(max_size=2) | st.sampled_from([b"a", 1j, "\ud800"])
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.sampled_from(["word", "kind", "pos", "chunk", "sentence"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(X=ANYTHING | st.lists(ANYTHING, max_size=3), y=ANYTHING | st.lists(ANYTHING, max_size=3))
+@settings(max_examples=60)
+def test_nothing_else_is_ever_raised(X: Any, y: Any) -> None:
+    for act in (lambda: trained().predict(X), lambda: trained().score(X, y), lambda: trained().score(FULL[:2], y)):
+        try:
+            act()
+        except InputError:
+            pass
+        except TypeError as error:
+            assert str(error).startswith(("`X` takes a list", "`y` takes a list"))
+
+
+@functools.cache
+def trained() -> SequenceTagger:
+    return SequenceTagger(TEXT).fit(X, Y)
+
+
 @pytest.mark.parametrize(
     ("act", "words"),
     [
@@ -425,13 +466,13 @@ def test_an_estimator_that_is_not_trained_says_so() -> None:
 
 PROGRAMS = {
     "the room is light and shadows nothing": (
-        "import dcrfdsl.sklearn, sys; assert 'sklearn' not in sys.modules; dcrfdsl.sklearn.SequenceTagger; "
+        "import dcrfdsl.sklearn, sys; assert 'sklearn' not in sys.modules; "
         "import sklearn; print(sys.modules['sklearn'].__name__, dcrfdsl.sklearn.__name__, hasattr(sklearn, 'clone'))",
         "sklearn dcrfdsl.sklearn True",
     ),
     "without scikit-learn it is said what to install": (
         "import sys; sys.modules['sklearn'] = None\n"
-        "try:\n    from dcrfdsl.sklearn import SequenceTagger\n"
+        "try:\n    import dcrfdsl.sklearn.sequence_estimator\n"
         "except ImportError as error:\n    print(str(error).replace(chr(10), ' '))",
         "error[missing-package]: the estimators need the package `scikit-learn`, which is not installed   "
         "= help: pip install 'dcrfdsl[sklearn]'",
