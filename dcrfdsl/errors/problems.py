@@ -127,6 +127,10 @@ class DcrfError(Exception):
         self.diagnostics: tuple[Diagnostic, ...] = problems
         super().__init__("\n\n".join(render(d) for d in problems))
 
+    def __reduce__(self) -> tuple[type[DcrfError], tuple[tuple[Diagnostic, ...]]]:
+        """Pickled by its diagnostics, since a worker process sends its errors back."""
+        return type(self), (self.diagnostics,)
+
 
 class DcrfWarning(UserWarning):
     """A warning of the checker to Python programs: the model can be used, but is hardly what was meant.
