@@ -96,10 +96,10 @@ class ModelStructure:
                 gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
                 return bind_clamped(self.graph, self.parameters, rows, gold, off, relations, **how)
             key = programs, latents_first
-            binder = self._binders.pop(key, None) or Binder(self.graph, self.parameters, **how)
-            data = binder.bind(rows, off, relations)
-            self._binders[key] = binder  # a binder that raised is not kept: it may hold an incomplete graph
-            return data
+            binder = self._binders.get(key) or self._binders.setdefault(
+                key, Binder(self.graph, self.parameters, **how)
+            )
+            return binder.bind(rows, off, relations)
 
         return Predictor(self, corpus, given, bind)
 

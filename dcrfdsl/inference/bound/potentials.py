@@ -32,11 +32,10 @@ from ...kernels.tables import (
     sum_bundles,
 )
 from ..workers import RUNS
+from .kept_shapes import KeptShapes
 from .packing import Packing, pack, unpacked
 
 __all__ = ["Binder", "BoundData", "Potentials"]
-
-PairsOf = tuple[tuple[tuple[int, int], ...], ...]  # of each relational clique, in a sequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,19 +165,19 @@ class BoundData:
 
 
 class Binder:
-    """Binds data sets to a model and keeps the wiring of all graphs that it met.
+    """Binds data sets to a model and keeps the wiring of graphs that it met, see `KeptShapes`. Threads may share it.
 
     programs: whether to build contraction programs.   latents_first: whether these sum out latent variables first.
     """
 
     def __init__(self, graph: ModelGraph, parameters: Parameters, *, programs: bool, latents_first: bool = False):
         self.graph, self.num_weights = graph, parameters.num_weights
-        self._bank = graph.bank(programs=programs, latents_first=latents_first)
+        self.kept = KeptShapes(graph, programs=programs, latents_first=latents_first)
         self._kinds = graph.kind_arrays(parameters.run_base())
         self._bindings = parameters.bindings(graph)
         self._hard, self._fixed = graph.hard_cells(), fixed_weights(graph)
-        self._shape_of: dict[tuple[int, PairsOf], int] = {}
-        self._shapes: Shapes | None = None
+        self._unpacked = unpacked(len(self._kinds.base), self._bindings.num_bias)
+        self._relational = [graph.templates[number].clique for number in graph.relational]
 
     def bind(
         self,
@@ -190,27 +189,21 @@ class Binder:
 
         relations: the pairs of each relational clique, by its number.
         """
-        lengths = np.diff(sentence_off).tolist()
-        joined = [(relations or {})[self.graph.templates[number].clique] for number in self.graph.relational]
+        lengths = (sentence_off[1:] - sentence_off[:-1]).tolist()
+        joined = [(relations or {})[clique] for clique in self._relational]
         keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
-        for key in dict.fromkeys(keys):
-            if key not in self._shape_of:
-                self._shape_of[key] = self._bank.add(self.graph.shape(*key))
-                self._shapes = None
-        if self._shapes is None:
-            self._shapes = self._bank.shape_arrays()
-        shape_of = np.array([self._shape_of[key] for key in keys], np.int32)
+        bank, shape_of = self.kept.bank(keys)
         return BoundData(
             graph=self.graph,
-            bank=self._bank,
-            shapes=self._shapes,
+            bank=bank,
+            shapes=bank.shape_arrays(),
             kinds=self._kinds,
             bindings=self._bindings,
-            rows=_join_rows(rows, sentence_off, shape_of, unpacked(len(self._kinds.base), self._bindings.num_bias)),
+            rows=_join_rows(rows, sentence_off, shape_of, self._unpacked),
             hard=self._hard,
             num_weights=self.num_weights,
             fixed=self._fixed,
-            set_off=(0, *np.cumsum([len(set_rows.row_off) - 1 for set_rows in rows]).tolist()),
+            set_off=(0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows)),
         )
 
 

@@ -48,7 +48,7 @@ class ExactMethod:
 
     @cached_property
     def patterns(self) -> Patterns:
-        return self.data.bank.patterns.arrays()
+        return self.data.bank.pattern_arrays()
 
     @cached_property
     def in_blocks(self) -> Mask:
