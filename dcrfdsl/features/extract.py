@@ -43,6 +43,7 @@ from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, pair_block, relate
+from .sentence_rows import PlainAtoms, PlainFeatures, rows_of_ids
 from .sentence_runs import Block, PairBlock, cut
 from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
 
@@ -113,11 +114,35 @@ class FeatureExtractor:
 
     def extract(self, corpus: Corpus) -> tuple[FeatureRows, ...]:
         """The rows of other data; values that training did not see, or saw too seldom, have no feature."""
-        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
-        atoms = CorpusAtoms(values, self._vocabularies.by_name, learning=False)
-        sets = zip(self._plans, self._alphabets, self.conjunctions, strict=True)
-        rows = [conjoined(_extracted(plan, alphabet, atoms), conjunctions) for plan, alphabet, conjunctions in sets]
+        return self._extracted(self._values(corpus))
+
+    def _values(self, corpus: Corpus) -> CorpusValues:
+        return CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+
+    def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
+        corpus, atoms = values.corpus, CorpusAtoms(values, self._vocabularies.by_name, learning=False)
+        codes = self._plain_atoms.codes(corpus, atoms)
+        rows = [
+            conjoined(
+                _extracted(plan, alphabet, atoms)
+                if plain is None or codes is None
+                else _extracted_sentence(plan, alphabet, atoms, plain, codes),
+                conjunctions,
+            )
+            for plan, alphabet, conjunctions, plain in zip(
+                self._plans, self._alphabets, self.conjunctions, self._plain_features, strict=True
+            )
+        ]
         return (*rows, *(kernel.rows(rows[kernel.feature_set]) for kernel in self.observation_kernels))
+
+    @cached_property
+    def _plain_atoms(self) -> PlainAtoms:
+        return PlainAtoms(self._spec, self._plans, self._vocabularies.by_name, self._kinds)
+
+    @cached_property
+    def _plain_features(self) -> list[PlainFeatures | None]:
+        sets = zip(self._plans, self._alphabets, strict=True)
+        return [self._plain_atoms.features(plan, alphabet, self._spec) for plan, alphabet in sets]
 
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features with these conjunctions, one `Conjunctions` per set."""
@@ -156,21 +181,31 @@ class FeatureExtractor:
 
     def relations(self, corpus: Corpus) -> dict[int, Pairs]:
         """The instances of each relational clique, by its number in the specification."""
-        cliques = [(n, clique) for n, clique in enumerate(self._spec.cliques) if clique.relational]
-        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
-        return {n: relate(clique, values) for n, clique in cliques}
+        return self._relations(self._values(corpus))
+
+    def _relations(self, values: CorpusValues) -> dict[int, Pairs]:
+        return {n: relate(clique, values) for n, clique in enumerate(self._spec.cliques) if clique.relational}
 
     def observed_codes(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> list[Ints]:
         """For each hard table the code that it reads at every token, [N] each."""
-        values = CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
+        values = self._values(corpus)
         return [observed_codes(observed, values) for observed in tables]
 
     def code_rows(self, corpus: Corpus, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
         """The rows of hard constraints that read observations: one feature per token, the code."""
-        row_off = np.arange(corpus.num_tokens + 1, dtype=np.int64)
-        return tuple(
-            FeatureRows(row_off, code.astype(np.int32), np.empty(0)) for code in self.observed_codes(corpus, tables)
-        )
+        return self._code_rows(self._values(corpus), tables) if tables else ()
+
+    def _code_rows(self, values: CorpusValues, tables: Sequence[Sequence[Observed]]) -> tuple[FeatureRows, ...]:
+        row_off = np.arange(values.corpus.num_tokens + 1, dtype=np.int64)
+        codes = (observed_codes(observed, values) for observed in tables)
+        return tuple(FeatureRows(row_off, of_table.astype(np.int32), np.empty(0)) for of_table in codes)
+
+    def everything(
+        self, corpus: Corpus, tables: Sequence[Sequence[Observed]]
+    ) -> tuple[tuple[FeatureRows, ...], dict[int, Pairs]]:
+        """What tagging reads of a corpus: the rows of `extract`, then those of `code_rows`, and the `relations`."""
+        values = self._values(corpus)
+        return (*self._extracted(values), *self._code_rows(values, tables)), self._relations(values)
 
     @cached_property
     def sets(self) -> tuple[FeatureSetInfo, ...]:
@@ -345,6 +380,26 @@ def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> 
             yield block.num_rows, fired_ids
 
     return _rows(plan, alphabet, fired(), pair_off)
+
+
+def _extracted_sentence(
+    plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms, plain: PlainFeatures, codes: Ints32
+) -> FeatureRows:
+    """As `_extracted` for a corpus of one sentence. codes: those of the plain atoms, see `PlainAtoms.codes`."""
+    templates = alphabet.templates
+    ids = plain.ids(codes)
+    if len(plain.numbers) == len(templates):
+        return FeatureRows(*rows_of_ids(ids), np.empty(0), plan.pad_left, plan.pad_right)
+    of_plain = dict(zip(plain.numbers, ids, strict=True))
+    (block,) = cut(atoms.values.corpus, plan.pad_left, plan.pad_right)
+    reader, fired = BlockReader(atoms, block), []
+    for n, (feature, tables) in enumerate(zip(plan.features, templates, strict=True)):
+        if n in of_plain:
+            fired.append(_Fired(of_plain[n], None, np.empty(0)))
+        else:
+            read = reader.keys(feature, tables.sizes, tables.compact)
+            fired.append(_Fired(tables.last.find(read.keys), read.off, read.weight))
+    return _rows(plan, alphabet, [(block.num_rows, fired)], None)
 
 
 def _rows(

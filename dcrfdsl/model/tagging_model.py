@@ -39,7 +39,7 @@ class TaggingModel(ModelParts):
         """The number W of weights."""
         return self.parameters.num_weights
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The names of the labels; latents and memories, which are not predicted, are left out."""
         return tuple(self.states)[: self.graph.num_labels]
@@ -72,20 +72,20 @@ class TaggingModel(ModelParts):
         """Whether the criterion only compares scores, so that probabilities need calibration."""
         return stage_settings(self.spec, self.record.stage or None).criterion.margin
 
-    @property
+    @cached_property
     def decode(self) -> str:
         """The rule that decodes labels: the template's, or else the one that the criterion trains for."""
         return self.record.decode or decoding(self.spec, self.record.stage or None)
 
-    @property
+    @cached_property
     def temperature(self) -> float:
         """τ of p(y | x) ∝ exp(τ Σ log φ): 1 unless the model is `calibrated`."""
         return self.record.calibration.temperature if self.record.calibration is not None else 1.0
 
-    @property
+    @cached_property
     def _log_potentials(self) -> Floats:
         """The weights whose scores are log-probabilities, up to a constant."""
-        return self.temperature * self.weights
+        return self.weights if self.temperature == 1.0 else self.temperature * self.weights
 
     # tagging ------------------------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class TaggingModel(ModelParts):
         >>> prepared = model.on(corpus)
         >>> labels, (probabilities, status) = model.predict(prepared), model.marginals(prepared)
         """
-        return self._structure.on(corpus, given)
+        return self._structure.on(corpus, given, (self.weights, self._log_potentials))
 
     def predict(
         self,
@@ -171,7 +171,7 @@ class TaggingModel(ModelParts):
         >>> cliques[-1].sites, cliques[-1].table.shape
         ((('part', 3), ('part', 4)), (5, 5))
         """
-        return self._structure.on(corpus, given).clique_marginals(self._log_potentials)
+        return self.on(corpus, given).clique_marginals(self._log_potentials)
 
     def nbest(
         self, corpus: Corpus | Predictor, count: int, *, threads: int | None = None, given: EncodedLabels | None = None
@@ -219,7 +219,7 @@ class TaggingModel(ModelParts):
         """
         require_whole(count, "count")
         require_whole(seed, "seed", least=0)
-        return self._structure.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
+        return self.on(corpus, given).sample(self._log_potentials, Workers(threads), count, seed)
 
     def _prediction(self, decoded: Decoded) -> Prediction:
         states = {label: self.states[label] for label in self.labels}

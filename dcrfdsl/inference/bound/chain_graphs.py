@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -65,8 +66,9 @@ class Chain:
     at_first: tuple[int, ...]
     at_last: tuple[int, ...]
     pairs: tuple[tuple[int, bool], ...]  # on neighbours; whether the table's first variable is the right one
+    _last: dict[bool, tuple[Floats, ChainTables | None]] = field(default_factory=dict)  # what `tables` returned last
 
-    @property
+    @cached_property
     def width(self) -> int:
         return padded(self.states)
 
@@ -75,6 +77,12 @@ class Chain:
 
         Also None if no pair of states is possible.
         """
+        last = self._last.get(linear)
+        if last is None or last[0] is not log_base:  # the shared tables of some weights are never written again
+            last = self._last[linear] = log_base, self._tables(log_base, linear)
+        return last[1]
+
+    def _tables(self, log_base: Floats, linear: bool) -> ChainTables | None:
         pair = np.zeros((self.states, self.states))
         for kind, turned in self.pairs:
             table = log_base[self.base[kind] : self.base[kind] + self.states**2].reshape(pair.shape)
@@ -145,10 +153,13 @@ class Chain:
 
 
 def chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
-    """The chain of a graph, None if it is not a chain."""
-    explicit = len(graph.kinds) < len(kinds.base)  # some kinds belong to no template
-    if len(graph.cards) != 1 or graph.relational or explicit:
+    """The chain of a graph, None if it is not a chain. `kinds`: the graph's, and perhaps some that have no template."""
+    if len(graph.cards) != 1 or graph.relational or len(graph.kinds) < len(kinds.base):
         return None
+    return graph.once("chain", lambda: _chain_of(graph, kinds))
+
+
+def _chain_of(graph: ModelGraph, kinds: Kinds) -> Chain | None:
     places: dict[str, list[int]] = {"everywhere": [], "at_first": [], "at_last": []}
     pairs, scored = [], []
     for number, kind in enumerate(graph.kinds):
@@ -200,7 +211,8 @@ class ChainRuns:
 
     def __init__(self, data: BoundData, chain: Chain):
         self.data, self.chain = data, chain
-        self.longest = min(LONGEST, int(np.diff(data.rows.token_off).max(initial=0)))
+        off = data.rows.token_off
+        self.longest = min(LONGEST, int((off[1:] - off[:-1]).max(initial=0)))
         packed = data.rows.packed.is_packed[chain.scored]
         self.scores = data.packing is None or bool(packed.all())  # the kernel reads weights by list or packed, not both
         self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
@@ -306,5 +318,8 @@ class ChainRuns:
         if tables is None or not self.scores:
             return [(first, last)]
         chain_decode(first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace())
-        status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
-        return chosen_ranges(np.isnan(score[first:last]), first)
+        if np.isfinite(found := score[first:last]).all():
+            status[first:last] = OK
+            return []
+        status[first:last] = np.where(np.isneginf(found), IMPOSSIBLE, OK)
+        return chosen_ranges(np.isnan(found), first)

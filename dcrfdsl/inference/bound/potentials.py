@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -53,6 +53,7 @@ class BoundData:
     fixed: Floats  # weights of the entries of codes, which are not trained, such as -inf of hard constraints
     set_off: tuple[int, ...]  # [sets + 1] where the rows of each feature set begin
     packing: Packing | None = None
+    kept: dict[int, tuple[Floats, Potentials]] = field(default_factory=dict)  # see `kept_potentials`
 
     @property
     def num_sequences(self) -> int:
@@ -151,6 +152,14 @@ class BoundData:
             weights = self.packing.pack(weights, cells)
         return Potentials(weights, log_base, base, peaks, fits)
 
+    def kept_potentials(self, weights: Floats) -> Potentials:
+        """As `potentials`, at weights that never change: computed once for all data sets of a binder."""
+        if self.packing is not None:
+            return self.potentials(weights)
+        if id(weights) not in self.kept:
+            self.kept[id(weights)] = weights, self.potentials(weights)  # held, so that the id stays theirs
+        return self.kept[id(weights)][1]
+
     @cached_property
     def runs(self) -> list[tuple[int, int]]:
         """The runs of sequences that threads share if no run keeps separate sums."""
@@ -158,6 +167,8 @@ class BoundData:
 
     def chunks(self, count: int) -> list[tuple[int, int]]:
         """At most `count` runs of whole sequences of about equally many tokens; the cut depends on the data only."""
+        if self.num_sequences == 1:
+            return [(0, 1)]
         tokens = self.rows.token_off
         goals = np.linspace(0, tokens[-1], count + 1)
         cuts = np.unique(np.concatenate([[0], np.searchsorted(tokens, goals[1:-1]), [self.num_sequences]]))
@@ -177,6 +188,7 @@ class Binder:
         self._bindings = parameters.bindings(graph)
         self._hard, self._fixed = graph.hard_cells(), fixed_weights(graph)
         self._unpacked = unpacked(len(self._kinds.base), self._bindings.num_bias)
+        self._potentials: dict[int, tuple[Floats, Potentials]] = {}
         self._relational = [graph.templates[number].clique for number in graph.relational]
 
     def bind(
@@ -204,11 +216,16 @@ class Binder:
             num_weights=self.num_weights,
             fixed=self._fixed,
             set_off=(0, *itertools.accumulate(len(set_rows.row_off) - 1 for set_rows in rows)),
+            kept=self._potentials,
         )
 
 
 def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32, packed: Packed) -> Rows:
     """The rows of all feature sets, end to end; values are kept only if some value is not 1."""
+    if len(rows) == 1:
+        (one,) = rows
+        first_row = np.ascontiguousarray(one.first_row(sentence_off)[None, :], np.int64)
+        return Rows(first_row, one.row_off, one.feature, one.value, sentence_off, shape_of, packed)
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
     valued = any(len(r.value) for r in rows)
