@@ -11,7 +11,7 @@ from .labels import (
 )
 from .partial import places as places, read_cells as read_cells
 from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus
-from .sentence_reader import SentenceReader as SentenceReader
+from .sentence_reader import SentenceReader as SentenceReader, corpus_of_length as corpus_of_length
 from .segment_types import (
     ENDS as ENDS,
     STARTS as STARTS,

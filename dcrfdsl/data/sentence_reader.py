@@ -6,7 +6,7 @@ those with mistakes too, go through `corpus_from_rows`, whose result is the same
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from ..semantics import DataSpec
 from .columns import interned
-from .corpus import Corpus
+from .corpus import Corpus, InternedColumn
 from .frames import corpus_from_rows
 
-__all__ = ["SentenceReader"]
+__all__ = ["SentenceReader", "corpus_of_length"]
 
 
 class SentenceReader:
@@ -34,12 +34,16 @@ class SentenceReader:
 
     def corpus(self, sentence: Any) -> Corpus:
         """The corpus of a sentence with at least one token. DcrfError if it does not fit the declared columns."""
-        texts = self._texts(sentence) if self._is_simple else None
+        texts = self.texts(sentence)
         if texts is None:
             return corpus_from_rows([sentence], self._data, optional=self._optional)
-        length = len(texts[0])
-        columns = {name: interned(column, length) for name, column in zip(self.names, texts, strict=True)}
-        return Corpus("<rows>", np.array([0, length], np.int64), columns, np.ones(length, np.int64))
+        length = len(next(iter(texts.values())))
+        return corpus_of_length(length, {name: interned(column, length) for name, column in texts.items()})
+
+    def texts(self, sentence: Any) -> dict[str, Sequence[str]] | None:
+        """The texts of each column, None unless the sentence is as usual."""
+        columns = self._texts(sentence) if self._is_simple else None
+        return None if columns is None else dict(zip(self.names, columns, strict=True))
 
     def _texts(self, sentence: Any) -> Sequence[Sequence[str]] | None:
         """The texts of each column, None unless all is as usual."""
@@ -70,3 +74,8 @@ class SentenceReader:
         if kinds <= {list, tuple} and set(map(len, sentence)) == {width}:
             return list(zip(*sentence, strict=True))
         return None
+
+
+def corpus_of_length(length: int, columns: Mapping[str, InternedColumn]) -> Corpus:
+    """A corpus of one sentence; without `columns` only its length is known."""
+    return Corpus("<rows>", np.array([0, length], np.int64), columns, np.ones(length, np.int64))

@@ -43,7 +43,7 @@ from .feature_rows import FeatureRows
 from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metadata, restored_kernels
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, pair_block, relate
-from .sentence_rows import PlainAtoms, PlainFeatures, rows_of_ids
+from .sentence_rows import LONGEST, PlainFeatures, Texts, plain_features, texts_of
 from .sentence_runs import Block, PairBlock, cut
 from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
 
@@ -120,29 +120,38 @@ class FeatureExtractor:
         return CorpusValues(self._spec, corpus, self._lexicons, self._registered, dict(self._kinds))
 
     def _extracted(self, values: CorpusValues) -> tuple[FeatureRows, ...]:
-        corpus, atoms = values.corpus, CorpusAtoms(values, self._vocabularies.by_name, learning=False)
-        codes = self._plain_atoms.codes(corpus, atoms)
-        rows = [
-            conjoined(
-                _extracted(plan, alphabet, atoms)
-                if plain is None or codes is None
-                else _extracted_sentence(plan, alphabet, atoms, plain, codes),
-                conjunctions,
-            )
-            for plan, alphabet, conjunctions, plain in zip(
-                self._plans, self._alphabets, self.conjunctions, self._plain_features, strict=True
-            )
-        ]
+        atoms, texts = CorpusAtoms(values, self._vocabularies.by_name, learning=False), texts_of(values.corpus)
+        sets = zip(self._plans, self._alphabets, self._plain, strict=True)
+        return self._finished(
+            _extracted(plan, alphabet, atoms)
+            if texts is None or plain is None
+            else _extracted_sentence(plan, alphabet, atoms, plain, texts)
+            for plan, alphabet, plain in sets
+        )
+
+    def _finished(self, of_sets: Iterable[FeatureRows]) -> tuple[FeatureRows, ...]:
+        """The rows of the alphabets with conjunctions, then those of observation kernels."""
+        rows = [conjoined(one, conjunctions) for one, conjunctions in zip(of_sets, self.conjunctions, strict=True)]
         return (*rows, *(kernel.rows(rows[kernel.feature_set]) for kernel in self.observation_kernels))
 
-    @cached_property
-    def _plain_atoms(self) -> PlainAtoms:
-        return PlainAtoms(self._spec, self._plans, self._vocabularies.by_name, self._kinds)
+    def sentence_rows(self, texts: Texts, length: int) -> tuple[FeatureRows, ...] | None:
+        """The rows of a sentence, as `extract` gives them, if all its texts are known and all features are plain.
+
+        texts: of the columns, each [length].
+        """
+        rows: list[FeatureRows] = []
+        for plan, plain in zip(self._plans, self._plain, strict=True):
+            ids = None if plain is None or length > LONGEST else plain.ids(texts, length)
+            if plain is None or ids is None or len(plain.numbers) < len(plan.features):
+                return None
+            rows.append(plain.rows(ids))
+        return self._finished(rows)
 
     @cached_property
-    def _plain_features(self) -> list[PlainFeatures | None]:
+    def _plain(self) -> list[PlainFeatures | None]:
         sets = zip(self._plans, self._alphabets, strict=True)
-        return [self._plain_atoms.features(plan, alphabet, self._spec) for plan, alphabet in sets]
+        known = self._spec, self._vocabularies.by_name, self._kinds
+        return [plain_features(plan, alphabet, *known) for plan, alphabet in sets]
 
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features with these conjunctions, one `Conjunctions` per set."""
@@ -383,17 +392,19 @@ def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> 
 
 
 def _extracted_sentence(
-    plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms, plain: PlainFeatures, codes: Ints32
+    plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms, plain: PlainFeatures, texts: Texts
 ) -> FeatureRows:
-    """As `_extracted` for a corpus of one sentence. codes: those of the plain atoms, see `PlainAtoms.codes`."""
-    templates = alphabet.templates
-    ids = plain.ids(codes)
-    if len(plain.numbers) == len(templates):
-        return FeatureRows(*rows_of_ids(ids), np.empty(0), plan.pad_left, plan.pad_right)
-    of_plain = dict(zip(plain.numbers, ids, strict=True))
+    """As `_extracted` for a corpus of one sentence, with these texts."""
+    length = atoms.values.corpus.num_tokens
+    ids = plain.ids(texts, length, atoms)
+    if ids is None:
+        return _extracted(plan, alphabet, atoms)
+    if len(plain.numbers) == len(plan.features):
+        return plain.rows(ids)
+    of_plain = dict(zip(plain.numbers, np.ascontiguousarray(ids.T), strict=True))
     (block,) = cut(atoms.values.corpus, plan.pad_left, plan.pad_right)
     reader, fired = BlockReader(atoms, block), []
-    for n, (feature, tables) in enumerate(zip(plan.features, templates, strict=True)):
+    for n, (feature, tables) in enumerate(zip(plan.features, alphabet.templates, strict=True)):
         if n in of_plain:
             fired.append(_Fired(of_plain[n], None, np.empty(0)))
         else:

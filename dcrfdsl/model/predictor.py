@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats
 from ..criteria import local_pieces
-from ..data import Corpus, EncodedLabels
+from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..errors import CORPUS, DcrfError, Diagnostic, require_kind
-from ..features import FeatureExtractor
+from ..features import FeatureExtractor, FeatureRows, Pairs
 from ..graph import ModelGraph, Parameters, exact_cost
 from ..inference import (  # fmt: skip
     METHODS,
@@ -80,7 +80,7 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelStructure:
-    """A model without its weights. Keeps all graphs that it has unrolled.
+    """A model without its weights. It keeps graphs that it has unrolled, up to a bound; threads may share it.
 
     states: of each variable: labels, latents, memories.
     """
@@ -109,21 +109,36 @@ class ModelStructure:
         """
         require_kind(corpus, Corpus, "corpus", CORPUS)
         require_kind(given, (EncodedLabels, type(None)), "given", "labels, as `encode_known_labels` gives them")
-        rows, relations = self.extractor.everything(corpus, self._coded)
+        return self._predictor(corpus, given, own, *self.extractor.everything(corpus, self._coded))
+
+    def on_texts(self, texts: Mapping[str, Sequence[str]], own: tuple[Floats, ...]) -> Predictor | None:
+        """As `on` for a sentence with these texts by column, without a corpus; None if that would not be the same."""
+        if self._coded or self.graph.relational:
+            return None
+        length = len(next(iter(texts.values())))
+        rows = self.extractor.sentence_rows(texts, length)
+        return None if rows is None else self._predictor(corpus_of_length(length, {}), None, own, rows, {})
+
+    def _predictor(
+        self, corpus: Corpus, given: EncodedLabels | None, own: tuple[Floats, ...], rows: tuple[FeatureRows, ...],
+        relations: Mapping[int, Pairs],
+    ) -> Predictor:  # fmt: skip
         off = corpus.sentence_off
 
         def bind(programs: bool, latents_first: bool, known: EncodedLabels | None) -> BoundData:
-            how = {"programs": programs, "latents_first": latents_first}
             if known is not None:
                 gold = gold_of(self.spec, self.states, self.extractor, corpus, known)
+                how = {"programs": programs, "latents_first": latents_first}
                 return bind_clamped(self.graph, self.parameters, rows, gold, off, relations, **how)
-            key = programs, latents_first
-            binder = self._binders.get(key) or self._binders.setdefault(
-                key, Binder(self.graph, self.parameters, **how)
-            )
-            return binder.bind(rows, off, relations)
+            return self._binder(programs, latents_first).bind(rows, off, relations)
 
         return Predictor(self, corpus, given, bind, own)
+
+    def _binder(self, programs: bool, latents_first: bool) -> Binder:
+        key = programs, latents_first
+        if key not in self._binders:
+            self._binders[key] = Binder(self.graph, self.parameters, programs=programs, latents_first=latents_first)
+        return self._binders[key]
 
 
 class _Bind(Protocol):

@@ -50,6 +50,10 @@ class Sentences:
 
     # in -----------------------------------------------------------------------------------------------------------
 
+    def texts_of(self, sentence: Sentence) -> Mapping[str, Sequence[str]] | None:
+        """The texts of each column; None if the sentence has no token, or not only the declared columns of texts."""
+        return self._reader.texts(sentence)
+
     def corpus(self, sentence: Sentence) -> Corpus | None:
         """The sentence as a corpus, None if it has no token. DcrfError if it does not fit the declared columns."""
         return None if self._is_empty(sentence) else self._reader.corpus(sentence)

@@ -99,6 +99,15 @@ class TaggingModel(ModelParts):
     def _sentences(self) -> Sentences:
         return Sentences(self.spec, self.states, self.labels)
 
+    def _on_sentence(self, sentence: Sentence, given: Given | None) -> Predictor | None:
+        """What `on` makes of one sentence; None if it has no token."""
+        if given is None and (texts := self._sentences.texts_of(sentence)) is not None:
+            predictor = self._structure.on_texts(texts, (self.weights, self._log_potentials))
+            if predictor is not None:
+                return predictor
+        corpus = self._sentences.corpus(sentence)
+        return None if corpus is None else self.on(corpus, self._sentences.known(given, corpus))
+
     def tag(self, sentence: Sentence, *, given: Given | None = None, decode: str | None = None) -> Labels:
         """The labels of one sentence: a list with a state for each token, or by label a dict of such lists.
 
@@ -114,11 +123,10 @@ class TaggingModel(ModelParts):
         >>> model.tag(["9", "Bath", "Lane"], given=[None, "B-TOWN", None])[1]
         'B-TOWN'
         """
-        corpus = self._sentences.corpus(sentence)
-        if corpus is None:
+        predictor = self._on_sentence(sentence, given)
+        if predictor is None:
             return self._sentences.none()
-        known = self._sentences.known(given, corpus)
-        return self._sentences.texts(_possible(self.predict(self.on(corpus, known), threads=1, decode=decode)).codes)
+        return self._sentences.texts(_possible(self.predict(predictor, threads=1, decode=decode)).codes)
 
     def tag_all(
         self, sentences: Iterable[Sentence], *, threads: int | None = None, decode: str | None = None
@@ -154,10 +162,10 @@ class TaggingModel(ModelParts):
         >>> max(probabilities[0], key=probabilities[0].get)
         'B-STREET'
         """
-        corpus = self._sentences.corpus(sentence)
-        if corpus is None:
+        predictor = self._on_sentence(sentence, given)
+        if predictor is None:
             return self._sentences.none()
-        tables, status = self.marginals(self.on(corpus, self._sentences.known(given, corpus)), threads=1)
+        tables, status = self.marginals(predictor, threads=1)
         if status.impossible:
             raise _no_labelling()
         return self._sentences.probabilities(tables)
@@ -201,10 +209,11 @@ class TaggingModel(ModelParts):
         >>> prediction.texts("part")[:3], prediction.scores.shape
         (['B-STREET', 'I-STREET', 'I-STREET'], (3,))
         """
-        compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
-        if isinstance(corpus, Corpus) and given is None and len(runs := runs_that_fit(corpus, compared)) > 1:
-            parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
-            return joined_predictions(parts, [first for first, _ in runs])
+        if isinstance(corpus, Corpus) and given is None:
+            compared = sum(kernel.size for kernel in self.extractor.observation_kernels)
+            if len(runs := runs_that_fit(corpus, compared)) > 1:
+                parts = [self.predict(self.on(corpus.slice(*run)), threads=threads, decode=decode) for run in runs]
+                return joined_predictions(parts, [first for first, _ in runs])
         predictor = corpus if isinstance(corpus, Predictor) else self.on(corpus, given)
         workers, stage, decode = Workers(threads), self.record.stage or None, self.decode if decode is None else decode
         if self.voters is not None and decode == "joint":
@@ -287,11 +296,10 @@ class TaggingModel(ModelParts):
         if isinstance(sentences, Corpus | Predictor):
             predictor = sentences if isinstance(sentences, Predictor) else self.on(sentences, cast(Any, given))
             return predictor.nbest(self.weights, Workers(threads), count, self.temperature)
-        corpus = self._sentences.corpus(sentences)
-        if corpus is None:
+        one = self._on_sentence(sentences, cast(Given | None, given))
+        if one is None:
             return [RankedLabels(self._sentences.none(), 0.0, 1.0)]
-        known = self._sentences.known(cast(Given | None, given), corpus)
-        (best,) = self.nbest(self.on(corpus, known), count, threads=threads).sentences
+        (best,) = self.nbest(one, count, threads=threads).sentences
         if not len(best):
             raise _no_labelling()
         return [

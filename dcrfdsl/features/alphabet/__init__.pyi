@@ -5,7 +5,6 @@ from .conjunctions import (
     restored_conjunctions as restored_conjunctions,
 )
 from .feature_alphabet import (
-    LARGEST as LARGEST,
     Alphabet as Alphabet,
     KeyTable as KeyTable,
     TemplateCounter as TemplateCounter,

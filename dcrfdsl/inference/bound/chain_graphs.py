@@ -45,6 +45,7 @@ __all__ = ["Chain", "ChainRuns", "CompetitorTotals", "chain_of"]
 
 NOTHING = np.zeros(0)
 LONGEST = 2**15  # positions; longer sequences take the general path, block by block
+USUAL, KEPT = 64, 2**10  # positions for which a workspace is made at least, and kept at most
 
 
 class CompetitorTotals(NamedTuple):
@@ -66,6 +67,7 @@ class Chain:
     at_first: tuple[int, ...]
     at_last: tuple[int, ...]
     pairs: tuple[tuple[int, bool], ...]  # on neighbours; whether the table's first variable is the right one
+    per_thread: threading.local = field(default_factory=threading.local)
     _last: dict[bool, tuple[Floats, ChainTables | None]] = field(default_factory=dict)  # what `tables` returned last
 
     @cached_property
@@ -212,18 +214,22 @@ class ChainRuns:
     def __init__(self, data: BoundData, chain: Chain):
         self.data, self.chain = data, chain
         off = data.rows.token_off
-        self.longest = min(LONGEST, int((off[1:] - off[:-1]).max(initial=0)))
-        packed = data.rows.packed.is_packed[chain.scored]
-        self.scores = data.packing is None or bool(packed.all())  # the kernel reads weights by list or packed, not both
-        self.scatters = (data.packing is not None or len(packed) == 0) and bool(packed.all())
+        self.longest = min(LONGEST, int(off[1]) if len(off) == 2 else int((off[1:] - off[:-1]).max(initial=0)))
         self._per_thread = threading.local()
+        if data.packing is None:
+            self.scores, self.scatters = True, len(chain.scored) == 0
+        else:  # the kernel reads weights by list or packed, not both
+            self.scores = self.scatters = bool(data.rows.packed.is_packed[chain.scored].all())
 
     def _workspace(self) -> ChainWorkspace:
-        """The workspace of the calling thread."""
-        cells: Floats | None = getattr(self._per_thread, "cells", None)
-        if cells is None:
-            cells = self._per_thread.cells = aligned_zeros(workspace_for(self.longest, self.chain.width))
-        return ChainWorkspace(self.longest, cells)
+        """The workspace of the calling thread. That for sentences of usual length outlives the data."""
+        kept = self.chain.per_thread if self.longest <= KEPT else self._per_thread
+        workspace: ChainWorkspace | None = getattr(kept, "workspace", None)
+        if workspace is None or workspace.longest < self.longest:
+            longest = max(self.longest, USUAL)
+            workspace = ChainWorkspace(longest, aligned_zeros(workspace_for(longest, self.chain.width)))
+            kept.workspace = workspace
+        return workspace
 
     def expectations(
         self,
