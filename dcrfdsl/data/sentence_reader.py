@@ -6,7 +6,9 @@ those with mistakes too, go through `corpus_from_rows`, whose result is the same
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from ..semantics import DataSpec
 from .columns import interned
-from .corpus import Corpus, InternedColumn
+from .corpus import Corpus
 from .frames import corpus_from_rows
 
 __all__ = ["SentenceReader", "corpus_of_length"]
@@ -38,7 +40,9 @@ class SentenceReader:
         if texts is None:
             return corpus_from_rows([sentence], self._data, optional=self._optional)
         length = len(next(iter(texts.values())))
-        return corpus_of_length(length, {name: interned(column, length) for name, column in texts.items()})
+        return replace(
+            corpus_of_length(length), columns={name: interned(column, length) for name, column in texts.items()}
+        )
 
     def texts(self, sentence: Any) -> dict[str, Sequence[str]] | None:
         """The texts of each column, None unless the sentence is as usual."""
@@ -76,6 +80,7 @@ class SentenceReader:
         return None
 
 
-def corpus_of_length(length: int, columns: Mapping[str, InternedColumn]) -> Corpus:
-    """A corpus of one sentence; without `columns` only its length is known."""
-    return Corpus("<rows>", np.array([0, length], np.int64), columns, np.ones(length, np.int64))
+@lru_cache(maxsize=512)
+def corpus_of_length(length: int) -> Corpus:
+    """A corpus of one sentence of which only the length is known."""
+    return Corpus("<rows>", np.array([0, length], np.int64), {}, np.ones(length, np.int64))

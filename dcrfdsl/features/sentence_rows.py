@@ -191,8 +191,8 @@ class PlainFeatures:
         """The rows, if there are no other features in the set. ids: see above."""
         fires = ids >= 0
         row_off = np.zeros(len(ids) + 1, np.int64)
-        fires.sum(axis=1, out=row_off[1:])
-        return FeatureRows(row_off.cumsum(), ids[fires], NO_VALUES, self.pad_left, self.pad_right)
+        row_off[1:] = fires.cumsum()[len(self.numbers) - 1 :: len(self.numbers)]
+        return FeatureRows(row_off, ids[fires], NO_VALUES, self.pad_left, self.pad_right)
 
     def _places(self, length: int) -> _Places:
         """Those of a length, which are kept for as many lengths as fit."""

@@ -117,7 +117,7 @@ class ModelStructure:
             return None
         length = len(next(iter(texts.values())))
         rows = self.extractor.sentence_rows(texts, length)
-        return None if rows is None else self._predictor(corpus_of_length(length, {}), None, own, rows, {})
+        return None if rows is None else self._predictor(corpus_of_length(length), None, own, rows, {})
 
     def _predictor(
         self, corpus: Corpus, given: EncodedLabels | None, own: tuple[Floats, ...], rows: tuple[FeatureRows, ...],
@@ -216,7 +216,6 @@ class Predictor:
         weights; by default the last one.   temperature: of probabilities; it has an effect if they are summed over
         other labels or over latent variables.
         """
-        scores = np.full(self.corpus.num_sentences, np.nan)
         mode = decoding(self.structure.spec, stage) if decode is None else decode
         if mode not in DECODINGS:
             known = ", ".join(f"`{name}`" for name in DECODINGS)
@@ -225,13 +224,12 @@ class Predictor:
         if mode == "marginal":
             marginals, status = self.marginals(self._tempered(weights, temperature), workers)
             likeliest = [marginal.argmax(axis=1).astype(np.int32) for marginal in self._of_labels(marginals)]
-            return Decoded(likeliest, status, scores)
+            return Decoded(likeliest, status, np.full(self.corpus.num_sentences, np.nan))
         if mode == "local":
             return self._local(weights, workers, stage)
         if self.structure.graph.num_latents:
             nbest = self.nbest(weights, workers, 1, temperature)
-            for s, labellings in enumerate(nbest.sentences):
-                scores[s] = labellings.score[0] if len(labellings) else np.nan
+            scores = np.array([one.score[0] if len(one) else np.nan for one in nbest.sentences], np.float64)
             return Decoded(nbest.first(self._labels, self.corpus.lengths()), nbest.status, scores)
         data, method = self._bound
         potentials = self._potentials(data, weights)
@@ -239,7 +237,7 @@ class Predictor:
         if method.approximate:
             scores = score_sequences(data, best.labelling, potentials, workers)
         else:  # exact decoding writes the best score to log_z
-            scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
+            scores = _possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def voted(self, voters: Voters, workers: Workers, stage: str | None = None) -> Decoded:
@@ -262,11 +260,13 @@ class Predictor:
             self._local_decoders[stage] = LocalDecoder(data, pieces, self.structure.graph)
         decoder = self._local_decoders[stage]
         best = run_decoding(decoder.data, decoder, self._potentials(decoder.data, weights), workers)
-        scores = np.where(np.isneginf(best.outcome.log_z), np.nan, best.outcome.log_z)
+        scores = _possible_scores(best.outcome.log_z)
         return Decoded(self._codes(best.labelling), best.outcome.summary(), scores)
 
     def _codes(self, labelling: Codes) -> list[Codes]:
         """A flat labelling as the states of each label, [N]; the first state for negative codes."""
+        if len(self.structure.graph.variables) == 1:
+            return [np.maximum(labelling, 0)]
         table = np.maximum(labelling, 0).reshape(-1, len(self.structure.graph.variables))
         return [np.ascontiguousarray(codes) for codes in self._of_labels(list(table.T))]
 
@@ -332,3 +332,10 @@ class Predictor:
 
     def _of_labels(self, of_variables: list[NDArray]) -> list[NDArray]:
         return of_variables[: self.structure.graph.num_labels]
+
+
+def _possible_scores(log_z: Floats) -> Floats:
+    """The scores, [S], nan in place of -inf: no labelling is possible there."""
+    if len(log_z) == 1 and log_z[0] > -np.inf:
+        return log_z
+    return np.where(np.isneginf(log_z), np.nan, log_z)

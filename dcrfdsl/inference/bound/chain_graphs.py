@@ -9,6 +9,7 @@ that leave the range of linear space, or are very long, take the general path.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -324,8 +325,8 @@ class ChainRuns:
         if tables is None or not self.scores:
             return [(first, last)]
         chain_decode(first, last, tables, d.problem, potentials.weights, score, d.ragged(labelling), self._workspace())
-        if np.isfinite(found := score[first:last]).all():
-            status[first:last] = OK
+        if last - first == 1 and math.isfinite(score[first]):  # much faster than arrays of length 1
+            status[first] = OK
             return []
-        status[first:last] = np.where(np.isneginf(found), IMPOSSIBLE, OK)
-        return chosen_ranges(np.isnan(found), first)
+        status[first:last] = np.where(np.isneginf(score[first:last]), IMPOSSIBLE, OK)
+        return chosen_ranges(np.isnan(score[first:last]), first)

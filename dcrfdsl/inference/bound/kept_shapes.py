@@ -23,6 +23,7 @@ PairsOf: TypeAlias = tuple[tuple[tuple[int, int], ...], ...]  # of each relation
 ShapeKey: TypeAlias = tuple[int, PairsOf]  # length and pairs, which determine a sequence's graph
 
 MOST_VARIABLES = 2**15  # of the graphs that are kept, here and there; a variable takes one or two kilobytes
+ONE = np.zeros(1, np.int32)  # the numbers of the shapes of one sequence
 MOST_ALONE = 256  # shapes that are kept with a bank of their own
 
 
@@ -44,6 +45,8 @@ class KeptShapes:
 
     def bank(self, keys: Sequence[ShapeKey]) -> tuple[ShapeBank, Ints32]:
         """A bank with the shapes of these sequences, and the number of each sequence's shape in it, [S]."""
+        if len(keys) == 1:
+            return self._bank_of(keys[0]), ONE
         distinct = dict.fromkeys(keys)
         if len(distinct) == 1:
             return self._bank_of(keys[0]), np.zeros(len(keys), np.int32)

@@ -67,7 +67,7 @@ class BoundData:
         """A flat labelling as kernels take it."""
         return Ragged(labelling, self.labelling_off)
 
-    @property
+    @cached_property
     def labelling_off(self) -> Ints:
         """Offsets of each sequence's variables in a flat labelling, [S+1]."""
         return self.rows.token_off * len(self.graph.cards)
@@ -201,7 +201,8 @@ class Binder:
 
         relations: the pairs of each relational clique, by its number.
         """
-        lengths = (sentence_off[1:] - sentence_off[:-1]).tolist()
+        off = sentence_off.tolist()
+        lengths = [end - start for start, end in itertools.pairwise(off)]
         joined = [(relations or {})[clique] for clique in self._relational]
         keys = [(length, tuple(pairs.local(s, sentence_off) for pairs in joined)) for s, length in enumerate(lengths)]
         bank, shape_of = self.kept.bank(keys)
@@ -224,7 +225,7 @@ def _join_rows(rows: Sequence[FeatureRows], sentence_off: Ints, shape_of: Ints32
     """The rows of all feature sets, end to end; values are kept only if some value is not 1."""
     if len(rows) == 1:
         (one,) = rows
-        first_row = np.ascontiguousarray(one.first_row(sentence_off)[None, :], np.int64)
+        first_row = np.array([one.first_row(sentence_off)], np.int64)
         return Rows(first_row, one.row_off, one.feature, one.value, sentence_off, shape_of, packed)
     starts = np.cumsum([0, *(len(r.row_off) - 1 for r in rows)], dtype=np.int64)
     offsets = np.cumsum([0, *(len(r.feature) for r in rows)], dtype=np.int64)
