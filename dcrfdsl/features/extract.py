@@ -153,6 +153,11 @@ class FeatureExtractor:
         known = self._spec, self._vocabularies.by_name, self._kinds
         return [plain_features(plan, alphabet, *known) for plan, alphabet in sets]
 
+    @property
+    def registered(self) -> dict[str, RegisteredFeature]:
+        """The functions of the user that the features call, by name."""
+        return {name: self._registered[name] for name in self._kinds}
+
     def with_conjunctions(self, conjunctions: Sequence[Conjunctions]) -> FeatureExtractor:
         """The same features with these conjunctions, one `Conjunctions` per set."""
         return self._with(conjunctions, self.observation_kernels)
@@ -401,7 +406,7 @@ def _extracted_sentence(
         return _extracted(plan, alphabet, atoms)
     if len(plain.numbers) == len(plan.features):
         return plain.rows(ids)
-    of_plain = dict(zip(plain.numbers, np.ascontiguousarray(ids.T), strict=True))
+    of_plain = dict(zip(plain.numbers, np.ascontiguousarray(ids.reshape(-1, len(plain.numbers)).T), strict=True))
     (block,) = cut(atoms.values.corpus, plan.pad_left, plan.pad_right)
     reader, fired = BlockReader(atoms, block), []
     for n, (feature, tables) in enumerate(zip(plan.features, alphabet.templates, strict=True)):

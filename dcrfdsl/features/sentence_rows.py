@@ -152,7 +152,7 @@ class PlainFeatures:
         return max(0, self.pad_left - slot.factor.offset), max(0, self.pad_right + slot.factor.offset)
 
     def ids(self, texts: Texts, length: int, atoms: CorpusAtoms | None = None) -> Ints32 | None:
-        """The id of each feature at each anchor, [R, features]; -1 where it does not fire. None if a text is not plain.
+        """The id of each feature at each anchor, [R · features]; -1 where it does not fire. None if a text is not plain.
 
         atoms: of the sentence, to learn texts from that are not known yet; without them the result is then None.
         """
@@ -169,10 +169,10 @@ class PlainFeatures:
         if places.outside is not None:
             keys[places.outside] = -1
         if self._joined is not None:
-            return self._joined.find(keys.reshape(-1)).reshape(keys.shape)
+            return self._joined.find(keys.reshape(-1))
         by_feature = np.ascontiguousarray(keys.T)
         ids = [table.find(of_one) for table, of_one in zip(self.tables, by_feature, strict=True)]
-        return np.ascontiguousarray(np.array(ids, np.int32).T)
+        return np.array(ids, np.int32).T.ravel()
 
     def _parts(self, texts: Texts) -> list[Ints] | None:
         """The shares of each column, None if a text is not known or not plain."""
@@ -189,9 +189,9 @@ class PlainFeatures:
 
     def rows(self, ids: Ints32) -> FeatureRows:
         """The rows, if there are no other features in the set. ids: see above."""
-        fires = ids >= 0
-        row_off = np.zeros(len(ids) + 1, np.int64)
-        row_off[1:] = fires.cumsum()[len(self.numbers) - 1 :: len(self.numbers)]
+        fires, width = ids >= 0, len(self.numbers)
+        row_off = np.zeros(len(ids) // width + 1, np.int64)
+        row_off[1:] = fires.cumsum()[width - 1 :: width]
         return FeatureRows(row_off, ids[fires], NO_VALUES, self.pad_left, self.pad_right)
 
     def _places(self, length: int) -> _Places:

@@ -80,7 +80,7 @@ class Sentences:
         of_labels = self._by_label(given)
         for label in self.labels:
             texts = of_labels.get(label, [None] * corpus.num_tokens)
-            if isinstance(texts, str) or not all(text is None or isinstance(text, str) for text in texts):
+            if not isinstance(texts, list | tuple) or not all(text is None or isinstance(text, str) for text in texts):
                 raise _bad_given(f"the labels `{label}` known beforehand are `{texts!r}`, expected texts and None")
             if len(texts) != corpus.num_tokens:
                 raise _bad_given(
@@ -105,7 +105,7 @@ class Sentences:
         require_list(given, "given", "labels, or a dict of such lists")
         if len(self.labels) > 1:
             raise _bad_given("the model has several labels, and `given` is one list", "give a dict of lists by label")
-        return {self.labels[0]: given}
+        return {self.labels[0]: list(given)}
 
     # out ----------------------------------------------------------------------------------------------------------
 
