@@ -11,7 +11,6 @@ from .labels import (
 )
 from .partial import places as places, read_cells as read_cells
 from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus
-from .sentence_reader import SentenceReader as SentenceReader, corpus_of_length as corpus_of_length
 from .segment_types import (
     ENDS as ENDS,
     STARTS as STARTS,
@@ -21,5 +20,6 @@ from .segment_types import (
     segments_of as segments_of,
     split_mark as split_mark,
 )
+from .sentence_reader import SentenceReader as SentenceReader, corpus_of_length as corpus_of_length
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
 from .writers import WRITERS as WRITERS, tagged as tagged

@@ -23,9 +23,9 @@ __all__ = ["SentenceReader", "corpus_of_length"]
 
 
 class SentenceReader:
-    """Reads sentences of a `data` statement one by one. optional: columns that may be absent, as for `corpus_from_rows`.
+    """Reads sentences of a `data` statement one by one. `names` are the columns that must be there.
 
-    Optional columns that are there may be left out. `names` are the columns that must be there.
+    optional: columns that may be absent, as for `corpus_from_rows`. If they are there, they may be left out.
     """
 
     def __init__(self, data: DataSpec, optional: Collection[str]):

@@ -152,7 +152,7 @@ class PlainFeatures:
         return max(0, self.pad_left - slot.factor.offset), max(0, self.pad_right + slot.factor.offset)
 
     def ids(self, texts: Texts, length: int, atoms: CorpusAtoms | None = None) -> Ints32 | None:
-        """The id of each feature at each anchor, [R · features]; -1 where it does not fire. None if a text is not plain.
+        """The id of each feature at each anchor, [R · features], or -1. None if a text is not plain.
 
         atoms: of the sentence, to learn texts from that are not known yet; without them the result is then None.
         """

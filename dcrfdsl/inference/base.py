@@ -69,9 +69,8 @@ class Expectations:
             approximate=self.approximate,
         )
 
-
     def _summary_of_one(self) -> RunStatus:
-        """The summary of a single sequence, in numbers of Python: arrays of length 1 cost more than a short sentence."""
+        """The summary of a single sequence, without arrays of length 1, which would cost more than the sentence."""
         code, count = int(self.status[0]), int(self.iterations[0])
         return RunStatus(
             graphs=1,

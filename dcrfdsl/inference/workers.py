@@ -2,20 +2,21 @@
 
 A process has one pool of threads, which all calls share. It is made when a call first wants more than one thread, grows
 to the most that any call wants, is made anew in a forked process, where no thread survives, and ends with the
-interpreter. The caller works too and takes whatever the pool has no thread for. So a call ends even if the pool is busy
-or it runs within another call.
+interpreter. A fork waits until no thread compiles a kernel. The caller works too and takes whatever the pool has no
+thread for. So a call ends even if the pool is busy or it runs within another call.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -55,8 +56,31 @@ class _Pool:
 
 
 POOL = _Pool()
+
+
+def _compiler_lock() -> Any:
+    """Numba's lock, which it holds while it compiles or loads a kernel; None before Numba is loaded."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    return getattr(module, "global_compiler_lock", None)
+
+
+def _before_fork() -> None:
+    if (lock := _compiler_lock()) is not None:
+        lock.acquire()  # no other thread compiles, which in the child none would finish
+
+
+def _after_fork() -> None:
+    if (lock := _compiler_lock()) is not None:
+        lock.release()
+
+
+def _after_fork_in_child() -> None:
+    POOL.forget()
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=POOL.forget)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
 
 
 class Workers:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Codes, Floats
+from ..cached_values import cached_property
 from ..criteria import local_pieces
 from ..data import Corpus, EncodedLabels, corpus_of_length
 from ..errors import CORPUS, DcrfError, Diagnostic, require_kind

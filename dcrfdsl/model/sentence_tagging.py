@@ -47,7 +47,6 @@ class Sentences:
         self._spec, self._states, self.labels = spec, states, tuple(labels)
         self._reader = SentenceReader(spec.data, self.labels)
 
-
     # in -----------------------------------------------------------------------------------------------------------
 
     def texts_of(self, sentence: Sentence) -> Mapping[str, Sequence[str]] | None:
@@ -116,7 +115,10 @@ class Sentences:
     def probabilities(self, tables: Mapping[str, Floats]) -> Probabilities:
         """For each token the probability of each state. tables: by label, [T, states]."""
         return self._laid_out(
-            {label: [dict(zip(self._states[label], row)) for row in tables[label].tolist()] for label in self.labels}
+            {
+                label: [dict(zip(self._states[label], row, strict=True)) for row in tables[label].tolist()]
+                for label in self.labels
+            }
         )
 
     def none(self) -> Any:

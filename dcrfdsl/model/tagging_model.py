@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self, cast, overload
 
 import numpy as np
 
 from ..arrays import Floats
+from ..cached_values import cached_property
 from ..data import Corpus, EncodedLabels
 from ..errors import DcrfError, Diagnostic, require_whole
 from ..inference import CliqueMarginal, NBest, RunStatus, Samples, Workers, contradiction_message
@@ -340,10 +340,8 @@ class TaggingModel(ModelParts):
 
 def _possible(prediction: Prediction, corpus: Corpus | None = None) -> Prediction:
     """The prediction; DcrfError if it has sentences without a possible labelling."""
-    if prediction.status.impossible:
-        raise _no_labelling(
-            () if corpus is None else corpus.token_line[corpus.sentence_off[list(prediction.status.impossible)]].tolist()
-        )
+    if impossible := list(prediction.status.impossible):
+        raise _no_labelling(() if corpus is None else corpus.token_line[corpus.sentence_off[impossible]].tolist())
     return prediction
 
 

@@ -35,8 +35,9 @@ __all__ = ["Prediction", "TrainedModel", "TrainingRecord", "load"]
 class TrainedModel(TaggingModel):
     """A model with its weights: it tags text, scores itself on gold data, shows its weights, and is saved.
 
-    `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes, except for caches of bounded size: threads may share it,
-    forked processes too. It can be copied, and pickled if the feature functions of yours can. N is the number of tokens of a corpus, S that of its sentences, W that of the weights.
+    `dcrfdsl.fit` and `dcrfdsl.load` make one. It never changes but for caches of bounded size, so threads may share it,
+    and forked processes. It can be copied, and pickled if feature functions of yours can. N is the number of tokens of
+    a corpus, S that of its sentences, W that of the weights.
 
     spec: the template as a `ModelSpec`.
     states: of each variable (labels, latents, memories) by its name, a tuple of texts.

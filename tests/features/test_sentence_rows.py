@@ -89,7 +89,9 @@ def test_padding_skipping_tests_and_several_values() -> None:
         same_rows(extractor, spec, sentence)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_JOINED", 0), ("MOST_PLACES", 0), ("MOST_BYTES", 1), ("LONGEST", 3)])
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MOST_JOINED", 0), ("MOST_PLACES", 0), ("MOST_BYTES", 1), ("LONGEST", 3)]
+)
 def test_limits_change_no_row(limit: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_rows, limit, value)
     extractor, spec = fresh()

@@ -87,7 +87,7 @@ def test_labels_may_be_given(name: str) -> None:
     for state in model.states[label][:2]:
         given = [state, *[None] * (len(sentence) - 1)]
         rows = [
-            {**row, **{name: "_" for name in model.labels}, label: "_" if t else state}
+            {**row, **dict.fromkeys(model.labels, "_"), label: "_" if t else state}
             for t, row in enumerate(as_dicts(model, sentence))
         ]
         corpus = corpus_from_rows([rows, rows], model.spec.data)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from ...cached_values import cached_property
 from ...errors import DcrfError, Diagnostic
 from ...semantics import (
     DEEPEST,

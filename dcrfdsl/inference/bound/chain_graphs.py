@@ -13,13 +13,13 @@ import math
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints, Ints32, chosen_ranges
+from ...cached_values import cached_property
 from ...graph import LAST, CliqueTemplate, ModelGraph, Pattern
 from ...kernels.chain import (
     COMPETITOR_ROWS,

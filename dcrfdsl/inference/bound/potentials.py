@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from ...arrays import Floats, Ints, Ints32
+from ...cached_values import cached_property
 from ...features import FeatureRows, Pairs
 from ...graph import ModelGraph, Parameters, ShapeBank, fixed_weights
 from ...kernels.runtime import aligned_zeros
