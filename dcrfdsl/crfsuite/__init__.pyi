@@ -4,6 +4,7 @@ from .from_native import (
     write_crfsuite_model as write_crfsuite_model,
 )
 from .items import ItemSequence as ItemSequence
+from .log_parser import LabelScore as LabelScore, TrainLogParser as TrainLogParser
 from .model_file import (
     CRFSUITE_VERSION as CRFSUITE_VERSION,
     CrfsuiteModel as CrfsuiteModel,
@@ -16,3 +17,4 @@ from .model_file import (
 from .parsed_dump import ParsedDump as ParsedDump
 from .tagger import Tagger as Tagger
 from .to_native import native_model as native_model
+from .trainer import BaseTrainer as BaseTrainer, CRFSuiteError as CRFSuiteError, Trainer as Trainer

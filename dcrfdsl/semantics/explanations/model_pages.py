@@ -84,13 +84,25 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`dcrfdsl new` does not replace a file.",
         "Choose another name, or remove the file first.",
     ),
+    "idle-apart": (
+        "`--apart` keeps gold labels where predictions would take their place, which they do not in this format.",
+        "Leave out `--apart`.",
+    ),
     "idle-decode": (
         "`--nbest` lists labellings from the most to the less probable, and no way to decode changes this order.",
         "Leave out `--decode` or `--nbest`.",
     ),
     "missing-package": (
-        "The method is done by a Python package that is not installed.",
-        "Install it as the message says, or choose another method.",
+        "The method or the format needs a Python package that is not installed.",
+        "Install it as the message says, or choose another method or format.",
+    ),
+    "cannot-export": (
+        "An exported tagger does exact inference with built-in features and one set of weights; the model needs more.",
+        "The message names the statement: train without it, or tag with `dcrfdsl tag`.",
+    ),
+    "idle-option": (
+        "An option of the command has no effect together with another one.",
+        "Leave one of the two out.",
     ),
     "needs-json": (
         "Marginals of cliques belong to several tokens, and have no place in the columns of a token.",
