@@ -6,6 +6,7 @@ from .from_native import (
 from .items import ItemSequence as ItemSequence
 from .log_parser import LabelScore as LabelScore, TrainLogParser as TrainLogParser
 from .model_file import (
+    CRFSUITE_VERSION as CRFSUITE_VERSION,
     CrfsuiteModel as CrfsuiteModel,
     ModelFileError as ModelFileError,
     crfsuite_bytes as crfsuite_bytes,

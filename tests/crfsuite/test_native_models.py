@@ -80,6 +80,27 @@ def test_a_chain_is_written_for_crfsuite(tmp_path: Path, name: str) -> None:
     check_agrees(model, corpus, tmp_path / "m", crfsuite_items(model, corpus))
 
 
+BAGS = "data crfsuite(tag, attributes: weighted_bag)\nlabel tag\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_of_a_bag_are_attributes_as_they_are(tmp_path: Path, kind: str) -> None:
+    sequences = KINDS[kind](2)
+    rows = [
+        [{"attributes": item, "tag": tag} for item, tag in zip(items, tags, strict=True)] for items, tags in sequences
+    ]
+    model, corpus = trained("clique tag: attributes\nclique tag[-1], tag with states = seen", rows, BAGS)
+    assert write_crfsuite_model(model, tmp_path / "m") == ()
+    check_agrees(model, corpus, tmp_path / "m", [items for items, _ in sequences])
+    check_agrees(model, corpus, tmp_path / "m", crfsuite_items(model, corpus))
+
+
+def test_remarks_say_what_items_must_have(tmp_path: Path) -> None:
+    model, _ = trained("clique tag: bias, word\nclique tag[-1], tag\ndecode marginal")
+    words = " ".join(remark.message for remark in write_crfsuite_model(model, tmp_path / "m"))
+    assert "an attribute `bias`" in words and "crfsuite_items" in words and "decoded by `marginal`" in words
+
+
 REFUSED = {
     "CRFsuite has one label, and this model has `tag`, `pos`": "label pos\nclique tag: word\nclique pos: word",
     "CRFsuite has no latent variables or memories such as `h`": "latent h in 2\nclique tag, h\nclique h: word",

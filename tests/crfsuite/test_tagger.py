@@ -120,7 +120,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
 @pytest.mark.parametrize("call", CALLS)
-def test_errors_are_of_the_same_kind(tmp_path: Path, call: str, is_open: bool) -> None:
+def test_errors_are_of_the_same_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, is_open: bool) -> None:
+    monkeypatch.chdir(tmp_path)  # `dump` writes a file
     content = trained_file(tmp_path / "m", string_items(1))
 
     def outcome(tagger: Any) -> object:
