@@ -2,7 +2,7 @@
 
 Each yields its state after a pass over the data. Sequences come in an order that is drawn anew for each pass, from a
 fixed seed; CRFsuite draws another one, so weights agree up to that. Sources: the papers named in
-`kernels.chain.online_passes`; for calibration and stopping the manual of CRFsuite and its log. Not here: messages
+`kernels.chain.online_passes`; for calibration and stopping CRFsuite's manual and its log. Not here: messages
 (`training`).
 """
 

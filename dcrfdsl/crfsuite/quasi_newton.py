@@ -3,7 +3,7 @@
 Minimises f(λ) + c1 ‖λ‖₁ from λ = 0. Two rules end the search: ‖g‖ ≤ epsilon · max(1, ‖λ‖), with g the gradient, or the
 pseudo-gradient where c1 > 0; and, once `period` iterations are done, a relative fall of the objective by less than
 `delta` over the last `period` iterations. Sources: Nocedal & Wright, "Numerical optimization", algorithm 7.4; Andrew &
-Gao, "Scalable training of L1-regularized log-linear models" (2007); the manual of CRFsuite for the rules. The package's
+Gao, "Scalable training of L1-regularized log-linear models" (2007); CRFsuite's manual for the rules. The package's
 own optimizers are faster; these stop where CRFsuite does. Not here: line searches along a smooth ray
 (`line_searches`).
 
@@ -45,7 +45,7 @@ class QuasiNewtonStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """The parameters of `lbfgs`; see the manual of CRFsuite."""
+    """The parameters of `lbfgs`; see CRFsuite's manual."""
 
     c1: float
     max_iterations: int
