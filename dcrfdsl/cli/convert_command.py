@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics, refuse
+from .convert_model import convert_model, is_crfsuite_model
 from .inputs import STDIN, read_text
 
 __all__ = ["convert"]
@@ -19,9 +20,12 @@ MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="FILE", help="Template or parameters of another tool; - is stdin.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="Template, parameters or model of another tool; - is stdin.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file (default: stdout).")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it to this file (default: stdout, or FILE.model)."),
     ] = None,
     tool: Annotated[
         str | None,
@@ -41,7 +45,7 @@ def convert(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make a template of what another tool has: CRF++, Wapiti, GRMM or sklearn-crfsuite.
+    """Make a template of what another tool has: CRF++, Wapiti, GRMM or sklearn-crfsuite; or a model of one of CRFsuite.
 
     Lines that cannot be converted are reported and stand in the result as comments; the rest is converted, and the
     exit code is 1. What is converted but counts features differently is a warning or a note.
@@ -50,7 +54,11 @@ def convert(
     Example:
       dcrfdsl convert template --columns word,pos,chunk -o chunk.dcrf
       dcrfdsl convert patterns.txt --from wapiti --data train.txt -o chunk.dcrf
+      dcrfdsl convert address.crfsuite -o address.model
     """
+    if is_crfsuite_model(source):
+        convert_model(source, output, Talk(quiet))
+        return
     from ..convert import convert_template
 
     names = None if columns is None else [name.strip() for name in columns.split(",")]

@@ -10,7 +10,18 @@ from pathlib import Path
 
 from .console import Talk, refuse
 
-__all__ = ["convert_model"]
+__all__ = ["convert_model", "is_crfsuite_model"]
+
+MAGIC = b"lCRF"
+
+
+def is_crfsuite_model(path: str) -> bool:
+    """Whether a file begins as a CRFsuite model does."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):  # not a file, or none at all: who reads it says so
+        return False
 
 
 def convert_model(path: str, output: Path | None, talk: Talk) -> None:

@@ -66,6 +66,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         for name, options in MODELS.items():
             assert run(shlex.split(f"train {name}.dcrf train.txt -o {name}.model --quiet{options}")) == 0
+        assert run(shlex.split("export chunk.model --format crfsuite -o address.crfsuite --quiet")) == 0
     return folder
 
 
