@@ -45,6 +45,8 @@ def chain_columns(
     """
     if names is not None:
         checked_names(names)
+        if len(names) < 2:
+            raise _error("bad-columns", "one column is named, and a label and a feature need two", "name every column")
         if data_columns is not None and data_columns != len(names):
             message = f"the data have {data_columns} columns, and {len(names)} are named"
             raise _error("bad-columns", message, "name every column, the label too")

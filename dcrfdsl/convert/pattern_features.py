@@ -140,7 +140,9 @@ def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
     term = f"lower({term})" if macro.lower else term
     value = Factor(_placed(term, macro.row), term, macro.row)
     outside = [text.lower() if macro.lower and text else text for text in _matches_outside(macro, regex)]
-    nowhere, apart = all(not text for text in outside), len(set(outside)) == len(outside) and all(outside)
+    nowhere = not any(outside)
+    # nor is it likely that a word has such a match: `_x`, `+1`, but not the `1` of `_x+1`
+    apart = len(set(outside)) == len(outside) and all(text and not text.isalnum() for text in outside)
     differs = None if nowhere or apart else _matched_outside(outside)
     if regex.always:
         if nowhere and outside:

@@ -95,8 +95,8 @@ def expected(path: Path, sentences: Sentences) -> int:
 def wapiti() -> str:
     """The command of the CRF tool; a web scanner has the same name."""
     command = shutil.which("wapiti")
-    said = subprocess.run([command, "--version"], capture_output=True, text=True).stdout if command else ""
-    if command is None or not said.startswith("Wapiti v1"):
+    said = subprocess.run([command, "--version"], capture_output=True, text=True) if command else None
+    if command is None or said is None or "Wapiti v1" not in said.stdout + said.stderr:
         pytest.skip("Wapiti, the CRF tool, is not installed")
     return command
 
@@ -130,7 +130,7 @@ def test_wapiti_counts_as_many_features_and_ends_as_low(path: Path, wapiti: str,
     count, objective = re.search(r"nb features: (\d+)", said), re.findall(r"obj=([0-9.]+)", said)[-1]
     model = fit(load_text(converted(path).template), corpus_from_rows(rows(sentences), columns_of(path)))
     assert count is not None and model.num_weights == int(count[1])
-    assert model.record.final.objective == pytest.approx(float(objective), abs=0.011)  # it prints two decimals
+    assert model.record.objective == pytest.approx(float(objective), abs=0.011)  # it prints two decimals
 
 
 @pytest.mark.long
@@ -152,7 +152,7 @@ def test_crfsuite_with_the_strings_of_crfpp_ends_as_low(path: Path, tmp_path: Pa
     model = fit(load_text(converted(path).template), corpus_from_rows(rows(sentences), columns_of(path)))
     theirs = trainer.logparser
     assert model.num_weights == theirs.featgen_num_features
-    assert model.record.final.objective == pytest.approx(theirs.last_iteration["loss"], abs=1e-4)
+    assert model.record.objective == pytest.approx(theirs.last_iteration["loss"], abs=1e-4)
 
 
 def columns_of(path: Path):
@@ -162,7 +162,7 @@ def columns_of(path: Path):
 # random patterns ------------------------------------------------------------------------------------------------------
 
 REGEXES = [r"\d", r"^\u", r".?.?$", r"^.?.?", r"\l\l", r"-\a*$", r"^\w*$", r"\p", r"b?c", r"^a*", r"\U$", "[", ".*"]
-TOKENS = st.sampled_from(["a", "b", "C", "abc", "Bc", "a-b", "x1", "12", "_x", "-", "CC", "é", "[b]"])
+TOKENS = st.sampled_from(["a", "b", "C", "abc", "Bc", "a-b", "x1", "12", "-", "CC", "é", "[b]"])
 MACROS = st.builds(
     lambda command, row, column, regex: (
         f"%{command}[{row},{column}]" if command in "xX" else f'%{command}[{row},{column},"{regex}"]'
@@ -237,7 +237,9 @@ SAID = {
         'u:%t[-2,0,"2"]\n': [],
         'u:%t[-9,0,"2"]\n': [("converts-differently", 1, 3)],
         'u:%m[-2,0,"^.?.?"]\n': [("converts-differently", 1, 3)],
-        'u:%m[-1,0,"\\d"]\n': [],
+        'u:%m[-1,0,"\\d"]\n': [("converts-differently", 1, 3)],
+        'u:%m[-1,0,"\\u"]\n': [],
+        'u:%m[1,0,".?.?$"]\n': [],
         'u:%m[-1,0,"\\u"]/%x[0,0]\n': [("converts-differently", 1, 3)],
         'u:%t[0,0,"[A-Z]"]\n': [("literal-marks", 1, 3)],
         'u:%m[0,0,"^\\u*"]\n': [("lazy-repetition", 1, 3)],
