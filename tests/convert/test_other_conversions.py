@@ -132,7 +132,19 @@ def test_a_wrong_parameter_is_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "{'a': }", "{1, 2}", "CRF(1)", "CRF(**x)", "[]", "{" * 500, "{**a}", "{'c1': 1}; 2"]
+    "text",
+    [
+        "{",
+        "{'a': }",
+        "{1, 2}",
+        "CRF(1)",
+        "CRF(**x)",
+        "[]",
+        "{" * 500,
+        "{**a}",
+        "{'c1': 1}; 2",
+        "{" + "'c1': 1," * 20_000 + "}",
+    ],
 )
 def test_what_is_no_dict_is_one_error(text: str) -> None:
     with pytest.raises(DcrfError) as error:

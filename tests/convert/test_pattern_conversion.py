@@ -261,6 +261,14 @@ def test_what_is_left_out_or_counts_differently_is_said_with_its_place(tool: str
     load_text(made.template).require()
 
 
+@pytest.mark.parametrize("tool", ["crfpp", "wapiti"])
+def test_large_files_take_no_longer_than_their_length_asks_for(tool: str) -> None:
+    made = convert_template("".join(f"U{n}:%x[0,0]\n" for n in range(200)), tool=tool)
+    assert made.template.count("clique") == 200
+    made = convert_template("U0:%x[0,0]\nU:" + '%t[0,0,"' * 100_000, tool=tool)
+    assert [remark.slug for remark in made.remarks if remark.severity == "error"] == ["bad-foreign-line"]
+
+
 def test_a_line_without_anything_to_convert_leaves_no_template() -> None:
     with pytest.raises(DcrfError, match="no line that can be converted"):
         convert_template("u:%x[@1,0]\n", tool="wapiti")
