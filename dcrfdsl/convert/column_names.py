@@ -17,7 +17,7 @@ __all__ = ["Columns", "chain_columns", "checked_names", "columns_of_data", "fres
 LABEL = "tag"
 GRMM_SEPARATOR = "----"  # between the labels and the features of a line
 MOST = 1000  # columns of a data file
-UNUSABLE = RESERVED | {"bias"}  # which templates made here use
+UNUSABLE = RESERVED | {"bias", "first", "last", "lower", "extract"}  # which templates made here use
 
 
 @dataclass(frozen=True)
