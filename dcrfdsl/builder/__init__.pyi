@@ -1,3 +1,4 @@
+from .builder_nodes import as_setting_value as as_setting_value
 from .builder_terms import (
     Expression as Expression,
     Position as Position,

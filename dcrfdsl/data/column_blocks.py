@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,11 +35,15 @@ _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file."""
+    """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file.
+
+    A file that is no text has `rows` instead of lines.
+    """
 
     text: bytes
     first_line: int
     bom: bytes = b""
+    rows: Any = None
 
 
 @contextmanager
@@ -118,8 +122,10 @@ def _read_what_is_there(stream: BufferedIOBase, size: int) -> bytes:
 def _is_ready(stream: BufferedIOBase, milliseconds: int | None = 0) -> bool:
     """Whether a read returns at once, or within `milliseconds` (None: waits until it does).
 
-    `read1` has left nothing in Python's buffer at this point.
+    `read1` has left nothing in Python's buffer at this point. False where a system cannot tell.
     """
+    if not hasattr(select, "poll"):  # Windows
+        return False
     try:
         waiting = select.poll()
         waiting.register(stream.fileno(), select.POLLIN)

@@ -40,6 +40,10 @@ def shape(value: str, short: bool) -> str:
     return out
 
 
+class Weighted(dict[str, float]):
+    """The names of a weighted bag, with their weights."""
+
+
 class Twin:
     """`sizes`: the numeric columns, with the length of vectors; `bags`: the bag columns; lexicons are dicts (sets map
     to "").
@@ -124,6 +128,8 @@ class Twin:
                 return [(name, value)]
             if isinstance(value, tuple):
                 return [(f"{name}#{i}", number) for i, number in enumerate(value) if number]
+            if isinstance(value, Weighted):
+                return [(f"{name}={text}", weight) for text, weight in value.items()]
             return [(f"{name}={text}", 1.0) for text in dict.fromkeys(value)]
         return [(self.test_name(condition), 1.0)] if self.truth(condition, sentence, t) is True else []
 
@@ -150,12 +156,25 @@ class Twin:
             if term.name in sentence:
                 value = sentence[term.name][at]
                 kind = self.types[term.name].name
+                if kind == "weighted_bag":
+                    return Weighted(value)
                 return value.split() if kind == "bag" else value if kind in ("float", "vector") else [value]
             return {"first": at == 0, "last": at == length - 1, "index": [str(at + 1)]}[term.name]
-        subject, *rest = term.arguments
+        subject = term.arguments[0]
         if term.function == "span":
             return self.span(term, sentence, at)
         inner = self.value(subject.value, sentence, at)
+        if isinstance(inner, Weighted):
+            mapped = Weighted()
+            for name, weight in inner.items():
+                for out in dict.fromkeys(self.texts(term, [name])):
+                    mapped[out] = mapped.get(out, 0.0) + weight
+            return mapped
+        return self.texts(term, inner)
+
+    def texts(self, term: ex.Apply, inner: Any) -> Any:
+        """What a function gives for some texts."""
+        _, *rest = term.arguments
         if term.function in self.lexicons:
             lexicon = self.lexicons[term.function]
             return [lexicon[text] for text in inner if text in lexicon]
@@ -211,6 +230,8 @@ class Twin:
         texts = self.term(condition.term, sentence, t)
         if isinstance(texts, str):
             return None
+        if isinstance(texts, Weighted):
+            texts = [text for text, weight in texts.items() if weight != 0]
         match condition:
             case ex.Matches(regex=regex):
                 return any(pattern(regex).fullmatch(text) for text in texts)
