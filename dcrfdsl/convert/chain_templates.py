@@ -171,15 +171,14 @@ def _cliques(converted: Sequence[_Converted], columns: Columns) -> list[list[str
 def _layers(patterns: Iterable[Sequence[Feature]]) -> list[tuple[Feature, ...]]:
     """The features of all patterns; those that are there already under another identifier go into a further layer."""
     layers: list[dict[Feature, None]] = []
-    used: list[set[frozenset[str]]] = []
+    free: dict[frozenset[str], int] = {}  # the first layer behind those that have a feature
     for features in patterns:
         keys = {frozenset(factor.text for factor in feature) for feature in features}
-        free = next((n for n, there in enumerate(used) if not there & keys), len(layers))
-        if free == len(layers):
+        layer = max(free.get(key, 0) for key in keys)
+        if layer == len(layers):
             layers.append({})
-            used.append(set())
-        layers[free].update(dict.fromkeys(features))
-        used[free] |= keys
+        layers[layer].update(dict.fromkeys(features))
+        free.update(dict.fromkeys(keys, layer + 1))
     return [tuple(layer) for layer in layers]
 
 

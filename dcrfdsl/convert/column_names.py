@@ -17,7 +17,7 @@ __all__ = ["Columns", "chain_columns", "checked_names", "columns_of_data", "fres
 LABEL = "tag"
 GRMM_SEPARATOR = "----"  # between the labels and the features of a line
 MOST = 1000  # columns of a data file
-UNUSABLE = RESERVED | {"bias"}  # which templates made here use
+UNUSABLE = RESERVED | {"bias", "first", "last", "lower", "extract"}  # which templates made here use
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ def chain_columns(
     """
     if names is not None:
         checked_names(names)
+        if len(names) < 2:
+            raise _error("bad-columns", "one column is named, and a label and a feature need two", "name every column")
         if data_columns is not None and data_columns != len(names):
             message = f"the data have {data_columns} columns, and {len(names)} are named"
             raise _error("bad-columns", message, "name every column, the label too")

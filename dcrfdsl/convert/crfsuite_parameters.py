@@ -8,6 +8,7 @@ reads them as attributes.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,7 +22,7 @@ __all__ = ["crfsuite_template"]
 
 Number: TypeAlias = int | float
 WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None}  # JSON's
-MOST_NODES = 10_000  # a file of parameters has a few dozen
+MOST_CHARACTERS = 100_000  # a file of parameters has a few hundred
 
 
 @dataclass(frozen=True)
@@ -161,14 +162,15 @@ def _arguments(source: Source) -> tuple[dict[str, _Given], list[Diagnostic]]:
 def _pairs(source: Source) -> list[tuple[str, ast.expr, Span]]:
     """Names, values and places of the arguments of `{"c1": 0.1}`, `dict(c1=0.1)` or `CRF(c1=0.1)`."""
     start = len(source.text) - len(source.text.lstrip())
+    text = source.text.strip()
     try:
-        tree = ast.parse(source.text.strip(), mode="eval").body
-        nodes = sum(1 for _ in zip(ast.walk(tree), range(MOST_NODES + 1), strict=False))
+        if len(text) > MOST_CHARACTERS:
+            raise ValueError
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        line = getattr(error, "lineno", None) or 1
-        place = Span(source, start, start + 1)
-        message = f"this is no dict of parameters: {getattr(error, 'msg', 'it cannot be read')} (line {line})"
-        raise DcrfError(remark("bad-foreign-line", place, message)) from None
+        raise _no_parameters(Span(source, start, start + 1), getattr(error, "msg", None)) from None
     starts = source.line_starts
     first_line, first_column = source.position(start)
 
@@ -181,17 +183,21 @@ def _pairs(source: Source) -> list[tuple[str, ast.expr, Span]]:
 
         return Span(source, offset(node.lineno, node.col_offset), offset(end.end_lineno or 1, end.end_col_offset or 0))
 
-    if nodes <= MOST_NODES:
-        if isinstance(tree, ast.Dict) and all(isinstance(key, ast.Constant) for key in tree.keys):
-            keys = [key for key in tree.keys if key is not None]
-            return [
-                (str(getattr(key, "value", "")), value, span(key, value))
-                for key, value in zip(keys, tree.values, strict=True)
-            ]
-        if isinstance(tree, ast.Call) and not tree.args and all(keyword.arg for keyword in tree.keywords):
-            return [(str(word.arg), word.value, span(word, word.value)) for word in tree.keywords]
-    message = 'this is no dict of parameters, such as `{"algorithm": "lbfgs", "c1": 0.1}`, and no call of `CRF`'
-    raise DcrfError(remark("bad-foreign-line", Span(source, start, start + 1), message))
+    if isinstance(tree, ast.Dict) and all(isinstance(key, ast.Constant) for key in tree.keys):
+        keys = [key for key in tree.keys if key is not None]
+        return [
+            (str(getattr(key, "value", "")), value, span(key, value))
+            for key, value in zip(keys, tree.values, strict=True)
+        ]
+    if isinstance(tree, ast.Call) and not tree.args and all(keyword.arg for keyword in tree.keywords):
+        return [(str(word.arg), word.value, span(word, word.value)) for word in tree.keywords]
+    raise _no_parameters(Span(source, start, start + 1))
+
+
+def _no_parameters(place: Span, reason: str | None = None) -> DcrfError:
+    message = "this is no dict of parameters, and no call of `CRF`"
+    help = 'such as `{"algorithm": "lbfgs", "c1": 0.1}`'
+    return DcrfError(remark("bad-foreign-line", place, f"{message}{f': {reason}' if reason else ''}", help=help))
 
 
 # training -------------------------------------------------------------------------------------------------------------

@@ -15,8 +15,19 @@ from dataclasses import dataclass
 
 from ..errors import Diagnostic, Label, Source, Span, shortened
 
-__all__ = ["CRFPP", "WAPITI", "Dialect", "ForeignPattern", "Macro", "lines_of", "read_patterns", "remark"]
+__all__ = [
+    "CRFPP",
+    "LONGEST_LINE",
+    "WAPITI",
+    "Dialect",
+    "ForeignPattern",
+    "Macro",
+    "lines_of",
+    "read_patterns",
+    "remark",
+]
 
+LONGEST_LINE = 4000  # characters; those of the tools are read into buffers of 8,192 bytes or less
 MACRO = re.compile(
     r"""%(?P<command>.)\[ [ ]* (?P<anchor>[@*]?) (?P<row>[+-]?[0-9]{1,6}) [ ]*,[ ]* (?P<column>[0-9]{1,6}) [ ]*
         (?:, [ ]* "(?P<regex>(?:\\.|[^"\\])*)" [ ]*)? \]""",
@@ -117,6 +128,11 @@ def read_patterns(source: Source, dialect: Dialect) -> tuple[list[ForeignPattern
 
 def _pattern(span: Span, dialect: Dialect) -> ForeignPattern | Diagnostic:
     text = span.text
+    if len(text) > LONGEST_LINE:
+        place = Span(span.source, span.start, span.start + 1)
+        return remark(
+            "bad-foreign-line", place, f"this line has {len(text):,} characters, at most {LONGEST_LINE:,} are read"
+        )
     if re.match(r"(UNIGRAM|BIGRAM)\b", text):
         message = f"`{shortened(text)}` belongs to a feature.def of MeCab, whose features read a dictionary"
         return remark("not-converted", span, message, help="a template reads the columns of a data file")

@@ -14,7 +14,7 @@ from ..errors import DcrfError, Diagnostic, Source, did_you_mean
 from ..syntax import KEYWORDS
 from .chain_templates import chain_template
 from .crfsuite_parameters import crfsuite_template
-from .foreign_patterns import CRFPP, WAPITI
+from .foreign_patterns import CRFPP, LONGEST_LINE, WAPITI
 from .grmm_models import LINE, grmm_template
 
 __all__ = ["TOOLS", "Conversion", "convert_template"]
@@ -113,7 +113,7 @@ def _guess(source: Source) -> tuple[str, Diagnostic | None]:
     """The tool, and a note where another one could be meant. Raises `DcrfError` if it is none."""
     if _PARAMETERS.match(source.text):
         return "sklearn-crfsuite", None
-    lines = [line.strip() for line in source.text.split("\n")]
+    lines = [line[:LONGEST_LINE].strip() for line in source.text.split("\n")]
     lines = [line for line in lines if line and not line.startswith(("#", "//"))]
     found = Counter(next((tool for tool, mark in _MARKS.items() if mark.match(line)), "") for line in lines)
     statements = sum(line.partition(" ")[0].partition(":")[0] in KEYWORDS for line in lines)

@@ -34,7 +34,6 @@ class _Shape:
 SHAPES: Mapping[str, _Shape] = {
     "UnigramTemplate": _Shape(1, lambda y: y, lambda y: y),
     "BigramTemplate": _Shape(1, lambda y: f"{y}, {y}[1]", lambda y: f"{y}_moves"),
-    "TrigramTemplate": _Shape(1, lambda y: f"{y}, {y}[1], {y}[2]", lambda y: f"{y}_triples"),
     "PairwiseFactorTemplate": _Shape(2, lambda y, z: f"{y}, {z}", lambda y, z: f"{y}_{z}"),
 }
 REMEDIES: Mapping[str, str] = {

@@ -93,6 +93,9 @@ _EMPTY_OUTSIDE = (
 )
 
 
+_FAR_OUTSIDE = f"more than {FARTHEST_TEST} places outside the sentence tests and their negations are false here"
+
+
 def _glued(pattern: ForeignPattern) -> list[Diagnostic]:
     """A note if two macros stand side by side: `ab` and `c` then give the string of `a` and `bc`."""
     for one, other in itertools.pairwise(pattern.parts):
@@ -125,7 +128,7 @@ def _test(macro: Macro, column: str) -> _Alternatives | Diagnostic:
         return _Alternatives(((),), remarks=_hints(macro, regex))
     outside = [text is not None for text in _matches_outside(macro, regex)]
     holds, fails = _outcomes(regex.test(_placed(column, macro.row)), macro.row, outside)
-    differs = "far outside the sentence tests are false here" if abs(macro.row) > FARTHEST_TEST else None
+    differs = _FAR_OUTSIDE if abs(macro.row) > FARTHEST_TEST else None
     return _Alternatives(((Factor(holds),), (Factor(fails),)), differs=differs, remarks=_hints(macro, regex))
 
 
@@ -140,8 +143,12 @@ def _match(macro: Macro, column: str) -> _Alternatives | Diagnostic:
     term = f"lower({term})" if macro.lower else term
     value = Factor(_placed(term, macro.row), term, macro.row)
     outside = [text.lower() if macro.lower and text else text for text in _matches_outside(macro, regex)]
-    nowhere, apart = all(not text for text in outside), len(set(outside)) == len(outside) and all(outside)
+    nowhere = not any(outside)
+    # nor is it likely that a word has such a match: `_x`, `+1`, but not the `1` of `_x+1`
+    apart = len(set(outside)) == len(outside) and all(text and not text.isalnum() for text in outside)
     differs = None if nowhere or apart else _matched_outside(outside)
+    if abs(macro.row) > FARTHEST_TEST:
+        differs = _FAR_OUTSIDE
     if regex.always:
         if nowhere and outside:
             differs = _EMPTY_OUTSIDE

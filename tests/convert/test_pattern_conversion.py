@@ -95,8 +95,8 @@ def expected(path: Path, sentences: Sentences) -> int:
 def wapiti() -> str:
     """The command of the CRF tool; a web scanner has the same name."""
     command = shutil.which("wapiti")
-    said = subprocess.run([command, "--version"], capture_output=True, text=True).stdout if command else ""
-    if command is None or not said.startswith("Wapiti v1"):
+    said = subprocess.run([command, "--version"], capture_output=True, text=True) if command else None
+    if command is None or said is None or "Wapiti v1" not in said.stdout + said.stderr:
         pytest.skip("Wapiti, the CRF tool, is not installed")
     return command
 
@@ -130,17 +130,14 @@ def test_wapiti_counts_as_many_features_and_ends_as_low(path: Path, wapiti: str,
     count, objective = re.search(r"nb features: (\d+)", said), re.findall(r"obj=([0-9.]+)", said)[-1]
     model = fit(load_text(converted(path).template), corpus_from_rows(rows(sentences), columns_of(path)))
     assert count is not None and model.num_weights == int(count[1])
-    assert model.record.final.objective == pytest.approx(float(objective), abs=0.011)  # it prints two decimals
+    assert model.record.objective == pytest.approx(float(objective), abs=0.011)  # it prints two decimals
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", [p for p in CRFPP if not p.stem.startswith("moves")], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in CRFPP if "moves" not in path.stem], ids=lambda path: path.stem)
 def test_crfsuite_with_the_strings_of_crfpp_ends_as_low(path: Path, tmp_path: Path) -> None:
     pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is in the extra `bench`")
     sentences, lines = sentences_of(RECIPES, 100), crfpp_lines(path.read_text(encoding="utf-8"))
-    moves = any(line.startswith("B") for line in lines)
-    if not moves:
-        pytest.skip("CRFsuite always has weights of moves")
     labels = [line for line in dict.fromkeys(lines) if line.startswith("U")]
     trainer = pycrfsuite.Trainer(verbose=False)
     for sentence in sentences:
@@ -152,7 +149,7 @@ def test_crfsuite_with_the_strings_of_crfpp_ends_as_low(path: Path, tmp_path: Pa
     model = fit(load_text(converted(path).template), corpus_from_rows(rows(sentences), columns_of(path)))
     theirs = trainer.logparser
     assert model.num_weights == theirs.featgen_num_features
-    assert model.record.final.objective == pytest.approx(theirs.last_iteration["loss"], abs=1e-4)
+    assert model.record.objective == pytest.approx(theirs.last_iteration["loss"], abs=1e-4)
 
 
 def columns_of(path: Path):
@@ -162,7 +159,7 @@ def columns_of(path: Path):
 # random patterns ------------------------------------------------------------------------------------------------------
 
 REGEXES = [r"\d", r"^\u", r".?.?$", r"^.?.?", r"\l\l", r"-\a*$", r"^\w*$", r"\p", r"b?c", r"^a*", r"\U$", "[", ".*"]
-TOKENS = st.sampled_from(["a", "b", "C", "abc", "Bc", "a-b", "x1", "12", "_x", "-", "CC", "é", "[b]"])
+TOKENS = st.sampled_from(["a", "b", "C", "abc", "Bc", "a-b", "x1", "12", "-", "CC", "é", "[b]"])
 MACROS = st.builds(
     lambda command, row, column, regex: (
         f"%{command}[{row},{column}]" if command in "xX" else f'%{command}[{row},{column},"{regex}"]'
@@ -175,7 +172,7 @@ SENTENCES = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(PATTERNS, SENTENCES)
 def test_random_patterns_fire_as_their_strings_where_no_remark_says_otherwise(patterns, sentences) -> None:
     text = "".join(f"{kind}{n}:{'/'.join(macros)}\n" for n, (kind, macros) in enumerate(patterns))
@@ -191,7 +188,7 @@ EXPRESSIONS = st.lists(st.tuples(PIECES, st.sampled_from(["", "", "*", "?"])), m
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.sampled_from(["", "^"]), EXPRESSIONS, st.sampled_from(["", "$"]), st.text("abA1-_$^[](+. ", max_size=6))
 def test_regular_expressions_match_what_they_match_in_wapiti(start: str, body: str, end: str, text: str) -> None:
     regex = start + body + end
@@ -237,7 +234,9 @@ SAID = {
         'u:%t[-2,0,"2"]\n': [],
         'u:%t[-9,0,"2"]\n': [("converts-differently", 1, 3)],
         'u:%m[-2,0,"^.?.?"]\n': [("converts-differently", 1, 3)],
-        'u:%m[-1,0,"\\d"]\n': [],
+        'u:%m[-1,0,"\\d"]\n': [("converts-differently", 1, 3)],
+        'u:%m[-1,0,"\\u"]\n': [],
+        'u:%m[1,0,".?.?$"]\n': [],
         'u:%m[-1,0,"\\u"]/%x[0,0]\n': [("converts-differently", 1, 3)],
         'u:%t[0,0,"[A-Z]"]\n': [("literal-marks", 1, 3)],
         'u:%m[0,0,"^\\u*"]\n': [("lazy-repetition", 1, 3)],
@@ -262,12 +261,20 @@ def test_what_is_left_out_or_counts_differently_is_said_with_its_place(tool: str
     load_text(made.template).require()
 
 
+@pytest.mark.parametrize("tool", ["crfpp", "wapiti"])
+def test_large_files_take_no_longer_than_their_length_asks_for(tool: str) -> None:
+    made = convert_template("".join(f"U{n}:%x[0,0]\n" for n in range(200)), tool=tool)
+    assert made.template.count("clique") == 200
+    made = convert_template("U0:%x[0,0]\nU:" + '%t[0,0,"' * 100_000, tool=tool)
+    assert [remark.slug for remark in made.remarks if remark.severity == "error"] == ["bad-foreign-line"]
+
+
 def test_a_line_without_anything_to_convert_leaves_no_template() -> None:
     with pytest.raises(DcrfError, match="no line that can be converted"):
         convert_template("u:%x[@1,0]\n", tool="wapiti")
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.text(st.sampled_from('UuBb*:%xXtTmM[],"\\0123-+@#/a(){}.?$^\n\t'), max_size=60),
     st.sampled_from(["crfpp", "wapiti"]),
