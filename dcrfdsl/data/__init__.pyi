@@ -9,7 +9,12 @@ from .emitter_table import EMITTERS as EMITTERS
 from .emitters import Emitter as Emitter, Export as Export
 from .export_columns import SUFFIXES as SUFFIXES, columns_in as columns_in, discovered as discovered
 from .formats import with_predictions_apart as with_predictions_apart
-from .frames import corpus_from_frame as corpus_from_frame, corpus_from_rows as corpus_from_rows
+from .frames import (
+    DataFrame as DataFrame,
+    corpus_from_frame as corpus_from_frame,
+    corpus_from_rows as corpus_from_rows,
+    sentence_starts as sentence_starts,
+)
 from .labels import (
     EncodedLabels as EncodedLabels,
     check_gold as check_gold,

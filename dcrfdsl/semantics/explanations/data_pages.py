@@ -86,6 +86,10 @@ DATA: Mapping[str, tuple[str, str]] = {
         "The tokens that a line gives are not those of its text, in their order.",
         'Correct them, or let a tokenizer cut the text: `tokenizer = "words"`.',
     ),
+    "label-count": (
+        "An estimator was given more or fewer labels than there are tokens, or held-out sentences without labels.",
+        "`y` has a list of labels for each sentence of `X`, and a label for each of its tokens.",
+    ),
     "bad-value": (
         "The value is not of its column's type: a text, a finite number, or a vector of a length.",
         "Correct the value, or the type of the column in `data`.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import Table
+from .conversion_pages import CONVERSION
 from .data_pages import DATA
 from .idle_pages import IDLE
 from .model_pages import MODEL
@@ -383,7 +384,10 @@ _MEANING: dict[str, tuple[str, str]] = {
 
 EXPLANATIONS: Table[Explanation] = Table(
     "kind of message",
-    {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **IDLE, **_MEANING, **DATA, **MODEL}.items())},
+    {
+        slug: Explanation(*page)
+        for slug, page in sorted({**SYNTAX, **CONVERSION, **IDLE, **_MEANING, **DATA, **MODEL}.items())
+    },
 )
 
 

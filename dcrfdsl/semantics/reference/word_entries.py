@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ..checks import FORMATS, METRICS
 from ..schema import FUNCTIONS, RANGES, SCHEMES, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
+from .setting_examples import SETTING_EXAMPLES
 
 __all__ = ["word_entries"]
 
@@ -21,6 +22,7 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
     "lower": "clique chunk as here: lower(word)",
     "prefix": "clique chunk as here: prefix(word, 1..4)",
     "suffix": "clique chunk as here: suffix(word, 3), suffix(word, 1..4)[-1]",
+    "extract": "clique chunk as here: extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
     "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
     "length": "clique chunk as here: length(word)",
     "chars": "clique chunk as here: chars(word, 2..3)",
@@ -32,8 +34,15 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
 LENGTH_KINDS = {
     "term": "a column, or a function of one",
     "lengths": "a length from 1, or a range of lengths",
+    "pattern": "a regular expression of RE2, `/…/` or `/…/i`",
     "flag": "`yes` or `no`",
     "lexicon": "the name of a lexicon",
+}
+PARAMETER_TEXTS = {
+    "term": "what it reads",
+    "lengths": "how many characters; a range gives a feature for each length",
+    "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
+    "lexicon": "whose entries are looked for",
 }
 TESTS: Words = {
     "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
@@ -226,14 +235,23 @@ def word_entries() -> Iterator[ReferenceEntry]:
     yield from _plain("place", PLACES)
     for name, data_format in FORMATS.items():
         summary, example = FORMAT_TEXTS[name]
+        written_out = SETTING_EXAMPLES.get(FORMATS.kind, {}).get(name, "")
         options = tuple(
-            SettingEntry(option, words, "none", "", "", OPTION_TEXTS[option])
+            SettingEntry(
+                option,
+                words,
+                "none",
+                "",
+                "",
+                OPTION_TEXTS[option],
+                written_out if f"{option} =" in written_out else example,
+            )
             for option, (_, words) in data_format.options.items()
         )
         columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
         yield ReferenceEntry(
             FORMATS.kind, name, f"data {name}(COLUMN, …)", summary + columns, settings=options, example=example,
-            synonyms=FORMATS.synonyms_of(name),
+            written_out=written_out, synonyms=FORMATS.synonyms_of(name),
         )  # fmt: skip
     yield from _plain("column type", COLUMN_TYPES)
     for entry in _plain("domain", DOMAINS):
@@ -288,7 +306,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
             "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
-            "", "", "",
+            "", "", PARAMETER_TEXTS.get(parameter.name, ""), FUNCTION_EXAMPLES[signature.name],
         )
         for parameter in signature.parameters
     )  # fmt: skip
