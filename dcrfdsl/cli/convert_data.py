@@ -49,6 +49,7 @@ def convert_data(
     if output is None:
         for part in conversion.parts():
             sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()  # before the notes
     else:
         if data != STDIN and os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
