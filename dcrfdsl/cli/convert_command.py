@@ -1,6 +1,7 @@
-"""`dcrfdsl convert`: what other tools have, as a template or a model of ours. It only looks what the file is.
+"""`dcrfdsl convert`: what other tools have, as a template or a model of ours; data as another format.
 
-Not here: reading templates of other tools (`convert`), models and data.
+It only looks what the file is. Not here: reading templates of other tools (`convert`), models (`convert_model`), data
+(`convert_data`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Annotated
 import typer
 
 from .console import INPUT_ERROR, Quiet, Talk, print_diagnostics, refuse
-from .convert_model import convert_model, is_crfsuite_model
 from .inputs import STDIN, read_text
 
 __all__ = ["convert"]
@@ -21,7 +21,7 @@ MOST_COUNTED = 1 << 20  # bytes of a data file in which its first line must end
 
 def convert(
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="Template, parameters or model of another tool; - is stdin.")
+        str, typer.Argument(metavar="FILE", help="Template, parameters or model of another tool, or data; - is stdin.")
     ],
     output: Annotated[
         Path | None,
@@ -30,8 +30,17 @@ def convert(
     tool: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="TOOL", help="crfpp, wapiti, grmm or sklearn-crfsuite (default: guessed from the file)."
+            "--from",
+            metavar="TOOL",
+            help="crfpp, wapiti, grmm or sklearn-crfsuite (default: guessed from the file); with --to, the format.",
         ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="Convert data, to jsonl or, with columns, 'csv(word, pos)'."),
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option("--template", metavar="FILE", help="With --to: the template that reads the data.")
     ] = None,
     columns: Annotated[
         str | None,
@@ -45,17 +54,33 @@ def convert(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make a template of what another tool has: CRF++, Wapiti, GRMM or sklearn-crfsuite; or a model of one of CRFsuite.
+    """Make a template of what another tool has, a model of one of CRFsuite, or convert data to another format.
+
+    Templates are those of CRF++, Wapiti and GRMM, and parameters of sklearn-crfsuite.
 
     Lines that cannot be converted are reported and stand in the result as comments; the rest is converted, and the
     exit code is 1. What is converted but counts features differently is a warning or a note.
+
+    With --to the file is data: --from and --to name formats as a `data` statement does, and --template takes the first
+    from a template. Without either the ending of the file decides. What the output has no place for is said.
 
     \b
     Example:
       dcrfdsl convert template --columns word,pos,chunk -o chunk.dcrf
       dcrfdsl convert patterns.txt --from wapiti --data train.txt -o chunk.dcrf
       dcrfdsl convert address.crfsuite -o address.model
+      dcrfdsl convert train.csv --to jsonl -o train.jsonl
+      dcrfdsl convert train.txt --from 'conll(word, chunk)' --to 'csv(word, chunk)' -o train.csv
     """
+    if to is not None:
+        from .convert_data import convert_data
+
+        convert_data(source, to, output=output, source=tool, template=template, quiet=quiet)
+        return
+    if template is not None:
+        refuse("needs-to", "`--template` reads data to be converted, and no format is given", "add `--to FORMAT`")
+    from .convert_model import convert_model, is_crfsuite_model
+
     if is_crfsuite_model(source):
         convert_model(source, output, Talk(quiet))
         return

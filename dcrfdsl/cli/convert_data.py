@@ -49,9 +49,12 @@ def convert_data(
     if output is None:
         for part in conversion.parts():
             sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()  # before the notes
     else:
         if data != STDIN and os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
             refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
+        if os.path.exists(output):
+            refuse("file-exists", f"`{output}` exists already", "choose another name, or remove it first")
         from ..files import write_whole
 
         write_whole(output, conversion.parts())

@@ -16,11 +16,13 @@ MAGIC = b"lCRF"
 
 
 def is_crfsuite_model(path: str) -> bool:
-    """Whether a file begins as a CRFsuite model does."""
+    """Whether a file begins as a CRFsuite model does; pipes are never read."""
+    if not Path(path).is_file():
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):  # not a file, or none at all: who reads it says so
+    except OSError:  # who reads it says so
         return False
 
 

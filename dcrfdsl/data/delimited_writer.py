@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DcrfError, data_error
 from .delimited import dialect_of
-from .delimited_rows import Dialect, RowTable, quoted
+from .delimited_rows import RowTable, quoted
 from .readers import Chunk
 from .vector_columns import shown
 from .written_lines import Predicted, Remarks, at_each_token, texts_of
@@ -52,8 +52,7 @@ class DelimitedWriter:
         lines = chunk.corpus.token_line - chunk.block.first_line
         rows = np.searchsorted(table.row_line, lines, side="right") - 1
         places = [self._names.index(name) if name in self._names else None for name in columns]
-        for row, texts in zip(rows.tolist(), zip(*columns.values(), strict=True), strict=True):
-            edits += self._row_edits(table, row, places, [_cell(value, dialect, chunk, row, table) for value in texts])
+        edits += _token_edits(chunk, table, rows.tolist(), places, list(columns.values()))
         more = dialect.separator.encode() * places.count(None)
         edits += [(int(end), int(end), more) for end in _separator_rows(table) if more]
         written = b"".join(_spliced(text, sorted(edits, key=lambda edit: edit[:2])))
@@ -67,18 +66,37 @@ class DelimitedWriter:
         cells = [quoted(name, table.dialect) or name for name in new]
         return [(end, end, "".join(table.dialect.separator + cell for cell in cells).encode())]
 
-    def _row_edits(self, table: RowTable, row: int, places: Sequence[int | None], cells: Sequence[str]) -> list[_Edit]:
-        """New cells at the end of the row, and cells in place of earlier predictions."""
-        first, end = int(table.row_off[row]), int(table.end[table.row_off[row + 1] - 1])
-        added = "".join(
-            table.dialect.separator + cell for place, cell in zip(places, cells, strict=True) if place is None
+
+def _token_edits(
+    chunk: Chunk, table: RowTable, rows: Sequence[int], places: Sequence[int | None], columns: Sequence[Sequence[str]]
+) -> Iterator[_Edit]:
+    """New cells at the end of each row, and cells in place of earlier predictions."""
+    cells = [_encoded(chunk, table, rows, texts) for texts in columns]
+    first = table.row_off[:-1][rows]
+    for place, column in zip(places, cells, strict=True):
+        if place is not None:
+            start, end = table.start[first + place].tolist(), table.end[first + place].tolist()
+            yield from zip(start, end, column, strict=True)
+    added = [column for place, column in zip(places, cells, strict=True) if place is None]
+    if added:
+        ends = table.end[table.row_off[1:][rows] - 1].tolist()
+        separator = table.dialect.separator.encode()
+        new = (separator + separator.join(row) for row in zip(*added, strict=True))
+        yield from zip(ends, ends, new, strict=True)
+
+
+def _encoded(chunk: Chunk, table: RowTable, rows: Sequence[int], texts: Sequence[str]) -> list[bytes]:
+    """The cells of a column. `DcrfError` for the first text that no cell can hold."""
+    known = {text: quoted(text, table.dialect) for text in dict.fromkeys(texts)}
+    if None in known.values():
+        token = next(n for n, text in enumerate(texts) if known[text] is None)
+        line = table.line_of(rows[token]) + chunk.block.first_line
+        message = f"{shown(repr(texts[token]))} cannot be written: it holds a separator or a line end, without quotes"
+        raise data_error(
+            "unwritable-cell", message, file=chunk.corpus.file, line=line, help='declare `quote = "\\""` in `data`'
         )
-        edits: list[_Edit] = [
-            (int(table.start[first + place]), int(table.end[first + place]), cell.encode())
-            for place, cell in zip(places, cells, strict=True)
-            if place is not None
-        ]
-        return [*edits, (end, end, added.encode())]
+    encoded = {text: (cell or "").encode() for text, cell in known.items()}
+    return [encoded[text] for text in texts]
 
 
 def _separator_rows(table: RowTable) -> Sequence[int]:
@@ -86,17 +104,6 @@ def _separator_rows(table: RowTable) -> Sequence[int]:
     rows = np.flatnonzero(table.blank & (table.widths > 1))
     ends: list[int] = table.end[table.row_off[rows + 1] - 1].tolist()
     return ends
-
-
-def _cell(text: str, dialect: Dialect, chunk: Chunk, row: int, table: RowTable) -> str:
-    cell = quoted(text, dialect)
-    if cell is None:
-        line = table.line_of(row) + chunk.block.first_line
-        message = f"{shown(repr(text))} cannot be written: it holds a separator or a line end, and there are no quotes"
-        raise data_error(
-            "unwritable-cell", message, file=chunk.corpus.file, line=line, help='declare `quote = "\\""` in `data`'
-        )
-    return cell
 
 
 def _spliced(text: bytes, edits: Sequence[_Edit]) -> Iterator[bytes]:

@@ -21,7 +21,10 @@ from .segment_types import mark_table, segments_of
 from .span_records import RawSpan
 from .tokenizers import Offsets2
 
-__all__ = ["MARKS", "BadSpan", "Fitting", "given_tokens", "marks_of", "spans_of_marks", "to_characters", "to_units"]
+__all__ = [
+    "MARKS", "BadSpan", "Fitting", "given_tokens", "marks_of", "segments_in", "spans_of_marks", "to_characters",
+    "to_units",
+]  # fmt: skip
 
 _OUTSIDE = "O"
 _SHOWN = 40
@@ -231,17 +234,26 @@ def _bear(fitting: Fitting, slug: str, message: str, *ways: str) -> str:
 # marks as spans ---------------------------------------------------------------------------------------------------
 
 
+def segments_in(marks: Sequence[str], sentence_off: Offsets) -> list[list[tuple[int, int, str]]]:
+    """The segments of each sentence: first and last token, counted in the sentence, and the type."""
+    column = interned(marks, len(marks))
+    mark, kind, names = mark_table(column.values)
+    found = segments_of(column.codes, mark, kind, sentence_off)
+    of = np.searchsorted(sentence_off, found.start, side="right") - 1
+    begin = sentence_off[of]
+    segments: list[list[tuple[int, int, str]]] = [[] for _ in range(len(sentence_off) - 1)]
+    for s, first, last, number in zip(
+        of.tolist(), (found.start - begin).tolist(), (found.end - begin).tolist(), found.kind.tolist(), strict=True
+    ):
+        segments[s].append((first, last, names[number]))
+    return segments
+
+
 def spans_of_marks(
     marks: Sequence[str], tokens: Sequence[tuple[int, int]], sentence_off: Offsets
 ) -> list[list[tuple[int, int, str]]]:
     """The spans of each sentence, from the marks and the offsets of all N tokens."""
-    column = interned(marks, len(marks))
-    mark, kind, names = mark_table(column.values)
-    segments = segments_of(column.codes, mark, kind, sentence_off)
-    spans: list[list[tuple[int, int, str]]] = [[] for _ in range(len(sentence_off) - 1)]
-    of = np.searchsorted(sentence_off, segments.start, side="right") - 1
-    for s, first, last, number in zip(
-        of.tolist(), segments.start.tolist(), segments.end.tolist(), segments.kind.tolist(), strict=True
-    ):
-        spans[s].append((tokens[first][0], tokens[last][1], names[number]))
-    return spans
+    return [
+        [(tokens[begin + first][0], tokens[begin + last][1], label) for first, last, label in segments]
+        for begin, segments in zip(sentence_off[:-1].tolist(), segments_in(marks, sentence_off), strict=True)
+    ]

@@ -14,14 +14,11 @@ import numpy as np
 
 from .readers import Chunk
 from .span_records import STYLES, SpanStyle, spans_of, text_of_record, with_spans
-from .span_tokens import spans_of_marks, to_units
+from .span_tokens import segments_in, to_units
 from .spans import SPANS, SpanOptions
-from .tokenizers import Offsets2
 from .written_lines import Predicted, Remarks, changed_json, lines_of, token_lines
 
 __all__ = ["SpansWriter"]
-
-_Spans = list[tuple[int, int, str]]
 
 
 class SpansWriter:
@@ -37,14 +34,16 @@ class SpansWriter:
         rows = np.array(token_lines(chunk), np.int64)
         off = chunk.corpus.sentence_off
         sentence_at = {int(rows[off[s]]): s for s in range(len(off) - 1)}
+        segments = {name: segments_in(list(map(str, predicted[name])), off) for name in keys if name in predicted}
         for n, line in enumerate(lines):
             if not line or line.isspace():
                 continue
             s = sentence_at.get(n)
             here = slice(0, 0) if s is None else slice(int(off[s]), int(off[s + 1]))
-            values = {name: list(column[here]) for name, column in predicted.items()}
+            values = {name: list(column[here]) for name, column in predicted.items() if name not in segments}
+            found = {name: [] if s is None else of_sentences[s] for name, of_sentences in segments.items()}
             said = {} if s is None else {name: column[s] for name, column in remarks.items()}
-            changed = partial(self._changed, values=values, said=said, keys=keys, options=options)
+            changed = partial(self._changed, segments=found, values=values, said=said, keys=keys, options=options)
             lines[n] = changed_json(chunk, n, line, changed)
         return "\n".join(lines).encode()
 
@@ -52,6 +51,7 @@ class SpansWriter:
         self,
         record: Any,
         *,
+        segments: dict[str, list[tuple[int, int, str]]],
         values: dict[str, list[Any]],
         said: dict[str, Any],
         keys: dict[str, Any],
@@ -62,19 +62,19 @@ class SpansWriter:
         units = to_units(text) if options.utf16 else None
         counted = tokens if units is None else [(units[start], units[end]) for start, end in tokens]
         apart: dict[str, Any] = dict(said)
-        for name, marks in values.items():
-            if name not in keys:
-                apart[name] = marks
-                apart["tokens"] = [list(token) for token in counted]
-                continue
-            spans = _spans(marks, tokens) if tokens else []
+        for name, column in values.items():
+            apart[name] = column
+            apart["tokens"] = [list(token) for token in counted]
+        for name, found in segments.items():
             style = self._style(name, record, keys[name], options)
-            written = spans if units is None else [(units[start], units[end], label) for start, end, label in spans]
-            quotes = {span: text[start:end] for span, (start, end, _) in zip(written, spans, strict=True)}
+            made = [
+                (counted[first][0], counted[last][1], label, text[tokens[first][0] : tokens[last][1]])
+                for first, last, label in found
+            ]
             if options.apart:
-                apart[name] = [style.make(*span, quotes[span]) for span in written]
+                apart[name] = [style.make(*span) for span in made]
             else:
-                record = with_spans(record, keys[name], style, [(*span, quotes[span]) for span in written])
+                record = with_spans(record, keys[name], style, made)
         if not apart:
             return record
         if isinstance(record, list):
@@ -88,8 +88,3 @@ class SpansWriter:
                 return STYLES[options.style]
             self._styles[name] = found[1]
         return self._styles[name]
-
-
-def _spans(marks: list[Any], tokens: Offsets2) -> _Spans:
-    (spans,) = spans_of_marks([str(mark) for mark in marks], tokens, np.array([0, len(tokens)]))
-    return spans

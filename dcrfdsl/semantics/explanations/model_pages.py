@@ -108,6 +108,10 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "An option of the command has no effect together with another one.",
         "Leave one of the two out.",
     ),
+    "needs-to": (
+        "`--template` says how data are read, and `convert` is not told that the file is data.",
+        "Add the format that the data are to have: `--to FORMAT`.",
+    ),
     "needs-json": (
         "Marginals of cliques belong to several tokens, and have no place in the columns of a token.",
         "Add `--json`.",
