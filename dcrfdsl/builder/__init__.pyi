@@ -1,3 +1,4 @@
+from .builder_nodes import as_setting_value as as_setting_value
 from .builder_terms import (
     Expression as Expression,
     Position as Position,
@@ -16,6 +17,7 @@ from .term_functions import (
     bioes as bioes,
     call as call,
     chars as chars,
+    extract as extract,
     feats as feats,
     first as first,
     gaussian as gaussian,

@@ -1,6 +1,20 @@
 from .copies import repeated as repeated
-from .corpus import Corpus as Corpus, InternedColumn as InternedColumn, NumericColumn as NumericColumn
-from .frames import corpus_from_frame as corpus_from_frame, corpus_from_rows as corpus_from_rows
+from .corpus import (
+    BagColumn as BagColumn,
+    Corpus as Corpus,
+    InternedColumn as InternedColumn,
+    NumericColumn as NumericColumn,
+)
+from .emitter_table import EMITTERS as EMITTERS
+from .emitters import Emitter as Emitter, Export as Export
+from .export_columns import SUFFIXES as SUFFIXES, columns_in as columns_in, discovered as discovered
+from .formats import with_predictions_apart as with_predictions_apart
+from .frames import (
+    DataFrame as DataFrame,
+    corpus_from_frame as corpus_from_frame,
+    corpus_from_rows as corpus_from_rows,
+    sentence_starts as sentence_starts,
+)
 from .labels import (
     EncodedLabels as EncodedLabels,
     check_gold as check_gold,
@@ -9,6 +23,7 @@ from .labels import (
     raise_if_any as raise_if_any,
     unknown_label_tokens as unknown_label_tokens,
 )
+from .left_out import LeftOut as LeftOut
 from .partial import places as places, read_cells as read_cells
 from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus
 from .segment_types import (
@@ -21,4 +36,4 @@ from .segment_types import (
     split_mark as split_mark,
 )
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
-from .writers import WRITERS as WRITERS, tagged as tagged
+from .writers import WRITERS as WRITERS, TaggedOutput as TaggedOutput, tagged as tagged

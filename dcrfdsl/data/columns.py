@@ -16,8 +16,9 @@ import numpy as np
 from ..arrays import Floats, Ints, Ints32
 from ..errors import data_error
 from ..semantics import Column, ColumnType
-from .corpus import Corpus, InternedColumn, NumericColumn
+from .corpus import BagColumn, Corpus, InternedColumn, NumericColumn
 from .vector_columns import number_of_text, shown, vector_of_text
+from .weighted_bags import Item, bags_of_cells, item_of_text, joined
 
 __all__ = ["CorpusBuilder", "Parsed", "interned"]
 
@@ -25,10 +26,10 @@ __all__ = ["CorpusBuilder", "Parsed", "interned"]
 class Parsed(NamedTuple):
     """The N tokens of a block. `columns` holds the texts of every column of the file, numeric columns included.
 
-    Vectors that arrive as numbers stay arrays.
+    Vectors that arrive as numbers stay arrays, bags that arrive as items stay bags.
     """
 
-    columns: Mapping[str, InternedColumn | NumericColumn]
+    columns: Mapping[str, InternedColumn | NumericColumn | BagColumn]
     sentence_len: Ints  # [S]  tokens per sentence, each at least 1
     token_line: Ints  #   [N]  line in the file, from 1
 
@@ -86,8 +87,8 @@ class _BadValue(Exception):
 
 
 class _ColumnParts(Protocol):
-    def add(self, block: InternedColumn | NumericColumn) -> None: ...
-    def column(self) -> InternedColumn | NumericColumn: ...
+    def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None: ...
+    def column(self) -> InternedColumn | NumericColumn | BagColumn: ...
 
 
 class _TextParts:
@@ -96,7 +97,7 @@ class _TextParts:
         self._code: defaultdict[str, int] = defaultdict(count().__next__)
         self._parts: list[Ints32] = []
 
-    def add(self, block: InternedColumn | NumericColumn) -> None:
+    def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         assert isinstance(block, InternedColumn)
         _check_encodable(block.values)
         if not self._parts:
@@ -118,10 +119,11 @@ class _NumberParts:
         self._parse = _NUMBERS[column_type.name]
         self._parts: list[Floats] = []
 
-    def add(self, block: InternedColumn | NumericColumn) -> None:
+    def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
         if isinstance(block, NumericColumn):
             self._parts.append(block.values)
             return
+        assert isinstance(block, InternedColumn)
         shape = (len(block.values),) if self._type.size is None else (len(block.values), self._type.size)
         parsed = np.empty(shape, np.float64)
         for code, text in enumerate(block.values):
@@ -133,6 +135,28 @@ class _NumberParts:
 
     def column(self) -> NumericColumn:
         return NumericColumn(np.concatenate(self._parts))
+
+
+class _BagParts:
+    def __init__(self, column_type: ColumnType):
+        self._parts: list[BagColumn] = []
+        self._items: dict[str, Item] = {}  # what each text says: the same items come again and again
+
+    def add(self, block: InternedColumn | NumericColumn | BagColumn) -> None:
+        if isinstance(block, InternedColumn):
+            _check_encodable(block.values)
+            block = bags_of_cells(block, [self._read(code, text) for code, text in enumerate(block.values)])
+        assert isinstance(block, BagColumn)
+        self._parts.append(block)
+
+    def _read(self, code: int, text: str) -> list[Item]:
+        try:
+            return [self._items.get(part) or self._items.setdefault(part, item_of_text(part)) for part in text.split()]
+        except ValueError as error:
+            raise _BadValue(code, str(error)) from None
+
+    def column(self) -> BagColumn:
+        return self._parts[0] if len(self._parts) == 1 else joined(self._parts)
 
 
 def _check_encodable(values: Sequence[str]) -> None:
@@ -169,5 +193,6 @@ _NUMBERS: Mapping[str, Callable[[str, ColumnType], float | Floats]] = {
 _PARTS: Mapping[str, Callable[[ColumnType], _ColumnParts]] = {
     "str": _TextParts,
     "bag": _TextParts,
+    "weighted_bag": _BagParts,
     **dict.fromkeys(_NUMBERS, _NumberParts),
 }

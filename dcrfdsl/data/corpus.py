@@ -1,7 +1,8 @@
 """A data set in memory: every column is interned once, sentences are offsets. No string is kept per token.
 
 Memory is proportional to the tokens: one int32 per token and column (float64 in numeric columns), and each distinct
-value once. Not here: reading and writing (`readers`, `writers`), the meaning of a column.
+value once. A bag has one int32 per item, and a float64 unless all weights are 1. Not here: reading and writing
+(`readers`, `writers`), the meaning of a column.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..arrays import Codes, Floats, Ints, Offsets
 
-__all__ = ["Corpus", "InternedColumn", "NumericColumn"]
+__all__ = ["BagColumn", "Corpus", "InternedColumn", "NumericColumn"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class InternedColumn:
 
     codes: Codes  #          [N]      index into `values`
     values: Sequence[str]  # [V]      distinct texts, in order of first appearance
+
+    @property
+    def holds(self) -> str:
+        """What the column holds, in words."""
+        return "texts"
 
     def text(self, token: int) -> str:
         """The text of a token.
@@ -57,9 +63,58 @@ class NumericColumn:
 
     values: Floats
 
+    @property
+    def holds(self) -> str:
+        """What the column holds, in words."""
+        return "numbers" if self.values.ndim == 1 else f"vectors of {self.values.shape[1]} numbers"
+
     def slice(self, first: int, last: int) -> NumericColumn:
         """The column of tokens `first` to `last` (excluded)."""
         return NumericColumn(self.values[first:last])
+
+
+@dataclass(frozen=True)
+class BagColumn:
+    """A column of weighted bags: any number of names at each token, with a weight each.
+
+    off: [N + 1] int64; token n has the items `off[n]` to `off[n + 1]` (excluded).
+    codes: [M] int32, an index into `names` for each item; a token has a name once at most.
+    weights: [M] float64, finite; or [0] if every weight is 1.
+    names: the distinct names, in order of first appearance.
+
+    A name that a token lacks is no feature there. `dict` of a token's items:
+
+    >>> bags = BagColumn(np.array([0, 2, 2]), np.array([0, 1], np.int32), np.array([1.0, 0.5]), ["cap", "length"])
+    >>> bags.items(0), bags.items(1)
+    ([('cap', 1.0), ('length', 0.5)], [])
+    """
+
+    off: Offsets  #         [N+1]
+    codes: Codes  #         [M]      index into `names`
+    weights: Floats  #      [M] or [0]
+    names: Sequence[str]  # [V]      distinct names, in order of first appearance
+
+    @property
+    def holds(self) -> str:
+        """What the column holds, in words."""
+        return "weighted bags"
+
+    def items(self, token: int) -> list[tuple[str, float]]:
+        """The names of a token with their weights.
+
+        token: its number in the corpus, from 0.
+        """
+        first, last = int(self.off[token]), int(self.off[token + 1])
+        weights = self.weights[first:last].tolist() if len(self.weights) else [1.0] * (last - first)
+        return list(zip([self.names[code] for code in self.codes[first:last].tolist()], weights, strict=True))
+
+    def slice(self, first: int, last: int) -> BagColumn:
+        """The column of tokens `first` to `last` (excluded), with only the names that occur in them."""
+        off = self.off[first : last + 1]
+        start, end = int(off[0]), int(off[-1])
+        names = InternedColumn(self.codes, self.names).slice(start, end)
+        weights = self.weights[start:end]
+        return BagColumn(off - start, names.codes, np.empty(0) if (weights == 1.0).all() else weights, names.values)
 
 
 @dataclass(frozen=True)
@@ -68,7 +123,8 @@ class Corpus:
 
     file: the name of the file it was read from, for messages.
     sentence_off: [S + 1] int64; sentence s has the tokens `sentence_off[s]` to `sentence_off[s + 1]` (excluded).
-    columns: an `InternedColumn` or `NumericColumn` by name; what the data lacks (labels, when tagging) is absent.
+    columns: an `InternedColumn`, `NumericColumn` or `BagColumn` by name; what the data lacks (labels, when tagging) is
+        absent.
     token_line: [N] int64, the line of each token in `file`, from 1, or the number of its item where there are no lines.
     warnings: what the reader found odd.
 
@@ -78,7 +134,7 @@ class Corpus:
 
     file: str
     sentence_off: Offsets  # [S+1]
-    columns: Mapping[str, InternedColumn | NumericColumn]
+    columns: Mapping[str, InternedColumn | NumericColumn | BagColumn]
     token_line: Ints  #   [N]
     warnings: tuple[str, ...] = field(default=())
 

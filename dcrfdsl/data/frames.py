@@ -19,7 +19,10 @@ from .corpus import Corpus
 from .formats import Wanted, absent_columns
 from .records import Records
 
-__all__ = ["DataFrame", "corpus_from_frame", "corpus_from_rows"]
+__all__ = ["DataFrame", "corpus_from_frame", "corpus_from_rows", "sentence_starts"]
+
+
+FRAME = "<frame>"  # in messages, in place of a file
 
 
 class _Series(Protocol):
@@ -89,20 +92,33 @@ def corpus_from_frame(
     """
     require_kind(data, DataSpec, "data", DATA)
     require_kind(frame, DataFrame, "frame", "a data frame")
-    wanted = Wanted("<frame>", data, frozenset(required), frozenset(optional))
+    wanted = Wanted(FRAME, data, frozenset(required), frozenset(optional))
     wanted.check_names()
     present = {str(name) for name in frame.columns}
     if sentence not in present:
         raise absent_columns([sentence], wanted, 1, "it tells the sentences apart")
-    keys = frame[sentence].tolist()
-    starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
-    _check_runs(keys, starts, wanted.file)
+    starts, rows = sentence_starts(frame, sentence)
     columns = {c.name: frame[c.name].tolist() for c in data.columns if c.name in present}
     records = Records(wanted, key=attrgetter("name"), unit="frame")
-    for start, end in pairwise([*starts, len(keys)]):
+    for start, end in pairwise([*starts, rows]):
         records.add({name: values[start:end] for name, values in columns.items()}, start + 1)
     corpus = _corpus(records, wanted)
-    return Corpus(corpus.file, corpus.sentence_off, corpus.columns, np.arange(1, len(keys) + 1, dtype=np.int64))
+    return Corpus(corpus.file, corpus.sentence_off, corpus.columns, np.arange(1, rows + 1, dtype=np.int64))
+
+
+def sentence_starts(frame: DataFrame, sentence: str) -> tuple[list[int], int]:
+    """The first row of each sentence of a data frame, from 0, and the number of rows.
+
+    sentence: the column whose value the rows of a sentence share. DcrfError if it is absent, or if rows of a sentence
+    are apart.
+    """
+    if sentence not in {str(name) for name in frame.columns}:
+        message = f"the data frame has no column `{sentence}`, which tells the sentences apart"
+        raise data_error("missing-column", message, file=FRAME)
+    keys = frame[sentence].tolist()
+    starts = [n for n in range(len(keys)) if n == 0 or keys[n] != keys[n - 1]]
+    _check_runs(keys, starts, FRAME)
+    return starts, len(keys)
 
 
 def _check_runs(keys: list[Any], starts: list[int], file: str) -> None:

@@ -2,7 +2,7 @@
 
 A sentence is a mapping of column → values, or a sequence of tokens; a token is a mapping of column → value, or the
 values in declared order. Numbers become their shortest exact text, so that all sources share one interning; only
-vectors stay arrays. Not here: the origin of the values.
+vectors stay arrays, and weighted bags lists of items. Not here: the origin of the values.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from ..arrays import Floats
 from ..errors import DcrfError, data_error
 from ..semantics import Column
 from .columns import Parsed, interned
-from .corpus import InternedColumn, NumericColumn
+from .corpus import BagColumn, InternedColumn, NumericColumn
 from .formats import Wanted, absent_columns
 from .vector_columns import shown, vectors_of_values
+from .weighted_bags import Item, bag_column, items_of_value
 
 __all__ = ["Records"]
 
@@ -38,6 +39,7 @@ class Records:
     def _clear(self) -> None:
         self._texts: dict[str, list[str]] = {}
         self._vectors: dict[str, list[Floats]] = {}
+        self._bags: dict[str, list[list[Item]]] = {}
         self._lengths: list[int] = []
         self._numbers: list[int] = []
 
@@ -59,7 +61,9 @@ class Records:
             return
         for column in self._columns or ():
             values = columns[column.name]
-            if column.type.size is None:
+            if column.type.name == "weighted_bag":
+                self._bags.setdefault(column.name, []).extend(self._to_bags(values, column, number))
+            elif column.type.size is None:
                 texts = self._to_texts(values, column, number)
                 self._texts.setdefault(column.name, []).extend(texts)
             else:
@@ -71,9 +75,10 @@ class Records:
     def take(self) -> Parsed:
         """The sentences gathered since the last `take`."""
         lengths = np.array(self._lengths, np.int64)
-        columns: dict[str, InternedColumn | NumericColumn] = {
+        columns: dict[str, InternedColumn | NumericColumn | BagColumn] = {
             name: interned(texts, len(texts)) for name, texts in self._texts.items()
         }
+        columns |= {name: bag_column(bags) for name, bags in self._bags.items()}
         columns |= {name: NumericColumn(np.concatenate(vectors)) for name, vectors in self._vectors.items()}
         parsed = Parsed(
             columns,
@@ -160,6 +165,17 @@ class Records:
                 number, f"column `{column.name}`: found {_shown(value)}, expected {expected}", "bad-value"
             )
         return [text for text in texts if text is not None]
+
+    def _to_bags(self, values: Sequence[Any], column: Column, number: int) -> list[list[Item]]:
+        try:
+            bags = [items_of_value(value) for value in values]
+            "".join(name for bag in bags for name, _ in bag).encode()
+        except UnicodeEncodeError:
+            message = f"column `{column.name}`: a name holds half a surrogate pair, which is no text"
+            raise self._error(number, message, "bad-value") from None
+        except ValueError as error:
+            raise self._error(number, f"column `{column.name}`: {error}", "bad-value") from None
+        return bags
 
     def _to_vectors(self, values: Sequence[Any], column: Column, number: int) -> Floats:
         assert column.type.size is not None

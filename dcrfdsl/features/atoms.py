@@ -7,7 +7,7 @@ its vocabulary, one for each side and distance that its place can reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Codes, Floats, Ints, Ints32, Mask, Offsets
-from ..kernels.extraction import cross, cross_ragged, gather_lists
+from ..arrays import Codes, Floats, Ints, Ints32, Offsets
+from ..kernels.extraction import cross, cross_ragged, cross_weights, gather_lists, gather_weights
 from .plan import ExpandedFeature, Factor, condition_text, leaves, split_offset
 from .sentence_runs import Block, PairBlock
-from .values import TRUE, CorpusValues, JointTest, Numbers, Texts, Truths, joint_test
+from .values import TRUE, Bags, CorpusValues, JointTest, Numbers, Texts, Truths, joint_test
 
 __all__ = ["BlockReader", "CorpusAtoms", "RowKeys", "Vocabulary", "atom_name", "reach"]
 
@@ -28,7 +28,7 @@ Vocabulary: TypeAlias = dict[str, int]
 
 def atom_name(factor: Factor) -> str:
     """The name of a factor without its place; factors with the same name share a vocabulary."""
-    return Factor(factor.condition, 0, factor.component).name
+    return factor.placeless_name
 
 
 def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:
@@ -52,11 +52,15 @@ class _One:
 
 @dataclass(frozen=True)
 class _Several:
-    """Several texts per distinct value: the codes of value v are `list_codes[list_off[v] : list_off[v + 1]]`."""
+    """Several texts per distinct value: the codes of value v are `list_codes[list_off[v] : list_off[v + 1]]`.
 
-    codes: Codes  #      [N]
-    list_off: Offsets  # [V+1]
+    In a weighted bag each token is a value of its own, and each code has a weight.
+    """
+
+    codes: Codes  #         [N]
+    list_off: Offsets  #    [V+1]
     list_codes: Codes
+    list_weights: Floats  # as many, or [0] if all are 1
     size: int
 
 
@@ -115,22 +119,28 @@ class CorpusAtoms:
                 return _One(source.codes, np.where(truths, 0, -1).astype(np.int32), 1, test=True)
             case Texts(of=texts):
                 return self._coded(name, source.codes, texts)
+            case Bags(off=off, codes=items, weights=weights, texts=names):
+                known = self._known(name, names)[items]
+                return _Several(source.codes, off, known, weights, len(self.vocabularies[name]))
+
+    def _known(self, name: str, texts: Sequence[str]) -> Ints32:
+        """The code of each text, -1 for none."""
+        vocabulary = self.vocabularies.setdefault(name, {})
+        if self.learning:
+            unknown = [text for text in dict.fromkeys(texts) if text not in vocabulary]
+            vocabulary.update(zip(unknown, range(len(vocabulary), len(vocabulary) + len(unknown)), strict=True))
+        return np.fromiter(map(vocabulary.get, texts, repeat(-1)), np.int32, len(texts))
 
     def _coded(self, name: str, codes: Codes, texts: list[tuple[str, ...]]) -> _Atom:
-        vocabulary = self.vocabularies.setdefault(name, {})
-        flat = list(chain.from_iterable(texts))
-        if self.learning:
-            unknown = [text for text in dict.fromkeys(flat) if text not in vocabulary]
-            vocabulary.update(zip(unknown, range(len(vocabulary), len(vocabulary) + len(unknown)), strict=True))
-        codes_of_texts = np.fromiter(map(vocabulary.get, flat, repeat(-1)), np.int32, len(flat))
+        codes_of_texts = self._known(name, list(chain.from_iterable(texts)))
         counts, known = np.fromiter(map(len, texts), np.int64, len(texts)), codes_of_texts >= 0
         counts = np.bincount(np.repeat(np.arange(len(texts)), counts)[known], minlength=len(texts))
-        codes_of_texts, size = codes_of_texts[known], len(vocabulary)
+        codes_of_texts, size = codes_of_texts[known], len(self.vocabularies[name])
         if counts.max(initial=0) <= 1:
             lut = np.full(len(texts), -1, np.int32)
             lut[counts == 1] = codes_of_texts
             return _One(codes, lut, size, test=False)
-        return _Several(codes, np.concatenate(([0], np.cumsum(counts))), codes_of_texts, size)
+        return _Several(codes, np.concatenate(([0], np.cumsum(counts))), codes_of_texts, np.empty(0), size)
 
 
 # rows -----------------------------------------------------------------------------------------------------------
@@ -141,12 +151,13 @@ class RowKeys(NamedTuple):
 
     keys: Ints  # [R] or [M]
     off: Offsets | None  # [R+1]
-    weight: Floats  # [R], or [0] if all are 1
+    weight: Floats  # as many as keys, or [0] if all are 1
 
 
 class _Coded(NamedTuple):
     codes: Codes
     off: Offsets | None
+    weights: Floats = np.empty(0)  # as many as codes, or [0] if all are 1
 
 
 @dataclass
@@ -167,7 +178,8 @@ class BlockReader:
 
         `compact(i, keys)` may replace the keys joined before factor i by smaller numbers (None: not needed).
         """
-        weight = np.empty(0)
+        weight = np.empty(0)  # [R], of numbers
+        of_items = np.empty(0)  # [M], of bags
         keys: Ints | None = None
         off: Offsets | None = None
         for i, factor in enumerate(feature.factors):
@@ -175,9 +187,9 @@ class BlockReader:
                 numbers = self._numbers(factor)
                 weight = numbers if len(weight) == 0 else weight * numbers
                 continue
-            codes, code_off = self._codes(factor)
+            codes, code_off, code_weights = self._codes(factor)
             if keys is None:
-                keys, off = codes.astype(np.int64), code_off
+                keys, off, of_items = codes.astype(np.int64), code_off, code_weights
                 continue
             smaller = compact(i, keys)
             keys = keys if smaller is None else smaller.astype(np.int64)
@@ -185,9 +197,15 @@ class BlockReader:
                 keys = cross(keys, codes, sizes[i])
             else:
                 lists = _ragged(keys, off), _ragged(codes, code_off)
+                if len(of_items) or len(code_weights):
+                    of_items = cross_weights(lists[0][0], of_items, lists[1][0], code_weights)
                 off, keys = cross_ragged(*lists[0], *lists[1], sizes[i])
         if keys is None:  # numbers only: a single feature
             keys = np.zeros(self.block.num_rows, np.int64)
+        if off is not None and len(weight):
+            weight = np.repeat(weight, np.diff(off))
+        if len(of_items):
+            weight = weight * of_items if len(weight) else of_items
         return self._masked(feature, keys, off, weight)
 
     def _masked(
@@ -197,15 +215,14 @@ class BlockReader:
         off: Offsets | None,
         weight: Floats,
     ) -> RowKeys:
-        """Drops rows of weight 0 and, if asked, rows that read outside the sequence."""
-        keep: Mask | None = weight != 0 if len(weight) else None
+        """Drops keys of weight 0 and, if asked, rows that read outside the sequence."""
+        if len(weight):
+            keys = np.where(weight != 0, keys, -1)
         if feature.outside == "skip":
             spec = self.atoms.values.spec
             places = [f.offset + at for f in feature.factors for _, at in leaves(spec, f.condition)]
             inside = self.block.inside(places)
-            keep = inside if keep is None else keep & inside
-        if keep is not None:
-            keys = np.where(keep if off is None else np.repeat(keep, np.diff(off)), keys, -1)
+            keys = np.where(inside if off is None else np.repeat(inside, np.diff(off)), keys, -1)
         return RowKeys(keys, off, weight)
 
     def _numbers(self, factor: Factor) -> Floats:
@@ -228,12 +245,12 @@ class BlockReader:
                 return _Coded(block.codes(codes, lut, factor.offset, left=-1, right=-1, step=0), None)
             case _One(codes=codes, lut=lut, size=size):
                 return _Coded(block.codes(codes, lut, factor.offset, left=size, right=size + left, step=1), None)
-            case _Several(codes=codes, list_off=list_off, list_codes=list_codes, size=size):
+            case _Several(codes=codes, list_off=list_off, list_codes=list_codes, list_weights=weights, size=size):
                 lists = len(list_off) - 1
                 same = np.arange(lists, dtype=np.int32)
                 rows = block.codes(codes, same, factor.offset, left=lists, right=lists + left, step=1)
                 off, items = gather_lists(rows, list_off, list_codes, size)
-                return _Coded(items, off)
+                return _Coded(items, off, gather_weights(rows, list_off, weights, off) if len(weights) else weights)
         raise AssertionError(atom)  # numbers have no codes
 
 

@@ -29,6 +29,7 @@ from .alphabet import (
     Conjunctions,
     FeaturesRecord,
     TemplateCounter,
+    TemplateTables,
     Vocabularies,
     alphabet_arrays,
     alphabet_metadata,
@@ -44,7 +45,7 @@ from .observation_kernels import ObservationKernel, kernel_arrays, kernel_metada
 from .plan import ExpandedFeature, Expansion, Factor, FeatureSetPlan, boundary_text, expand
 from .relation_instances import Pairs, pair_block, relate
 from .sentence_runs import Block, PairBlock, cut
-from .values import CorpusValues, Lexicons, RegisteredFeature, observed_codes
+from .values import CorpusValues, Lexicons, RegisteredFeature, is_weighted, observed_codes
 
 __all__ = ["FeatureExtractor", "FeatureSetInfo"]
 
@@ -144,7 +145,7 @@ class FeatureExtractor:
         plan, alphabet = self._plans[feature_set], self._alphabets[feature_set]
         factors = None if templates is None else {template.factors for template in templates}
         wanted = [
-            0 not in tables.sizes and (factors is None or feature.factors in factors)
+            not _has_values(feature, tables, self._spec) and (factors is None or feature.factors in factors)
             for feature, tables in zip(plan.features, alphabet.templates, strict=True)
         ]
         chosen: Mask = np.array(wanted, np.bool_)[self._origins[feature_set][0]]
@@ -321,15 +322,9 @@ def _learned(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Alphabet, Featur
         while numbered:  # a block is freed as soon as its rows exist
             num_rows, fired_ids = numbered.popleft()
             pairs = zip(fired_ids, of_numbers, strict=True)
-            yield (
-                num_rows,
-                [
-                    fired_of_template._replace(ids=find_direct(fired_of_template.ids, ids))
-                    for fired_of_template, ids in pairs
-                ],
-            )
+            yield num_rows, [one._replace(ids=find_direct(one.ids, ids)) for one, ids in pairs]
 
-    return alphabet, _rows(plan, alphabet, fired(), pair_off)
+    return alphabet, _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
 
 
 def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> FeatureRows:
@@ -344,20 +339,23 @@ def _extracted(plan: FeatureSetPlan, alphabet: Alphabet, atoms: CorpusAtoms) -> 
                 fired_ids.append(_Fired(tables.last.find(keys.keys), keys.off, keys.weight))
             yield block.num_rows, fired_ids
 
-    return _rows(plan, alphabet, fired(), pair_off)
+    return _rows(plan, alphabet, atoms.values.spec, fired(), pair_off)
+
+
+def _has_values(feature: ExpandedFeature, tables: TemplateTables, spec: ModelSpec) -> bool:
+    """Whether a feature multiplies numbers or the weights of bags."""
+    return 0 in tables.sizes or any(is_weighted(spec, factor.condition) for factor in feature.factors)
 
 
 def _rows(
-    plan: FeatureSetPlan,
-    alphabet: Alphabet,
-    blocks: Iterable[tuple[int, Sequence[_Fired]]],
+    plan: FeatureSetPlan, alphabet: Alphabet, spec: ModelSpec, blocks: Iterable[tuple[int, Sequence[_Fired]]],
     pair_off: Offsets | None,
-) -> FeatureRows:
+) -> FeatureRows:  # fmt: skip
     """The rows of blocks; each block comes with its number of rows and the ids of each template."""
-    numeric = any(0 in tables.sizes for tables in alphabet.templates)
+    with_values = any(_has_values(*pair, spec) for pair in zip(plan.features, alphabet.templates, strict=True))
     counts, features, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
     for num_rows, fired in blocks:
-        of_rows, ids, weights = _assembled(fired, num_rows, numeric)
+        of_rows, ids, weights = _assembled(fired, num_rows, with_values)
         counts.append(of_rows)
         features.append(ids)
         values.append(weights)
@@ -378,7 +376,7 @@ def _blocks(plan: FeatureSetPlan, atoms: CorpusAtoms) -> tuple[Iterable[Block | 
     return [pair_block(pairs.first, pairs.second, np.asarray(corpus.sentence_off, np.int64))], pairs.off
 
 
-def _assembled(fired: Sequence[_Fired], num_rows: int, numeric: bool) -> tuple[Ints, Ints32, Floats]:
+def _assembled(fired: Sequence[_Fired], num_rows: int, with_values: bool) -> tuple[Ints, Ints32, Floats]:
     """Joins the templates of a block: features per row [R], ids and values [nnz], in the order of templates."""
     counts = np.zeros(num_rows, np.int64)
     for ids, off, _ in fired:
@@ -388,7 +386,7 @@ def _assembled(fired: Sequence[_Fired], num_rows: int, numeric: bool) -> tuple[I
             count_rows_ragged(off, ids, counts)
     cursor = np.cumsum(counts) - counts
     num = int(counts.sum())
-    feature, value = np.empty(num, np.int32), np.empty(num if numeric else 0)
+    feature, value = np.empty(num, np.int32), np.empty(num if with_values else 0)
     for ids, off, weight in fired:
         if off is None:
             place_rows(ids, weight, cursor, feature, value)

@@ -5,6 +5,7 @@ Not here: the file (`file_format`), learning curves as files (`training.curves`)
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from ..data import Corpus, InternedColumn
+from ..data import BagColumn, Corpus, InternedColumn
 from ..errors import figure
 from ..files import Unfit, typed
 from ..optimizers import BoostingRound, Iteration, Outcome
@@ -149,7 +150,7 @@ class TrainingRecord:
             data_sha256=_corpus_hash(corpus),
             settings=_settings_record(settings),
             notes=tuple(notes),
-            versions={"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            versions=dict(_versions()),
             before=before,
             gradient_norm=outcome.gradient_norm,
             gap=outcome.gap,
@@ -166,6 +167,12 @@ class TrainingRecord:
         if self.gap is not None and self.gap <= abs(self.objective):  # a larger bound says nothing
             return f"{value} (at most {self.gap:.2g} above the least)"
         return value if self.gradient_norm is None else f"{value} (gradient norm {self.gradient_norm:.2g})"
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    """Read once a process: each reads a file of its package."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def _settings_record(settings: TrainSettings) -> dict[str, Any]:
@@ -190,6 +197,10 @@ def _corpus_hash(corpus: Corpus) -> str:
         if isinstance(column, InternedColumn):
             digest.update("\0".join(column.values).encode())
             digest.update(column.codes.tobytes())
+        elif isinstance(column, BagColumn):
+            digest.update("\0".join(column.names).encode())
+            for part in (column.off, column.codes, column.weights):
+                digest.update(part.tobytes())
         else:
             digest.update(column.values.tobytes())
     return digest.hexdigest()

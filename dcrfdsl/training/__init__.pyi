@@ -1,7 +1,8 @@
-from .checking import check as check
+from .checking import Template as Template, as_resolved as as_resolved, check as check
 from .curves import CurveWriter as CurveWriter, check_curve_path as check_curve_path, write_curve as write_curve
 from .pipeline import fit as fit, with_remarks as with_remarks
 from .problem import Assembly as Assembly, assemble as assemble
+from .searches import grid_values as grid_values
 from .time_estimate import SecondsRange as SecondsRange, training_seconds as training_seconds
 from .tuning import (
     TRIALS as TRIALS,

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import DcrfError, Diagnostic, Table
 from ..semantics import Candidates, Interval, Number, SearchRange, Value
 
-__all__ = ["SEARCHES", "Proposals", "Values"]
+__all__ = ["SEARCHES", "Proposals", "Values", "grid_values"]
 
 DIGITS = 4  # significant digits of a drawn value, which tables and the model's template show
 
@@ -34,12 +34,13 @@ def _grid(ranges: Mapping[str, SearchRange], current: Values, trials: int, seed:
     points = 2
     while intervals and listed * (points + 1) ** intervals <= trials:
         points += 1
-    axes = [_points(span, points) for span in ranges.values()]
+    axes = [grid_values(span, points) for span in ranges.values()]
     for combination in itertools.product(*axes):
         yield dict(zip(ranges, combination, strict=True))
 
 
-def _points(span: SearchRange, count: int) -> list[Value]:
+def grid_values(span: SearchRange, count: int) -> list[Value]:
+    """All candidates of a range, or at most `count` points of an interval, its ends among them."""
     if isinstance(span, Candidates):
         return list(span.values)
     shares = np.linspace(0.0, 1.0, count).tolist()

@@ -57,8 +57,7 @@ def test_the_gradient_equals_finite_differences(name):
     model, corpus = trained(CASES[name], scale=0.5)
     objective = objective_of(model, corpus, ExactSettings(), precision=0.3)
     _, gradient = objective.value_and_gradient(model.weights)
-    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], model.weights)
-    np.testing.assert_allclose(gradient, numeric, atol=2e-7)
+    reference.assert_gradient(lambda w: objective.value_and_gradient(w)[0], model.weights, gradient, 2e-7)
 
 
 @pytest.mark.parametrize("name", ["chain", "padded chain", "segments", "independent", "all states"])
@@ -76,8 +75,7 @@ def test_the_bethe_gradient_is_its_derivative_at_a_fixed_point(name):
     objective = objective_of(model, corpus, TrpSettings(tolerance=1e-12, max_iterations=5000))
     _, gradient = objective.value_and_gradient(model.weights)
     assert objective.total_status.converged
-    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], model.weights)
-    np.testing.assert_allclose(gradient, numeric, atol=1e-6)
+    reference.assert_gradient(lambda w: objective.value_and_gradient(w)[0], model.weights, gradient, 1e-6)
 
 
 @pytest.mark.parametrize("settings", [ExactSettings(), TrpSettings()], ids=["exact", "trp"])

@@ -48,10 +48,9 @@ def test_local_decoding_finds_the_best_product_of_local_distributions(name: str,
     twin, labels = twin_of(model, case), list(model.states)
     for number, sentence in enumerate(case.sentences):
         table = columns(case, sentence)
-        best = (-np.inf, {})
+        best, pieces_of = (-np.inf, {}), PieceTwin(twin, table, {})
         for labelled in twin.possible(table):
-            own = PieceTwin(twin, table, labelled)
-            best = max(best, (-own.loss(pieces), labelled), key=lambda pair: pair[0])
+            best = max(best, (-pieces_of.of(labelled).loss(pieces), labelled), key=lambda pair: pair[0])
         found = labelling[data.labelling_off[number] : data.labelling_off[number + 1]].reshape(len(sentence), -1)
         assert out.log_z[number] == pytest.approx(best[0], abs=1e-9)
         assert [[model.states[label][state] for label, state in zip(labels, row, strict=True)] for row in found] == [
@@ -74,8 +73,7 @@ def test_rescaling_is_the_likelihood_of_scaled_weights(name: str, per: str) -> N
     assert objective.value_and_gradient(start)[0] == pytest.approx(likelihood.value_and_gradient(weights)[0], rel=1e-12)
     factors = np.random.default_rng(3).uniform(0.5, 1.5, len(start))
     _, gradient = objective.value_and_gradient(factors)
-    numeric = reference.finite_difference(lambda a: objective.value_and_gradient(a)[0], factors)
-    np.testing.assert_allclose(gradient, numeric, atol=2e-6)
+    reference.assert_gradient(lambda a: objective.value_and_gradient(a)[0], factors, gradient, 2e-6)
 
 
 def test_one_factor_belongs_to_each_source_state() -> None:

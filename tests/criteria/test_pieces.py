@@ -65,8 +65,7 @@ def expected_loss(model: TrainedModel, case: Case, pieces: Sequence[Piece], **kw
 
 def assert_gradient_fits(objective: Likelihood, weights: Any) -> None:
     _, gradient = objective.value_and_gradient(weights)
-    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], weights)
-    np.testing.assert_allclose(gradient, numeric, atol=2e-6)
+    reference.assert_gradient(lambda w: objective.value_and_gradient(w)[0], weights, gradient, 2e-6)
 
 
 @pytest.mark.parametrize("shorthand", SHORTHANDS)
@@ -210,8 +209,7 @@ def test_a_chain_given_the_other_is_conditioned_on() -> None:
         expected += reference.log_sum(total[index]) - total[right]
     assert others
     assert value - penalty == pytest.approx(expected, rel=1e-10)
-    numeric = reference.finite_difference(lambda w: objective.value_and_gradient(w)[0], weights)
-    np.testing.assert_allclose(gradient, numeric, atol=2e-6)
+    reference.assert_gradient(lambda w: objective.value_and_gradient(w)[0], weights, gradient, 2e-6)
 
 
 def test_pieces_give_the_same_floats_for_any_number_of_threads() -> None:

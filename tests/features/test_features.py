@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from feature_cases import (
     GROUP,
-    INNER,
+    GROUPS,
     KINDS,
     LEXICONS,
     RARE,
@@ -45,7 +45,7 @@ SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 def check_against_twin(features: tuple[ex.Feature, ...], pad: tuple[int, ...], train: list, other: list) -> None:
-    spec = spec_of(*features, pad=pad, groups=(GROUP, RARE, INNER))
+    spec = spec_of(*features, pad=pad, groups=GROUPS)
     twin = Twin(spec, LEXICONS, {name: (REGISTERED[name].function, kind) for name, kind in KINDS.items()})
     extractor, (learned,) = learn(spec, train)
     training = twin.rows(0, train)
@@ -88,7 +88,7 @@ def test_limits_of_blocks_and_keys_do_not_show(rows, direct, largest, name, trai
 @settings(max_examples=5, deadline=None)
 @given(train=SENTENCES, other=SENTENCES)
 def test_learned_extracted_and_restored_rows_are_the_same(name, train, other):
-    spec = spec_of(*TEMPLATES[name], groups=(GROUP, RARE, INNER))
+    spec = spec_of(*TEMPLATES[name], groups=GROUPS)
     extractor, learned = learn(spec, train)
     arrays = {key: np.frombuffer(array.tobytes(), array.dtype) for key, array in extractor.arrays().items()}
     metadata = json.loads(json.dumps(extractor.metadata()))

@@ -137,6 +137,8 @@ def _cell(column: Column, rng: np.random.Generator) -> Any:
             return str(int(rng.integers(3)))
         case "vector":
             return " ".join(f"{x:.1f}" for x in rng.normal(size=column.type.size or 1))
+        case "weighted_bag":
+            return " ".join(f"{VALUES[int(n)]}:{rng.normal():.1f}" for n in rng.integers(len(VALUES), size=2))
         case "bag":
             return " ".join(VALUES[int(n)] for n in rng.integers(len(VALUES), size=2))
     if column.source == "head":

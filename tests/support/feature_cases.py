@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from dcrfdsl.data.corpus import Corpus, InternedColumn, NumericColumn
+from dcrfdsl.data.corpus import BagColumn, Corpus, InternedColumn, NumericColumn
+from dcrfdsl.data.weighted_bags import bag_column
 from dcrfdsl.features import FeatureExtractor, Lexicon, Lexicons, feature, registered_features
 from dcrfdsl.semantics.schema import expressions as ex, model_spec as model
 
@@ -16,6 +17,7 @@ COLUMNS = (
     model.Column(name="temp", source="temp", type=model.ColumnType(name="float")),
     model.Column(name="more", source="more", type=model.ColumnType(name="float")),
     model.Column(name="pixels", source="pixels", type=model.ColumnType(name="vector", size=2)),
+    model.Column(name="marks", source="marks", type=model.ColumnType(name="weighted_bag")),
     model.Column(name="y", source="y"),
 )
 
@@ -72,13 +74,15 @@ def spec_of(
 
 
 def corpus_of(sentences: list[dict[str, list]]) -> Corpus:
-    columns: dict[str, InternedColumn | NumericColumn] = {}
+    columns: dict[str, InternedColumn | NumericColumn | BagColumn] = {}
     for column in COLUMNS[:-1]:
         cells = [cell for sentence in sentences for cell in sentence[column.name]]
         if column.type.name == "float":
             columns[column.name] = NumericColumn(np.array(cells, np.float64))
         elif column.type.name == "vector":
             columns[column.name] = NumericColumn(np.array(cells, np.float64).reshape(-1, 2))
+        elif column.type.name == "weighted_bag":
+            columns[column.name] = bag_column([list(cell.items()) for cell in cells])
         else:
             values = list(dict.fromkeys(cells))
             columns[column.name] = InternedColumn(np.array([values.index(cell) for cell in cells], np.int32), values)
@@ -93,6 +97,7 @@ def sentence(
     return {
         "word": tokens, "pos": pos.split() or ["N"] * len(tokens), "tags": tags or [""] * len(tokens),
         "temp": temp or [0.0] * len(tokens), "more": [1.0] * len(tokens), "pixels": [(0.0, 0.0)] * len(tokens),
+        "marks": [{}] * len(tokens),
     }  # fmt: skip
 
 
@@ -103,6 +108,9 @@ TOKEN = st.fixed_dictionaries(
         "word": st.sampled_from(WORDS), "pos": st.sampled_from(["N", "V", "New", "3"]),
         "tags": st.sampled_from(["", "p", "p q", "q p p", "r  q"]), "temp": st.sampled_from([0.0, 1.0, -2.5, 3.0]),
         "more": st.sampled_from([0.0, 1.0, 3.0]), "pixels": st.tuples(*[st.sampled_from([0.0, 1.0, 0.5])] * 2),
+        "marks": st.dictionaries(
+            st.sampled_from(["a", "A", "ab", "b", "É"]), st.sampled_from([1.0, 1.0, 0.0, -1.0, 0.5, 4.0]), max_size=3
+        ),
     }
 )  # fmt: skip
 SENTENCES = st.lists(
@@ -173,7 +181,10 @@ GROUP = model.FeatureGroup(
     name="q", features=(ref("word"), has(ref("word"), "[0-9]"), cross(ref("pos"), ref("pos", 1)))
 )
 RARE = model.FeatureGroup(name="rare", features=(call("lower", window("word", -1, 1)), ref("pos")), min_count=2)
+RARE_MARKS = model.FeatureGroup(name="rare_marks", features=(ref("marks", 1),), min_count=2, outside="skip")
 INNER = model.FeatureGroup(name="inner", features=(ref("q", -1), ref("rare", 1)), outside="skip")
+
+GROUPS = (GROUP, RARE, RARE_MARKS, INNER)
 
 TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
     "identity": (ref("word"),),
@@ -181,6 +192,11 @@ TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
     "lower": (call("lower", ref("word"), at=-1),),
     "prefix": (call("prefix", ref("word"), (1, 3)), call("prefix", ref("word", 1), 2)),
     "suffix": (call("suffix", ref("word"), (2, 4), at=-1),),
+    "extract": (
+        call("extract", ref("word"), ex.Regex(pattern=r"^\p{Lu}?.?")),
+        call("extract", call("lower", ref("word", -1)), ex.Regex(pattern="[a-m][a-z]*")),
+        call("extract", ref("word"), ex.Regex(pattern=r"é.*$"), at=1),
+    ),
     "nested": (call("suffix", call("lower", ref("word", -1)), (1, 2), at=-1),),
     "shape": (call("shape", ref("word")), call("shape", ref("word"), short="yes", at=1)),
     "length": (call("length", ref("word")),),
@@ -191,6 +207,27 @@ TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
         cross(ref("tags", -1), ref("pos")),
         ex.Is(term=ref("tags"), state="q"),
         call("prefix", ref("tags"), 1),
+    ),
+    "weighted bag": (
+        window("marks", -1, 1),
+        cross(ref("marks"), ref("pos", -1)),
+        cross(ref("marks"), ref("marks", 1), ref("tags")),
+        cross(ref("temp"), ref("marks"), call("chars", ref("word"), 1)),
+        ref("rare_marks"),
+    ),
+    "functions of weighted bags": (
+        call("lower", ref("marks", 1)),
+        call("prefix", ref("marks"), (1, 2)),
+        call("chars", call("lower", ref("marks")), 1, at=-1),
+        call("brill", ref("marks")),
+    ),
+    "tests of weighted bags": (
+        ex.Is(term=ref("marks", -1), state="a"),
+        ex.Is(term=call("lower", ref("marks")), state="a", negated=True),
+        has(ref("marks"), "b"),
+        ex.And(parts=(matches(ref("marks"), "[a-z]"), ex.Not(inner=has(ref("marks", 1), "[A-Z]")))),
+        ex.InLexicon(term=ref("marks"), lexicon="brill"),
+        ex.InSet(term=ref("marks"), states=("ab", "b"), negated=True),
     ),
     "regex": (matches(window("word", -1, 1), "[A-Z][a-z]+"), has(ref("word"), "é", True), has(ref("word"), r"\w")),
     "is": (ex.Is(term=ref("pos", -1), state="N"), ex.Is(term=ref("pos", 1), state="N", negated=True)),

@@ -24,6 +24,7 @@ TEXT: dict[str, Callable[..., list[str]]] = {
     "lower": lambda v: [v.lower()],
     "prefix": lambda v, n: [v[:k] for k in n if len(v) >= k],
     "suffix": lambda v, n: [v[-k:] for k in n if len(v) >= k],
+    "extract": lambda v, regex: [match.group() for match in [regex.search(v)] if match],
     "chars": lambda v, n: [v[i : i + k] for k in n for i in range(len(v)) if i + k <= len(v)],
     "length": lambda v: ["20+" if len(v) >= 20 else str(len(v))],
     "shape": lambda v, short=False: [shape(v, short)],
@@ -37,6 +38,10 @@ def shape(value: str, short: bool) -> str:
         if not (short and out.endswith(kind)):
             out += kind
     return out
+
+
+class Weighted(dict[str, float]):
+    """The names of a weighted bag, with their weights."""
 
 
 class Twin:
@@ -123,6 +128,8 @@ class Twin:
                 return [(name, value)]
             if isinstance(value, tuple):
                 return [(f"{name}#{i}", number) for i, number in enumerate(value) if number]
+            if isinstance(value, Weighted):
+                return [(f"{name}={text}", weight) for text, weight in value.items()]
             return [(f"{name}={text}", 1.0) for text in dict.fromkeys(value)]
         return [(self.test_name(condition), 1.0)] if self.truth(condition, sentence, t) is True else []
 
@@ -149,19 +156,31 @@ class Twin:
             if term.name in sentence:
                 value = sentence[term.name][at]
                 kind = self.types[term.name].name
+                if kind == "weighted_bag":
+                    return Weighted(value)
                 return value.split() if kind == "bag" else value if kind in ("float", "vector") else [value]
             return {"first": at == 0, "last": at == length - 1, "index": [str(at + 1)]}[term.name]
-        subject, *rest = term.arguments
+        subject = term.arguments[0]
         if term.function == "span":
             return self.span(term, sentence, at)
         inner = self.value(subject.value, sentence, at)
+        if isinstance(inner, Weighted):
+            mapped = Weighted()
+            for name, weight in inner.items():
+                for out in dict.fromkeys(self.texts(term, [name])):
+                    mapped[out] = mapped.get(out, 0.0) + weight
+            return mapped
+        return self.texts(term, inner)
+
+    def texts(self, term: ex.Apply, inner: Any) -> Any:
+        """What a function gives for some texts."""
+        _, *rest = term.arguments
         if term.function in self.lexicons:
             lexicon = self.lexicons[term.function]
             return [lexicon[text] for text in inner if text in lexicon]
         if term.function in self.functions:
             return self.registered(term.function, inner, [argument.value.value for argument in rest])
-        arguments = [range(a.value.first, a.value.last + 1) if isinstance(a.value, ex.Range) else [a.value.value]
-                     for a in rest if a.name is None]  # fmt: skip
+        arguments = [lengths_or_pattern(a.value) for a in rest if a.name is None]
         named = {a.name: a.value.name == "yes" for a in rest if a.name is not None}
         return [out for text in inner for out in TEXT[term.function](text, *arguments, **named)]
 
@@ -211,6 +230,8 @@ class Twin:
         texts = self.term(condition.term, sentence, t)
         if isinstance(texts, str):
             return None
+        if isinstance(texts, Weighted):
+            texts = [text for text, weight in texts.items() if weight != 0]
         match condition:
             case ex.Matches(regex=regex):
                 return any(pattern(regex).fullmatch(text) for text in texts)
@@ -329,8 +350,15 @@ def argument(one: ex.Argument) -> str:
         "range": lambda: f"{value.first}..{value.last}",
         "number": lambda: str(value.value),
         "reference": lambda: value.name,
+        "regex": lambda: f"/{value.pattern}/",
     }[value.kind]()
     return f"{one.name} = {text}" if one.name else text
+
+
+def lengths_or_pattern(value: Any) -> Any:
+    if isinstance(value, ex.Regex):
+        return pattern(value)
+    return range(value.first, value.last + 1) if isinstance(value, ex.Range) else [value.value]
 
 
 def pattern(regex: ex.Regex) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from model_cases import columns, gold_of, trained, twin_of
 from template_cases import Case
+from template_twin import Enumerated
 
 from dcrfdsl.semantics.settings.loss_settings import MceSettings, SmoothingSettings
 from dcrfdsl.semantics.settings.training_settings import ExactSettings, NoPrior, TrainSettings
@@ -19,15 +20,19 @@ def settings_of(**criterion: Any) -> TrainSettings:
 
 def scores_of(case: Case, weights: Any) -> list[tuple[Any, tuple[int, ...]]]:
     """For every sentence the log potential of each labelling, and the index of the right one."""
+    return [(labellings.joint(weights), right) for labellings, right in case.once("labellings", lambda: _all_of(case))]
+
+
+def _all_of(case: Case) -> list[tuple[Enumerated, tuple[int, ...]]]:
+    """The labellings of each sentence with the features that fire on them, and the index of the right one."""
     model, _ = trained(case)
-    model = model.with_weights(weights, model.record)
-    twin, scores = twin_of(model, case), []
+    twin, found = twin_of(model, case), []
     for sentence in case.sentences:
         table = columns(case, sentence)
         gold = gold_of(model, table)
         right = tuple(model.states[name].index(gold[name][t]) for t in range(len(sentence)) for name in model.states)
-        scores.append((twin.joint(table), right))
-    return scores
+        found.append((twin.enumerate(table), right))
+    return found
 
 
 def smooth(settings: SmoothingSettings, d: float, beta: float = 0.0) -> float:

@@ -25,7 +25,7 @@ ONE_ITERATION = "train.optimizer=lbfgs(max_iterations=1)"
 def trained(case, seed=0, scale=1.0):
     """A model of the case with random weights, and its corpus."""
     corpus = case.corpus()
-    model = fit(case.resolved(ONE_ITERATION), corpus, threads=1)
+    model = case.once("trained", lambda: fit(case.resolved(ONE_ITERATION), corpus, threads=1))
     weights = np.random.default_rng(seed).normal(0, scale, model.num_weights)
     return model.with_weights(weights, model.record), corpus
 

@@ -24,8 +24,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TextIO
 
 __all__ = ["Step", "comment_of", "matches", "run_page", "steps_of"]
 
@@ -33,43 +35,8 @@ ANY = "…"
 FENCE = re.compile(r"^(`{3,})(\S*)[ \t]*(\S*)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"^:(\w+):[ \t]*(.*)\n", re.MULTILINE)
 COMMENT = re.compile(r"<!-- *(\w+)(?:: *(.*?))? *-->")
-# One process imports the package; each command is a fork of it, which saves most of what a short command takes.
-SERVER = """
-import json, os, sys
-import dcrfdsl.training, dcrfdsl.model, dcrfdsl.inference, dcrfdsl.kernels.sequences, dcrfdsl.cli
-from dcrfdsl.cli import main
-from dcrfdsl import TrainedModel, fit, read_corpus
-for line in sys.stdin:
-    arguments, folder, output = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            os.chdir(folder)
-            file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(file, 1)
-            os.dup2(file, 2)
-            sys.argv = arguments
-            main()
-        except SystemExit as leave:
-            code = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
+SERVER = Path(__file__).with_name("page_server.py")
 PLAIN = re.compile(r"dcrfdsl [\w\s./=,:+\-\"'()\[\]]*")  # a command that needs no shell
-REPL = """
-import contextlib, io, json, sys
-names = {"__name__": "__main__"}
-for line in sys.stdin:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(json.loads(line), "<page>", "exec"), names)
-    print(json.dumps(out.getvalue()), flush=True)
-"""
 
 
 @dataclass(frozen=True)
@@ -140,8 +107,8 @@ def run_page(path: Path, root: Path, folder: Path) -> None:
     if source := comment_of(page, "in"):
         shutil.copytree(root / source, folder, dirs_exist_ok=True)
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(root), "DCRFDSL_THREADS": "2"}
-    session: subprocess.Popen[str] | None = None
-    try:
+    with ExitStack() as ends:
+        session: _Session | None = None
         for step in steps_of(page):
             where = f"{path.name}:{step.line}"
             if step.kind == "file":
@@ -150,23 +117,42 @@ def run_page(path: Path, root: Path, folder: Path) -> None:
             elif step.kind == "console":
                 _run_console(step, folder, environment, where)
             else:
-                if session is None:
-                    session = subprocess.Popen(
-                        [sys.executable, "-c", REPL], cwd=folder, env=environment, text=True,
-                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    )  # fmt: skip
+                session = session or ends.enter_context(_session(folder, environment))
                 _run_python(step, session, where)
-    finally:
-        if session is not None:
-            session.kill()
-            session.communicate()
 
 
 @functools.cache
 def _server(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", SERVER], env=dict(environment), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, str(SERVER)], env=dict(environment), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
+
+
+def _ask(environment: dict[str, str], request: dict[str, Any]) -> int:
+    server = _server(tuple(environment.items()))
+    assert server.stdin and server.stdout
+    server.stdin.write(json.dumps(request) + "\n")
+    server.stdin.flush()
+    return int(server.stdout.readline())
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A Python session: what it is to run, what it prints, and the file of its errors."""
+
+    questions: TextIO
+    answers: TextIO
+    errors: Path
+
+
+@contextmanager
+def _session(folder: Path, environment: dict[str, str]) -> Iterator[_Session]:
+    with tempfile.TemporaryDirectory() as own:
+        read, write, errors = (os.path.join(own, name) for name in ("read", "write", "errors"))
+        os.mkfifo(read), os.mkfifo(write)
+        _ask(environment, {"session": [read, write], "folder": str(folder), "output": errors})
+        with open(read, "w", encoding="utf-8") as questions, open(write, encoding="utf-8") as answers:
+            yield _Session(questions, answers, Path(errors))
 
 
 def _run_console(step: Step, folder: Path, environment: dict[str, str], where: str) -> None:
@@ -182,13 +168,9 @@ def _run_command(command: str, folder: Path, environment: dict[str, str]) -> tup
     """Exit code, and stdout and stderr together."""
     plain = command.replace("\\\n", " ")
     if PLAIN.fullmatch(plain):
-        server = _server(tuple(environment.items()))
-        assert server.stdin and server.stdout
         with tempfile.NamedTemporaryFile() as output:
-            server.stdin.write(json.dumps([shlex.split(plain), str(folder), output.name]) + "\n")
-            server.stdin.flush()
-            code = int(server.stdout.readline())
-            return code, Path(output.name).read_text(encoding="utf-8")
+            request = {"command": shlex.split(plain), "folder": str(folder), "output": output.name}
+            return _ask(environment, request), Path(output.name).read_text(encoding="utf-8")
     define = f'dcrfdsl() {{ "{sys.executable}" -c "from dcrfdsl.cli import main; main()" "$@"; }}; '
     run = subprocess.run(
         ["bash", "-c", f'{define} python() {{ "{sys.executable}" "$@"; }}; {command}'], cwd=folder,
@@ -197,12 +179,11 @@ def _run_command(command: str, folder: Path, environment: dict[str, str]) -> tup
     return run.returncode, run.stdout
 
 
-def _run_python(step: Step, session: subprocess.Popen[str], where: str) -> None:
-    assert session.stdin and session.stdout and session.stderr
-    session.stdin.write(json.dumps(step.text) + "\n")
-    session.stdin.flush()
-    answer = session.stdout.readline()
-    assert answer, f"{where} fails:\n{session.stderr.read()}"
+def _run_python(step: Step, session: _Session, where: str) -> None:
+    session.questions.write(json.dumps(step.text) + "\n")
+    session.questions.flush()
+    answer = session.answers.readline()
+    assert answer, f"{where} fails:\n{session.errors.read_text(encoding='utf-8')}"
     printed = json.loads(answer)
     if step.shown is not None:
         assert matches(step.shown, printed), f"{where} prints\n{printed}\nthe page shows\n{step.shown}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,19 @@ class PieceTwin:
         self.twin, self.gold = twin, gold
         self.length = len(next(iter(sentence.values())))
         self.firing = [twin.firing(number, sentence, self.length) for number in range(len(twin.spec.cliques))]
+        self.number = {clique.label: number for number, clique in enumerate(twin.spec.cliques)}
+        self.weight = {key: twin.weights[k] for key, k in twin.number.items()}
+        self.scores: dict[tuple[str, int, tuple[str, ...]], float] = {}  # of clique instances in these states
+
+    def of(self, gold: Labelling) -> PieceTwin:
+        """The same sentence with another gold labelling."""
+        other = copy(self)
+        other.gold = gold
+        return other
 
     def clique_score(self, label: str, anchor: int, labelling: Labelling) -> float | None:
         """The log potential of one instance of a clique; None if there is no such instance."""
-        number = [clique.label for clique in self.twin.spec.cliques].index(label)
+        number = self.number[label]
         clique = self.twin.spec.cliques[number]
         places = [(site.variable, position(site, anchor, clique.positions)) for site in clique.sites]
         inside = [0 <= t < self.length for _, t in places]
@@ -54,9 +64,11 @@ class PieceTwin:
             self.twin.seen(labelling, name, t) if 0 <= t < self.length else ("START" if t < 0 else "STOP")
             for name, t in places
         )
-        weight = {key: self.twin.weights[k] for key, k in self.twin.number.items()}
-        fires = self.firing[number].get(anchor, {})
-        return sum(value * weight.get((label, text, states), 0.0) for text, value in fires.items())
+        if (label, anchor, states) not in self.scores:
+            fires = self.firing[number].get(anchor, {})
+            weighted = (value * self.weight.get((label, text, states), 0.0) for text, value in fires.items())
+            self.scores[label, anchor, states] = sum(weighted)
+        return self.scores[label, anchor, states]
 
     def instances(self, piece: Piece) -> Iterator[tuple[list[tuple[str, int]], list[tuple[str, int, bool]]]]:
         """The places that each instance is over, and its clique instances (label, anchor, locked)."""
@@ -86,7 +98,7 @@ class PieceTwin:
         views = self.twin.views
         touched = set()
         for label, anchor, _ in held:
-            clique = next(c for c in self.twin.spec.cliques if c.label == label)
+            clique = self.twin.spec.cliques[self.number[label]]
             for site in clique.sites:
                 name = views[site.variable][0] if site.variable in views else site.variable
                 touched.add((name, position(site, anchor, clique.positions)))

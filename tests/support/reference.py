@@ -53,6 +53,21 @@ def finite_difference(function: Callable[[Floats], float], at: Floats, step: flo
     return out
 
 
+def assert_gradient(
+    function: Callable[[Floats], float], at: Floats, gradient: Floats, tolerance: float, directions: int = 8
+) -> None:
+    """Central differences of `function` along random directions that move every coordinate, and along some coordinates.
+
+    A wrong entry shows in nearly every direction, so that a few cost less than all coordinates and find as much.
+    tolerance: of the difference along a direction of length 1.
+    """
+    generator, step = np.random.default_rng(len(at)), 1e-5
+    along = generator.choice((-1.0, 1.0), (directions, len(at))) / np.sqrt(len(at))
+    for direction in (*along, *np.eye(len(at))[generator.permutation(len(at))[:directions]]):
+        change = (function(at + step * direction) - function(at - step * direction)) / (2 * step)
+        np.testing.assert_allclose(gradient @ direction, change, rtol=0, atol=tolerance)
+
+
 def one_sweep(
     cards: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequence[Floats], beliefs: Sequence[Floats]
 ) -> float:

@@ -35,9 +35,16 @@ class Case:
     allowed: object = free
     joins: dict = field(default_factory=dict)
     views: dict = field(default_factory=dict)
+    _kept: dict = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def once(self, key, make):
+        """What `make()` returns; made once for a key. What is kept must not be changed."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def resolved(self, *overrides):
-        return load_text(self.text, overrides=overrides)
+        return self.once(overrides, lambda: load_text(self.text, overrides=overrides))
 
     def corpus(self):
         return corpus_from_rows(self.sentences, self.resolved().require().data)

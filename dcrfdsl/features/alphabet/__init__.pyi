@@ -4,7 +4,12 @@ from .conjunctions import (
     conjunction_arrays as conjunction_arrays,
     restored_conjunctions as restored_conjunctions,
 )
-from .feature_alphabet import Alphabet as Alphabet, TemplateCounter as TemplateCounter, lock as lock
+from .feature_alphabet import (
+    Alphabet as Alphabet,
+    TemplateCounter as TemplateCounter,
+    TemplateTables as TemplateTables,
+    lock as lock,
+)
 from .storage import (
     FeaturesRecord as FeaturesRecord,
     Vocabularies as Vocabularies,

@@ -1,5 +1,12 @@
+from .bag_values import is_weighted as is_weighted
 from .condition_kinds import kind_of as kind_of
-from .distinct_values import CorpusValues as CorpusValues, Numbers as Numbers, Texts as Texts, Truths as Truths
+from .distinct_values import (
+    Bags as Bags,
+    CorpusValues as CorpusValues,
+    Numbers as Numbers,
+    Texts as Texts,
+    Truths as Truths,
+)
 from .joint_tests import (
     TRUE as TRUE,
     JointTest as JointTest,

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...arrays import Codes, Floats, Ints, Ints32, Mask
-from ...data import Corpus, InternedColumn, NumericColumn
+from ...data import BagColumn, Corpus, InternedColumn, NumericColumn
 from ...errors import DcrfError, Diagnostic, data_error
 from ...semantics import (
     FUNCTIONS,
@@ -31,19 +31,20 @@ from ...semantics import (
     ModelSpec,
     Number,
     Reference,
-    Regex,
     Text,
     bind,
     fold,
 )
 from ..plan import condition_text, leaves, term_text
+from .bag_values import Bags, checked_bag
 from .lexicon_spans import span_codes
 from .lexicons import Lexicons
 from .registered import RegisteredFeature
+from .regular_expressions import compiled
 from .user_calls import FunctionCalls, kind_of
 from .value_functions import FEATURES
 
-__all__ = ["TRUTHS", "CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
+__all__ = ["TRUTHS", "Bags", "CorpusValues", "Numbers", "Source", "Texts", "Truths", "Values"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Numbers:
     of: Floats  # [V]
 
 
-Values: TypeAlias = Texts | Truths | Numbers
+Values: TypeAlias = Texts | Truths | Numbers | Bags
 
 TRUTHS: Connectives[Mask] = Connectives(
     np.logical_not,
@@ -143,12 +144,17 @@ class CorpusValues:
                 raise _error("not-a-text", f"`{leaf.name}` is a vector: it can only be a feature as it is")
             numbers, codes = np.unique(self._numeric(leaf.name).values, return_inverse=True)
             return Source(codes.astype(np.int32), numbers.tolist())
+        if isinstance(column, BagColumn):  # each token is a value of its own
+            return Source(np.arange(self.corpus.num_tokens, dtype=np.int32), range(self.corpus.num_tokens))
         return Source(np.require(column.codes, np.int32, ["C", "W"]), column.values)
 
-    def _column(self, name: str) -> InternedColumn | NumericColumn:
-        column = self.corpus.columns.get(name)
+    def _column(self, name: str) -> InternedColumn | NumericColumn | BagColumn:
+        column, declared = self.corpus.columns.get(name), self.spec.column(name)
         if column is None:
             raise data_error("missing-column", f"the data has no column `{name}`", file=self.corpus.file)
+        if isinstance(column, BagColumn) != (declared is not None and declared.type.name == "weighted_bag"):
+            message = f"column `{name}` is a weighted bag in the template or in the data, and not in the other"
+            raise data_error("column-type", message, file=self.corpus.file)
         return column
 
     def _numeric(self, name: str) -> NumericColumn:
@@ -206,6 +212,8 @@ class CorpusValues:
             return Truths(np.array(source.values, np.bool_))
         if column is not None and column.type.name == "bag":
             return Texts([tuple(dict.fromkeys(value.split())) for value in source.values])
+        if column is not None and isinstance(bag := self._column(term.name), BagColumn):
+            return checked_bag(term.name, bag, self.corpus)
         if any(isinstance(value, float) for value in source.values[:1]):
             return Numbers(np.array(source.values, np.float64))
         return Texts(list(zip(source.values)))
@@ -220,7 +228,7 @@ class CorpusValues:
             bound, problems = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
             if problems:
                 raise _error("bad-argument", "; ".join(problem.message for problem in problems))
-            return Texts(_mapped(self._several(subject, inner), FEATURES[term.function](bound)))
+            return self._mapped(subject, inner, FEATURES[term.function](bound))
         if term.function in self.lexicons.by_name:
             lexicon = self.lexicons.by_name[term.function]
             if lexicon.values is None:
@@ -228,8 +236,20 @@ class CorpusValues:
                     "set-as-map", f"lexicon `{lexicon.name}` is a set: it has no values that could be looked up"
                 )
             index = lexicon.index
-            return Texts(_mapped(self._several(subject, inner), lambda text: (index[text],) if text in index else ()))
+            return self._mapped(subject, inner, lambda text: (index[text],) if text in index else ())
         return self._of_registered(term, inner, source)
+
+    def _mapped(self, subject: Reference | Apply, inner: Values, function: Callable[[str], tuple[str, ...]]) -> Values:
+        if isinstance(inner, Bags):
+            return inner.mapped(function)
+        return Texts(
+            [
+                function(texts[0])
+                if len(texts) == 1
+                else tuple(dict.fromkeys(out for text in texts for out in function(text)))
+                for texts in self._several(subject, inner)
+            ]
+        )
 
     def _several(self, term: Reference | Apply, values: Values) -> list[tuple[str, ...]]:
         if not isinstance(values, Texts):
@@ -245,6 +265,8 @@ class CorpusValues:
                 "unknown-function", f"`{name}` is no feature function",
                 "load the file that defines it: `--features FILE.py`, or pass it as `features`",
             )  # fmt: skip
+        if isinstance(inner, Bags):
+            raise _error("not-a-text", f"`{name}` is called with single values, and this is a weighted bag")
         extra = [_constant(self.spec, term, argument.value) for argument in term.arguments[1:]]
         function = self.registered[name].function
         arguments: Iterable[Sequence[Any]] = inner.of if isinstance(inner, Texts) else [(v,) for v in inner.of.tolist()]
@@ -256,7 +278,8 @@ class CorpusValues:
         kind = self.kinds.get(name) or min(kinds, default="value")
         if kinds - {kind}:
             raise _error(
-                "mixed-results", f"feature function `{name}` gives a {kind} here and a {min(kinds - {kind})} there",
+                "mixed-results",
+                f"feature function `{name}` gives a {_GIVEN[kind]} here and a {_GIVEN[min(kinds - {kind})]} there",
                 "a function must give texts, truths or numbers, always the same",
             )  # fmt: skip
         self.kinds[name] = kind
@@ -275,10 +298,10 @@ class CorpusValues:
                     raise _error("not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here")
                 return values.of
             case Matches(term=term, regex=regex):
-                fullmatch = _regex(regex).fullmatch
+                fullmatch = compiled(regex).fullmatch
                 return self._any(term, source, lambda text: fullmatch(text.encode()) is not None)
             case Has(term=term, regex=regex):
-                search = _regex(regex).search
+                search = compiled(regex).search
                 return self._any(term, source, lambda text: search(text.encode()) is not None)
             case Is(term=term, state=state, negated=negated):
                 return self._any(term, source, lambda text: text == state) ^ negated
@@ -294,31 +317,12 @@ class CorpusValues:
 
     def _any(self, term: Reference | Apply, source: Source, test: Callable[[str], object]) -> Mask:
         """[V] whether one of the texts of each value passes."""
-        several = self._several(term, self._term(term, source))
+        values = self._term(term, source)
+        if isinstance(values, Bags):
+            return values.any(test)
+        several = self._several(term, values)
         passed = [bool(test(texts[0])) if len(texts) == 1 else any(map(test, texts)) for texts in several]
         return np.array(passed, np.bool_)
-
-
-def _mapped(several: list[tuple[str, ...]], function: Callable[[str], tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [
-        function(texts[0]) if len(texts) == 1 else tuple(dict.fromkeys(out for text in texts for out in function(text)))
-        for texts in several
-    ]
-
-
-def _regex(regex: Regex) -> Any:
-    """The compiled pattern. Match it against UTF-8: with texts, RE2 would also compute positions that nobody uses."""
-    import re2  # here only: a template without regexes needs no engine
-
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    options.case_sensitive = not regex.ignore_case
-    try:
-        return re2.compile(regex.pattern, options)
-    except re2.error as error:
-        detail = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
-        raise _error("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}") from None
 
 
 # positions ------------------------------------------------------------------------------------------------------
@@ -350,7 +354,8 @@ _POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last":
 # registered functions ---------------------------------------------------------------------------------------------
 
 
-_KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number"}
+_GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number"}
+_KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number", Bags: "weighted bag"}
 
 
 def _gathered_texts(results: list[list[Any]]) -> Texts:

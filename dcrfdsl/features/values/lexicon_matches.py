@@ -11,7 +11,7 @@ import numpy as np
 
 from ...data import Corpus, InternedColumn
 from ...semantics import Apply, Condition, InLexicon, ModelSpec, every_feature, nodes
-from .distinct_values import CorpusValues, Texts
+from .distinct_values import Bags, CorpusValues, Texts
 from .lexicons import Lexicons
 from .registered import RegisteredFeature
 
@@ -53,6 +53,8 @@ def lexicons_of(condition: Condition) -> set[str]:
 
 def _matching_tokens(values: CorpusValues, node: InLexicon | Apply) -> int:
     source, values_of_node = values.evaluate(node)
+    if isinstance(values_of_node, Bags):
+        return int(values_of_node.any(lambda _: True).sum())
     matching = values_of_node.of if isinstance(values_of_node, Texts) else np.asarray(values_of_node.of) != 0
     hits = np.array([bool(one) for one in matching], bool)
     return int(hits[source.codes[source.codes >= 0]].sum()) if len(hits) else 0

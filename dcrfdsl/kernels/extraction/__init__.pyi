@@ -1,3 +1,4 @@
+from .bags import cross_weights as cross_weights, gather_weights as gather_weights, merge_items as merge_items
 from .bundles import cover_rows as cover_rows, implied_features as implied_features
 from .gains import (
     WeightPenalty as WeightPenalty,

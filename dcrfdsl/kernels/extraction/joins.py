@@ -253,14 +253,14 @@ def place_rows(
 def place_rows_ragged(
     off: Offsets, ids: Codes, weight: NDArray[np.float64], cursor: Offsets, feature: Codes, value: NDArray[np.float64]
 ) -> None:
-    """`place_rows` for a template with several features a row."""
+    """`place_rows` for a template with several features a row; `weight` is [M], or [0] for ones."""
     for r in range(len(off) - 1):
         for i in range(off[r], off[r + 1]):
             if ids[i] >= 0:
                 at = cursor[r]
                 feature[at] = ids[i]
                 if len(value) > 0:
-                    value[at] = weight[r] if len(weight) > 0 else 1.0
+                    value[at] = weight[i] if len(weight) > 0 else 1.0
                 cursor[r] = at + 1
 
 

@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ...errors import Diagnostic, Table, did_you_mean
-from ..schema import NUMERIC, Column, ModelSpec, Path, plain
+from ..schema import (
+    NUMERIC,
+    SCHEMES,
+    Cardinality,
+    Column,
+    ColumnType,
+    DataSpec,
+    Enumerated,
+    ModelSpec,
+    Path,
+    plain,
+    split_state,
+)
 from .context import Context, Rule, listed
 
 __all__ = ["FORMATS", "RULES", "Format"]
@@ -24,18 +34,45 @@ Fits = Callable[[str], bool]
 class Format:
     """`sources` are the columns that a format names (None: any column of the file), `keyed` those with keys.
 
-    `options` maps each option to a test of its value and the words for the expected value.
+    `options` maps each option to a test of its value and the words for the expected value. `last` are the types of the
+    last column, if the format has one for all features; the columns before it are texts, at most `before` of them.
+    `synonyms` are words of other tools for its columns.
     """
 
     summary: str
     sources: tuple[str, ...] | None = None
     keyed: tuple[str, ...] = ()
     options: Mapping[str, tuple[Fits, str]] = field(default_factory=dict)
-    runs: bool = True
+    last: tuple[str, ...] = ()
+    before: int | None = None
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
 
 _SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
 _COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
+_DELIMITED: Mapping[str, tuple[Fits, str]] = {
+    "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
+    "separator": (
+        lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"',
+        'one character, as `";"`',
+    ),
+    "quote": (lambda value: value in ('"', "none"), '`"\\""` or `"none"`'),
+}
+
+
+def _among(*values: str) -> tuple[Fits, str]:
+    *others, last = (f'`"{value}"`' for value in values)
+    return values.__contains__, f"{', '.join(others)} or {last}"
+
+
+_SPANS: Mapping[str, tuple[Fits, str]] = {
+    "tokenizer": _among("words", "whitespace", "characters", "given"),
+    "misaligned": _among("error", "widen", "skip"),
+    "overlapping": _among("error", "longest"),
+    "offsets": _among("characters", "utf16"),
+    "style": _among("doccano", "spacy", "prodigy", "label_studio"),
+    "predictions": _among("own", "apart"),
+}
 
 FORMATS: Table[Format] = Table(
     "data format",
@@ -44,15 +81,34 @@ FORMATS: Table[Format] = Table(
         "conllu": Format(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-            keyed=("feats",),
+            keyed=("feats", "misc"),
+            options={"predictions": _among("own", "misc")},
+            synonyms={
+                "word": "form", "token": "form", "pos": "upos", "tag": "upos", "features": "feats",
+                "relation": "deprel",
+            },
         ),
         "jsonl": Format("a sentence a line, columns by key"),
-        "grmm": Format("GRMM's data", runs=False),
-        "crfsuite": Format("CRFsuite's items", runs=False),
+        "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
+        "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
+        "spans": Format(
+            "a text a line with labelled spans, as JSON",
+            sources=("token", "spans", "start", "end", "space"),
+            keyed=("spans",),
+            options=_SPANS,
+            synonyms={"word": "token", "form": "token", "text": "token", "label": "spans", "entities": "spans"},
+        ),
+        "parquet": Format(
+            "a sentence or a token a row, columns by name",
+            keyed=("column",),
+            options={"sentence": _DELIMITED["sentence"]},
+        ),
+        "grmm": Format("GRMM's data: labels, `----`, features", last=("bag", "weighted_bag")),
+        "crfsuite": Format("CRFsuite's data: a label, attributes with weights", last=("weighted_bag",), before=1),
     },
     {
-        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll",
-        "csv": "conll", "conll2000": "conll", "conll2003": "conll",
+        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll", "conll2000": "conll",
+        "conll2003": "conll", "excel": "csv",
     },
 )  # fmt: skip
 
@@ -82,20 +138,16 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         return
     if data.format not in FORMATS:
         guess = FORMATS.suggest(data.format)
-        known = listed(name for name, entry in FORMATS.items() if entry.runs)
+        known = listed(FORMATS)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
-        if data.format.lower() in ("csv", "tsv"):
-            mark = "," if data.format.lower() == "csv" else "\\t"
-            columns = ", ".join(column.name for column in data.columns)
-            remedy = f'write `data conll({columns}, separator = "{mark}")`'
         message = f"`{data.format}` is not a data format"
         yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
         return
     entry = FORMATS[data.format]
-    if not entry.runs:
-        return
     for n, column in enumerate(data.columns):
         yield from _column(context, data.format, entry, column, n)
+    if entry.last and data.columns:
+        yield from _features_last(context, data, entry)
     for n, option in enumerate(data.options):
         name, value = option.name or "", plain(option.value)
         if name not in entry.options:
@@ -115,27 +167,70 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
 
 def _column(context: Context, name: str, entry: Format, column: Column, n: int) -> Iterator[Diagnostic]:
     at = ("data", "columns", n)
+    if column.name in entry.options and column.source != column.name and column.key is None:
+        message = f"`{column.name} = {column.source}` names a column, and `{column.name}` is an option of `{name}`"
+        remedy = f'an option is a text: `{column.name} = "{column.source}"`'
+        yield context.complaint("bad-setting", message, at, "a column", help=remedy)
     if column.key is not None and column.source not in entry.keyed:
         message = f"`{name}` has no keys to read `{column.name}` from"
-        remedy = "`feats(…)` reads CoNLL-U; in other formats a feature has a column of its own"
+        readers = [name for name, other in FORMATS.items() if column.source in other.keyed]
+        remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
         yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
     elif entry.sources is not None and column.source not in entry.sources:
-        synonyms = {
-            "word": "form",
-            "token": "form",
-            "pos": "upos",
-            "tag": "upos",
-            "features": "feats",
-            "relation": "deprel",
-        }
-        guess = did_you_mean(column.source, entry.sources, synonyms)
+        labels = {label.name for label in context.spec.labels}
+        is_label = "spans" in entry.sources and column.name in labels
+        guess = "spans" if is_label else did_you_mean(column.source, entry.sources, entry.synonyms)
         example = f"`{column.name}`" if guess == column.name else f"`{column.name} = {guess}`"
         remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
         message = f"`{name}` has no column `{column.source}`"
         yield context.complaint("unknown-column", message, at, "no such column", help=remedy)
 
 
+def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[Diagnostic]:
+    """In these formats a line is labels, then features: the last column has all features."""
+    kind = entry.last[0]
+    example = f"data {data.format}(y, features: {kind})"
+    *labels, features = data.columns
+    if features.type.name not in entry.last:
+        message = f"the last column of `{data.format}` has all features of a token, and `{features.name}` is no bag"
+        at: Path = ("data", "columns", len(labels))
+        yield context.complaint("column-type", message, at, f"needs `{kind}`", help=f"for example `{example}`")
+    for n, column in enumerate(labels):
+        if column.type.name != "str":
+            message = f"`{data.format}` has labels before the features, and `{column.name}` is no column of texts"
+            yield context.complaint(
+                "column-type", message, ("data", "columns", n), "needs texts", help=f"for example `{example}`"
+            )
+    if not labels or (entry.before is not None and len(labels) > entry.before):
+        expected = "one label and" if entry.before else "labels and"
+        message = f"`{data.format}` has {expected} one column of features, and this is {len(data.columns)}"
+        yield context.complaint("column-count", message, ("data",), help=f"for example `{example}`")
+
+
 # a data set beside the template ---------------------------------------------------------------------------------
+
+
+def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
+    """A label that is read from spans has the states of segments: other states would be no spans when tagging."""
+    data = context.spec.data
+    if data is None:
+        return
+    of_spans = {column.name: n for n, column in enumerate(data.columns) if column.source == "spans"}
+    for n, label in enumerate(context.spec.labels):
+        domain = label.domain
+        states = domain.states if isinstance(domain, Enumerated) else ()
+        fits = not isinstance(domain, Cardinality) and all(map(_is_mark, states))
+        if label.name in of_spans and data.format == "spans" and not fits:
+            message = f"label `{label.name}` is read from spans, and its states mark no segments"
+            there: list[tuple[Path, str]] = [(("data", "columns", of_spans[label.name]), "read from spans")]
+            remedy = f"`label {label.name} in bio` takes the labels of the spans as types"
+            yield context.complaint(
+                "not-a-segment", message, ("labels", n, "domain"), "no segments", help=remedy, others=there
+            )
+
+
+def _is_mark(state: str) -> bool:
+    return any(split_state(name, state) is not None for name in SCHEMES)
 
 
 def missing_columns(context: Context) -> Iterator[Diagnostic]:
@@ -160,29 +255,26 @@ def missing_columns(context: Context) -> Iterator[Diagnostic]:
 
 
 def column_types(context: Context) -> Iterator[Diagnostic]:
-    """A column of the data set holds numbers where the template has texts, or the reverse."""
+    """A column of the data set holds another kind of values than the template declares."""
     if context.data is None or context.spec.data is None:
         return
     for n, column in enumerate(context.spec.data.columns):
         column_values = context.data.columns.get(column.name)
         if column_values is None:
             continue
-        numbers = isinstance(column_values.values, np.ndarray)  # texts come as a list of the distinct ones
-        wanted = column.type.name in NUMERIC
-        size = (
-            column_values.values.shape[1]
-            if isinstance(column_values.values, np.ndarray) and column_values.values.ndim == 2
-            else None
-        )
-        if numbers != wanted or (numbers and size != column.type.size):
-            has = "texts" if not numbers else _numbers_words(size)
-            needs = "texts" if not wanted else _numbers_words(column.type.size)
+        has, needs = column_values.holds, _words(column.type)
+        if has != needs:
             message = f"column `{column.name}` of `{context.data.file}` has {has}, and the template declares {needs}"
             yield context.complaint("column-type", message, ("data", "columns", n), f"declared as {needs}")
 
 
-def _numbers_words(size: int | None) -> str:
-    return "numbers" if size is None else f"vectors of {size} numbers"
+def _words(column_type: ColumnType) -> str:
+    """What a column of the type holds, as the columns of a data set say it."""
+    if column_type.name == "weighted_bag":
+        return "weighted bags"
+    if column_type.name not in NUMERIC:
+        return "texts"
+    return "numbers" if column_type.size is None else f"vectors of {column_type.size} numbers"
 
 
-RULES: tuple[Rule, ...] = (no_data, data_format, missing_columns, column_types)
+RULES: tuple[Rule, ...] = (no_data, data_format, labels_of_spans, missing_columns, column_types)

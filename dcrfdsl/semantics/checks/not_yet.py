@@ -12,7 +12,6 @@ from typing import NamedTuple
 from ...errors import Diagnostic
 from ..schema import FUNCTIONS, Apply, Path, ValueIf, nodes, value_if_nodes
 from .context import Context, Rule
-from .data_rules import FORMATS
 
 __all__ = ["NOT_YET", "RULES", "Missing"]
 
@@ -24,12 +23,6 @@ class Missing(NamedTuple):
     shown: str
     place: Path
     what: str
-
-
-def data_formats(context: Context) -> Iterator[Missing]:
-    data = context.spec.data
-    if data is not None and data.format in FORMATS and not FORMATS[data.format].runs:
-        yield Missing(("data",), f"data {data.format}(…)", ("data", "format"), f"the data format `{data.format}`")
 
 
 def own_functions(context: Context) -> Iterator[Missing]:
@@ -53,10 +46,7 @@ def own_functions(context: Context) -> Iterator[Missing]:
 _CONDITIONS: Mapping[str, str] = {"constraints": "constraint", "memories": "memory", "views": "view"}
 
 
-NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (
-    data_formats,
-    own_functions,
-)
+NOT_YET: tuple[Callable[[Context], Iterable[Missing]], ...] = (own_functions,)
 
 
 def not_yet(context: Context) -> Iterator[Diagnostic]:

@@ -49,15 +49,14 @@ from .term_messages import label_as_argument, unknown_function, unknown_state
 
 __all__ = ["TermReader", "TermType", "UnknownName"]
 
-# `texts`: several values per position. `anything`: unknown, or wrong and reported: no further message.
-TermType: TypeAlias = Literal["text", "texts", "number", "vector", "test", "label", "group", "anything"]
+# `texts`: several values per position. `anything`: unknown, or wrong and reported.
+TermType: TypeAlias = Literal["text", "texts", "weighted bag", "number", "vector", "test", "label", "group", "anything"]
 
 _OF_COLUMN: dict[str, TermType] = {
-    "str": "text", "bag": "texts", "float": "number", "int": "number", "vector": "vector",
+    "str": "text", "bag": "texts", "weighted_bag": "weighted bag",
+    "float": "number", "int": "number", "vector": "vector",
 }  # fmt: skip
 _BARE = tuple(name for name, signature in FUNCTIONS.items() if not signature.parameters)
-
-
 MAX_PRODUCTS = 4096  # features of a cross of vectors; more can neither be learned nor held in memory
 
 
@@ -147,7 +146,7 @@ class TermReader:
             if states is not None and TRUE_STATE not in states:
                 message = f"`{condition.name}` is no test: it has no state `{TRUE_STATE}`"
                 self.complain("not-a-test", message, path, "needs a test", "compare it, as in `is STATE`")
-        elif term_type in ("text", "texts", "number", "vector"):
+        elif term_type in ("text", "texts", "weighted bag", "number", "vector"):
             what = {"texts": "text"}.get(term_type, term_type)
             message = f"`{word}` takes tests, and this is a {what}"
             remedy = "test the value (`is`, `matches`, `has`, `in`, `=`); features are crossed with `&`"
@@ -193,12 +192,11 @@ class TermReader:
         types: list[TermType] = [self.term(term, where) for term, where in sides if not self._is_word(term)]
         numbers = types.count("number")
         if "vector" in types:
-            message = "`=` compares two texts or two numbers, and here is a vector"
-            self.complain("not-a-text", message, path, "a vector")
+            self.complain("not-a-text", "`=` compares two texts or two numbers, and here is a vector", path, "a vector")
         elif numbers and (words or numbers < len(types)):
             message = "`=` compares two texts or two numbers, and here is one of each"
             self.complain("not-a-text", message, path, "a text and a number")
-        elif "texts" in types:
+        elif "texts" in types or "weighted bag" in types:
             message = "`=` compares single values, and one side may have several"
             self.complain("several-values", message, path, "several values")
         for n, (term, where) in enumerate(sides):
@@ -308,7 +306,11 @@ class TermReader:
             at = (*path, "arguments", n, "value")
             if argument.value is bound.get("term") and isinstance(argument.value, Reference | Apply):
                 inner = self.text(argument.value, at, f"`{term.function}`")
-                term_type = inner if inner in ("texts", "anything") else term_type
+                if term.function == "span" and inner == "weighted bag":
+                    message = "`span` reads one word at each position, and this is a weighted bag"
+                    self.complain("not-a-text", message, at, "a weighted bag", "read a column of words")
+                elif inner in ("texts", "weighted bag", "anything"):
+                    term_type = inner
                 if inner == "label" and not self.mapped:
                     self.problems.append(label_as_argument(self.context, argument.value, at, term))
                     term_type = "anything"
@@ -329,8 +331,8 @@ class TermReader:
         if is_map(self.context, entry.entry) is False:
             message = f"lexicon `{name}` is a set: it has no values that could be looked up"
             remedy = f"test membership with `COLUMN in {name}`; a map has a TAB and a value in every line"
-            declared = [(entry.path, "this file has one entry a line")]
-            self.complain("set-as-map", message, (*path, "function"), "used as a map", remedy, declared)
+            there = [(entry.path, "this file has one entry a line")]
+            self.complain("set-as-map", message, (*path, "function"), "used as a map", remedy, there)
         subject, at = term.arguments[0].value, (*path, "arguments", 0, "value")
         term_type = self.text(subject, at, f"`{name}`")
         if term_type == "label":
@@ -345,9 +347,9 @@ class TermReader:
             self.complain("bad-argument", message, (*path, "function"))
             return "anything"
         at = (*path, "arguments", 0, "value")
-        if self.term(subject, at) == "vector":
-            message = f"`{term.function}` is called with single values, and this is a vector"
-            self.complain("not-a-text", message, at, "a vector", "compute what it gives beforehand, as another column")
+        if (kind := self.term(subject, at)) in ("vector", "weighted bag"):
+            message = f"`{term.function}` is called with single values, and this is a {kind}"
+            self.complain("not-a-text", message, at, f"a {kind}", "compute what it gives beforehand, as another column")
         for n, argument in enumerate(term.arguments[1:], start=1):
             if not self._is_constant(argument):
                 message = f"the further arguments of `{term.function}` are numbers, texts or constants"

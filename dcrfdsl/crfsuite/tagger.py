@@ -1,0 +1,204 @@
+"""A tagger shaped like `pycrfsuite.Tagger`: it opens CRFsuite's model files and labels sequences of items.
+
+Not here: reading the file (`model_file`), flattening items (`items`), the sums (`dense_chain`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import threading
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from ..arrays import Floats
+from ..errors import Diagnostic
+from ..files import write_whole
+from .dense_chain import best_path, path_score, sums_of
+from .items import Item, ItemSequence
+from .model_file import CrfsuiteModel, ModelFileError, header_of, read_crfsuite
+from .parsed_dump import ParsedDump, dump_lines, parsed_dump
+from .scoring import Scorer
+
+__all__ = ["Tagger"]
+
+
+class Tagger:
+    """Labels sequences of items with a CRFsuite model.
+
+    Methods and errors are those of `pycrfsuite.Tagger`. Beyond it, threads may share a tagger: each has its own current
+    sequence, and a thread without one sees the sequence that was set last.
+
+    >>> tagger = Tagger()
+    >>> tagger.labels()
+    Traceback (most recent call last):
+    ValueError: The tagger is not opened
+    """
+
+    def __init__(self) -> None:
+        self._opened: _Opened | None = None
+        self._own = threading.local()
+        self._last: _Current | None = None
+
+    # files --------------------------------------------------------------------------------------------------------
+
+    def open(self, name: str | bytes | Path) -> contextlib.closing[Tagger]:
+        """Opens a model file; `with tagger.open(name): …` closes it again.
+
+        OSError if it cannot be read, ValueError (a `ModelFileError`) if it is no CRFsuite model or a damaged one.
+        """
+        with open(name, "rb") as stream:
+            content = stream.read()
+        return self._open(content, name.decode(errors="replace") if isinstance(name, bytes) else str(name))
+
+    def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
+        """Opens a model from the content of its file. ValueError if it is no CRFsuite model or a damaged one."""
+        if not isinstance(value, bytes):
+            raise TypeError(f"Argument 'value' has incorrect type (expected bytes, got {type(value).__name__})")
+        return self._open(value, "<bytes>")
+
+    def _open(self, content: bytes, name: str) -> contextlib.closing[Tagger]:
+        self.close()
+        self._opened = _Opened(content, name)
+        return contextlib.closing(self)
+
+    def close(self) -> None:
+        """Closes the model, and forgets the current sequence."""
+        self._opened = self._last = None
+        self._own = threading.local()
+
+    # tagging ------------------------------------------------------------------------------------------------------
+
+    def set(self, xseq: Iterable[Item] | ItemSequence) -> None:
+        """Makes a sequence of items the current one, for `tag`, `probability` and `marginal`."""
+        opened = self._model()
+        self._own.current = self._last = _Current(opened.scorer, xseq)
+
+    def tag(self, xseq: Iterable[Item] | ItemSequence | None = None) -> list[str]:
+        """The best labels of a sequence of items; of the current one if none is given."""
+        if xseq is not None:
+            self.set(xseq)
+        opened, current = self._model(), self._current()
+        if current is None or not len(current.scores):
+            return []
+        labels = opened.labels
+        return [labels[label] for label in best_path(current.scores, opened.scorer.transitions)]
+
+    def probability(self, yseq: Iterable[str]) -> float:
+        """The probability of a labelling of the current sequence; 0 if the sequence is empty.
+
+        ValueError if there are more or fewer labels than items, RuntimeError if the model does not have one of them.
+        """
+        opened, current = self._model(), self._current()
+        labels = list(yseq)
+        if current is None or not len(current.scores):
+            return 0.0
+        if len(labels) != len(current.scores):
+            lengths = f"|x| = {len(current.scores)}, |y| = {len(labels)}"
+            raise ValueError(f"The numbers of items and labels differ: {lengths}")
+        return current.probability([opened.number_of(label) for label in labels])
+
+    def marginal(self, y: str, pos: int) -> float:
+        """The marginal probability of a label at a position, counted from 0, of the current sequence.
+
+        0 if the sequence is empty. ValueError if it has no such position, RuntimeError if the model does not have the
+        label.
+        """
+        opened, current = self._model(), self._current()
+        if current is None or not len(current.scores):
+            return 0.0
+        rows, position = current.marginals, int(pos)
+        if not 0 <= position < len(rows):
+            raise ValueError(f"The position, {position} is out of range of {len(rows)}")
+        return rows[position][opened.number_of(y)]
+
+    # what is inside -----------------------------------------------------------------------------------------------
+
+    def labels(self) -> list[str]:
+        """The labels of the model, by number."""
+        return list(self._model().labels)
+
+    def dump(self, filename: str | Path | None = None) -> None:
+        """Writes the model as text to a file, or to the standard output."""
+        opened = self._opened
+        if opened is None:
+            raise RuntimeError("Tagger is closed")
+        lines = dump_lines(opened.model, opened.header)
+        if filename is None:
+            sys.stdout.writelines(lines)
+        else:
+            write_whole(filename, ["".join(lines).encode()])
+
+    def info(self) -> ParsedDump:
+        """The content of the model: header, labels, attributes and weights, as dicts."""
+        opened = self._opened
+        if opened is None:
+            raise RuntimeError("Tagger is closed")
+        return parsed_dump(opened.model, opened.header)
+
+    # ----------------------------------------------------------------------------------------------------------------
+
+    def _model(self) -> _Opened:
+        if self._opened is None:
+            raise ValueError("The tagger is not opened")
+        return self._opened
+
+    def _current(self) -> _Current | None:
+        """This thread's sequence, or that of the thread that set one last."""
+        return cast("_Current | None", getattr(self._own, "current", self._last))
+
+
+class _Opened:
+    """An opened model."""
+
+    def __init__(self, content: bytes, name: str):
+        self.model: CrfsuiteModel = read_crfsuite(content, name)
+        self.header = header_of(content)
+        self.labels = [_label(label, name) for label in self.model.labels]
+        self.scorer = Scorer(self.model)
+        self._numbers = {label: number for number, label in enumerate(self.labels)}
+
+    def number_of(self, label: Any) -> int:
+        """The number of a label. TypeError if it is no text, RuntimeError if the model does not have it."""
+        number = self._numbers.get(label) if isinstance(label, str) else None
+        if number is not None:
+            return number
+        text = bytes(label).decode(errors="surrogateescape") if isinstance(label, (bytes, bytearray)) else label
+        if not isinstance(text, str):
+            raise TypeError(f"expected str or bytes as a label, {type(label).__name__} found")
+        if text not in self._numbers:
+            raise RuntimeError(f"Failed to convert into label identifier: {text}")
+        return self._numbers[text]
+
+
+def _label(label: str | bytes, name: str) -> str:
+    if isinstance(label, str):
+        return label
+    message = f"the label {label!r} of `{name}` is not UTF-8"
+    raise ModelFileError(Diagnostic("not-utf8", message, location=name, help="train the model on data in UTF-8"))
+
+
+class _Current:
+    """A sequence of items under a model, and what has been computed of it."""
+
+    def __init__(self, scorer: Scorer, xseq: Iterable[Item] | ItemSequence):
+        self._transitions = scorer.transitions
+        self.scores: Floats = scorer.scores_of(xseq)
+
+    @cached_property
+    def sums(self) -> tuple[float, Floats]:
+        """(log Z, marginals [T, L])"""
+        return sums_of(self.scores, self._transitions)
+
+    @cached_property
+    def marginals(self) -> list[list[float]]:
+        """[T][L]: a program that asks for one asks for all, and lists are faster to read."""
+        return cast("list[list[float]]", self.sums[1].tolist())
+
+    def probability(self, path: list[int]) -> float:
+        """The probability of a labelling."""
+        difference = path_score(self.scores, self._transitions, path) - self.sums[0]
+        return math.exp(difference)
