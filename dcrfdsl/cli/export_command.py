@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import DcrfError, Table, json_text
+from ..errors import DcrfError, Table, json_text, render
 from .console import Json, Quiet, Rounds, Talk, refuse
 from .inputs import read_gold
 from .options import with_options
@@ -171,11 +170,10 @@ def _crfsuite(options: ExportOptions, talk: Talk) -> None:
     for name, given in {"--bits": options.bits != 64, "--prune": options.prune is not None}.items():
         if given:
             refuse("idle-option", f"`{name}` is for `--format python`: CRFsuite's file has one kind of weights")
-    try:
-        write = import_module("...crfsuite", __name__).write_crfsuite_model
-    except (ImportError, AttributeError):
-        refuse("cannot-export", "this version does not write models of CRFsuite", "use `--format python`")
-    write(_loaded(options), options.output)
+    from ..crfsuite import write_crfsuite_model
+
+    for remark in write_crfsuite_model(_loaded(options), options.output):
+        talk(render(remark))
     talk(f"wrote {options.output}")
 
 
