@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import DcrfError, Table, json_text
+from ..errors import DcrfError, Table, json_text, render
 from .console import Json, Quiet, Rounds, Talk, refuse
 from .inputs import read_gold
 from .options import with_options
@@ -173,7 +173,7 @@ def _crfsuite(options: ExportOptions, talk: Talk) -> None:
     from ..crfsuite import write_crfsuite_model
 
     for remark in write_crfsuite_model(_loaded(options), options.output):
-        talk(f"note: {remark.message}")
+        talk(render(remark))
     talk(f"wrote {options.output}")
 
 

@@ -40,7 +40,7 @@ Node = list[Any]
 CONNECTIVES: Connectives[Node] = Connectives(
     lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
 )
-EXPORTED_COLUMNS = ("str", "bag", *NUMERIC)
+EXPORTED_COLUMNS = ("str", "bag", "weighted_bag", *NUMERIC)
 ONE_TEXT = ("lower", "shape", "length", "lookup")  # functions that give one text for each of theirs
 
 
@@ -74,6 +74,8 @@ class NodeWriter:
             return ["test", self.leaf(leaf), self.test(condition)]
         assert isinstance(condition, Reference | Apply)
         term = self.term(condition)
+        if _is_weighted(term):
+            return ["bag", self.leaf(leaf), term, vocabulary()]
         return ["texts", self.leaf(leaf), term, vocabulary(), _has_one_text(term)]
 
     def observed(self, one: Observed) -> Node:
@@ -160,7 +162,8 @@ class NodeWriter:
         """A function of the value of its leaf."""
         if isinstance(term, Reference):
             column = self.spec.column(term.name)
-            return ["bag"] if column is not None and column.type.name == "bag" else ["column"]
+            bags = ("bag", "weighted_bag")
+            return [column.type.name] if column is not None and column.type.name in bags else ["column"]
         if term.function == "span":
             return ["column"]
         subject = term.arguments[0].value
@@ -189,6 +192,11 @@ def _lengths(value: object) -> list[int]:
         return list(range(value.first, value.last + 1))
     assert isinstance(value, Number)
     return [int(value.value)]
+
+
+def _is_weighted(term: Node) -> bool:
+    """Whether a term is made of the names of a weighted bag."""
+    return bool(term[0] == "weighted_bag") if len(term) == 1 else _is_weighted(term[-1])
 
 
 def _has_one_text(term: Node) -> bool:

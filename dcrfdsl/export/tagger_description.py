@@ -197,7 +197,7 @@ class _Writer:
         keys. Codes of places outside the sentence come after the vocabulary.
         """
         kind = self.atoms[self._atom(factor)][0]
-        if kind != "texts":
+        if kind not in ("texts", "bag"):
             return codes, int(kind != "number")
         texts, kept = self.vocabularies[atom_name(factor)]
         size = len(self.learned.vocabularies[atom_name(factor)])

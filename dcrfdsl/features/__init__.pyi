@@ -2,8 +2,8 @@ from .alphabet.conjunctions import Conjunctions as Conjunctions, conjoined as co
 from .alphabet.feature_alphabet import LARGEST as LARGEST, TemplateTables as TemplateTables
 from .atoms import atom_name as atom_name, reach as reach
 from .extract import FeatureExtractor as FeatureExtractor
+from .extractor_parts import LearnedParts as LearnedParts, learned_parts as learned_parts
 from .feature_rows import FeatureRows as FeatureRows
-from .learned_parts import LearnedParts as LearnedParts, learned_parts as learned_parts
 from .observation_kernels import ObservationKernel as ObservationKernel
 from .plan.expansion import (
     ExpandedFeature as ExpandedFeature,

@@ -203,7 +203,6 @@ def test_a_target_that_is_neither_program_nor_folder(tmp_path: Path) -> None:
 
 
 def test_a_model_of_crfsuite(tmp_path: Path) -> None:
-    pytest.importorskip("dcrfdsl.crfsuite", reason="this version has no models of CRFsuite")
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trained("label y\nclique y: word\nclique y[-1], y\n").save(tmp_path / "a.model")
     target = str(tmp_path / "a.crfsuite")

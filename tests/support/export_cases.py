@@ -14,7 +14,6 @@ from dcrfdsl.model.trained_model import TrainedModel
 from dcrfdsl.semantics.resolve.resolution import load_text
 from dcrfdsl.training.pipeline import fit
 
-COLUMNS = ("word", "pos", "tags", "temp", "more", "pixels")
 WORDS = ("a", "b", "Bath", "New", "York", "new", "1984", "é", "É7", "straße", "x-ray", "_", "ABC", "K")
 UNSEEN = ("zebra", "İ", "Newer", "٣", "a b", "日本")
 PLACES = "New York\nBath\nnew\nNew York Bath a\n"
@@ -31,7 +30,9 @@ FEATURES = (
     "word[-1] has /é|ss/i", r"word has /\w$/", "(first or pos[-1] is N)", "not (word[1] is a and word[-1] is b)",
     "pos in {N, V} & word[1]", "pos[-1] is not N", "word & pos & lower(word)[1]",
     "prefix(word, 1..2) & suffix(word, 1..2)",
-    "word[-3] & word[3]", "temp[-1]", "(pos = pos[-1] and last)", "(first or temp = temp[1])",
+    "word[-3] & word[3]", "temp[-1]", "(pos = pos[-1] and last)", "(first or temp = temp[1])", "attrs",
+    "attrs[-1] & word", "lower(attrs)", "attrs & tags", "attrs & attrs[1]", "attrs has /a/", "temp & attrs",
+    "prefix(attrs, 1) & pos[1]",
 )  # fmt: skip
 
 STRUCTURES = {
@@ -70,7 +71,16 @@ def sentence(rng: np.random.Generator, length: int, words: tuple[str, ...]) -> d
         "temp": rng.integers(0, 3, length).astype(float).tolist(),
         "more": rng.normal(size=length).round(2).tolist(),
         "pixels": rng.normal(size=(length, 2)).round(2).tolist(),
+        "attrs": [_items(rng) for _ in range(length)],
     }
+
+
+def _items(rng: np.random.Generator) -> object:
+    """A value of a weighted bag: a text, a list, or a mapping with every kind of value; some weights are 0."""
+    mapping = {"a": 0.5, "A": float(rng.integers(-1, 2)), "b": True, "c": "x", "d": {"a": 2, "e": ["f", "g"]}}
+    chosen = {name: mapping[name] for name in mapping if rng.random() < 0.5}
+    forms = ["a:0.5 a:0.5 A:-1", r"x\:y:2 b", "", ["a", "b", "a"], chosen, chosen, chosen]
+    return forms[rng.integers(len(forms))]
 
 
 def drawn(seed: int, folder: Path, structure: str | None = None) -> ExportCase:
@@ -82,7 +92,9 @@ def drawn(seed: int, folder: Path, structure: str | None = None) -> ExportCase:
     g = ", ".join(FEATURES[n] for n in pick[:7])
     h = ", ".join(FEATURES[n] for n in pick[7:10])
     labels = [line.split()[1] for line in STRUCTURES[structure].splitlines() if line.startswith("label")]
-    cells = ", ".join(("word", "pos", "tags: bag", "temp: float", "more: float", "pixels: vector(2)", *labels))
+    cells = ", ".join(
+        ("word", "pos", "tags: bag", "temp: float", "more: float", "pixels: vector(2)", "attrs: weighted_bag", *labels)
+    )
     text = (
         f'data jsonl({cells})\nlexicon places = "places.txt"\nlexicon title = "titles.txt"\n'
         f"features g{options[rng.integers(4)]}: {g}\nfeatures h{options[rng.integers(4)]}: {h}\n"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, moved
-from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
+from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of, weights_of
 
 __all__ = ["Atom", "FeatureSet", "Fired", "Template", "Weights", "atom_of"]
 
@@ -27,11 +27,13 @@ LAST_KEY = np.iinfo(np.int64).max  # behind all keys of a template, so that ever
 class Atom(NamedTuple):
     """One member of a cross without its place.
 
-    read: a batch and an offset → codes [n, B, anchors], or numbers [1, B, anchors].
+    read: a batch and an offset → codes [n, B, anchors], or numbers [1, B, anchors].   weights: of a weighted bag, a
+    number for each code.
     """
 
     read: Callable[[Sentences, int, Pads], NDArray[Any]]
     is_number: bool = False
+    weights: Callable[[Sentences, int, Pads], NDArray[Any]] | None = None
 
 
 def atom_of(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
@@ -98,8 +100,35 @@ def _text_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[st
     return Atom(read)
 
 
+def _bag_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """`["bag", leaf, term, vocabulary]`: as `texts`, with the weights of the names."""
+    _, leaf, term, number = node
+    vocabulary, weights = vocabularies[number], weights_of(term, lexicons)
+
+    def known(value: Any) -> tuple[tuple[int, float], ...]:
+        return tuple((vocabulary[text], weight) for text, weight in weights(value).items() if text in vocabulary)
+
+    items = Memo[tuple[tuple[int, float], ...]](known, ())
+
+    def table(sentences: Sentences) -> Floats:
+        """Codes and weights, [2, n, B, T]."""
+        rows = list(zip_longest(*map(items.__getitem__, sentences.values(leaf)), fillvalue=(NO_CODE, 1.0)))
+        found = np.array(rows, np.float64) if rows else np.full((1, sentences.size * sentences.length, 2), -1.0)
+        return np.moveaxis(found, 2, 0).reshape(2, -1, sentences.size, sentences.length)
+
+    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        size = len(vocabulary)
+        codes = table(sentences)[0].astype(np.int64)
+        return moved(codes, offset, pads, before=size, after=size + max(0, pads[0] - offset), step=1)
+
+    def values(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        return moved(table(sentences)[1], offset, pads, before=1, after=1)
+
+    return Atom(read, weights=values)
+
+
 ATOMS: Mapping[str, Callable[[Node, Lexicons, Sequence[Mapping[str, int]]], Atom]] = {
-    "number": _number_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom,
+    "number": _number_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom, "bag": _bag_atom,
 }  # fmt: skip
 
 
@@ -161,7 +190,7 @@ class FeatureSet(NamedTuple):
             which, row = np.nonzero((template.keys[place] == keys) & (keys >= 0))
             rows.append(row)
             features.append(template.first + place[which, row])
-            values.append(np.ones(len(row)) if weight is None else weight[row])
+            values.append(np.ones(len(row)) if weight is None else np.broadcast_to(weight, keys.shape)[which, row])
             numeric = numeric or weight is not None
         return Fired(np.concatenate(rows), np.concatenate(features), np.concatenate(values) if numeric else None)
 
@@ -169,20 +198,27 @@ class FeatureSet(NamedTuple):
         self, template: Template, atoms: Sequence[Atom], at: Mapping[tuple[int, int], NDArray[Any]],
         sentences: Sentences,
     ) -> tuple[Codes, Floats | None]:  # fmt: skip
-        """Keys [n, B · anchors], -1 where nothing fires; and the product of the numbers [B · anchors], if any."""
+        """Keys [n, B · anchors], -1 where nothing fires; the product of numbers and weights, [n or 1, B · anchors]."""
         keys: Codes | None = None
         weight: Floats | None = None
         stages = {stage.before: stage for stage in template.stages}
         for number, ((atom, offset), size) in enumerate(zip(template.factors, template.sizes, strict=True)):
             codes = at[atom, offset].reshape(len(at[atom, offset]), -1)
             if atoms[atom].is_number:
-                weight = codes[0] if weight is None else weight * codes[0]
+                weight = codes if weight is None else weight * codes
                 continue
+            if number in stages and keys is not None:
+                keys = _smaller(keys, stages[number])
+            read = atoms[atom].weights
+            if weight is not None or read is not None:
+                ours = np.ones((1, codes.shape[1])) if weight is None else weight
+                theirs = (
+                    np.ones(codes.shape) if read is None else read(sentences, offset, self.pads).reshape(codes.shape)
+                )
+                weight = (_spread(ours, keys)[:, None] * theirs).reshape(-1, codes.shape[1])
             if keys is None:
                 keys = codes
                 continue
-            if number in stages:
-                keys = _smaller(keys, stages[number])
             crossed = keys[:, None] * size + codes
             keys = np.where((keys[:, None] >= 0) & (codes >= 0), crossed, NO_CODE).reshape(-1, codes.shape[1])
         anchors = self.pads[0] + sentences.length + self.pads[1]
@@ -195,6 +231,11 @@ class FeatureSet(NamedTuple):
             low, high = template.inside
             keys = np.where((t + low >= 0) & (t + high < sentences.length), keys, NO_CODE)
         return keys, weight
+
+
+def _spread(weight: Floats, keys: Codes | None) -> Floats:
+    """The weights of keys, each on its own: [1 or n, B · anchors] → [n, B · anchors]."""
+    return weight if keys is None else np.broadcast_to(weight, keys.shape)
 
 
 def _smaller(keys: Codes, stage: Stage) -> Codes:

@@ -12,7 +12,18 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Generic, TypeAlias, TypeVar
 
-__all__ = ["Lexicon", "Lexicons", "Memo", "Node", "TextFunction", "ValueTest", "test_of", "texts_of"]
+__all__ = [
+    "Lexicon",
+    "Lexicons",
+    "Memo",
+    "Node",
+    "TextFunction",
+    "ValueTest",
+    "is_weighted",
+    "test_of",
+    "texts_of",
+    "weights_of",
+]
 
 Node: TypeAlias = Any  # a list: its kind, then its parts
 TextFunction: TypeAlias = Callable[[Any], tuple[str, ...]]  # a value → its texts, each once
@@ -86,6 +97,9 @@ def length(text: str) -> str:
 def texts_of(node: Node, lexicons: Lexicons) -> TextFunction:
     """The texts of a value: one, several (the parts of a bag, prefixes), or none."""
     kind = node[0]
+    if is_weighted(node):
+        weights = weights_of(node, lexicons)
+        return lambda value: tuple(text for text, weight in weights(value).items() if weight != 0)
     if kind == "column":
         return lambda value: (value,)
     if kind == "bag":
@@ -93,6 +107,27 @@ def texts_of(node: Node, lexicons: Lexicons) -> TextFunction:
     inner = texts_of(node[-1], lexicons)
     function = FUNCTIONS[kind](node, lexicons)
     return lambda value: tuple(dict.fromkeys(text for given in inner(value) for text in function(given)))
+
+
+def is_weighted(node: Node) -> bool:
+    """Whether a term is made of the names of a weighted bag."""
+    return bool(node[0] == "weighted_bag") if len(node) == 1 else is_weighted(node[-1])
+
+
+def weights_of(node: Node, lexicons: Lexicons) -> Callable[[Any], dict[str, float]]:
+    """The texts that a term makes of the names of a weighted bag, with their weights; those of equal texts add up."""
+    if node[0] == "weighted_bag":
+        return dict
+    inner, function = weights_of(node[-1], lexicons), FUNCTIONS[node[0]](node, lexicons)
+
+    def weights(value: Any) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name, weight in inner(value).items():
+            for text in dict.fromkeys(function(name)):
+                found[text] = found.get(text, 0.0) + weight
+        return found
+
+    return weights
 
 
 def _looked_up(entries: Lexicon) -> Callable[[str], list[str]]:

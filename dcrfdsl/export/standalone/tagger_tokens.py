@@ -7,7 +7,7 @@ in declared order, or, where there is one column, a text. Not here: files.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -157,8 +157,56 @@ def _vector(value: Any, column: Column) -> list[float]:
     return [_number(part, column) for part in parts]
 
 
+def _weighted_bags(values: list[Any], column: Column) -> list[tuple[tuple[str, float], ...]]:
+    return [_weighted_bag(value, column) for value in values]
+
+
+def _weighted_bag(value: Any, column: Column) -> tuple[tuple[str, float], ...]:
+    """Names with weights: of a text of items `name:weight`, of a list of names, or of a mapping. Equal names add up."""
+    found: dict[str, float] = {}
+    if isinstance(value, str):
+        items = [_item_of_text(text, column) for text in value.split()]
+    elif isinstance(value, Mapping | list | tuple | set | frozenset | np.ndarray):
+        items = list(_items(value, "", column))
+    else:
+        raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected names, or names with weights")
+    for name, weight in items:
+        found[name] = found.get(name, 0.0) + weight
+    return tuple(found.items())
+
+
+def _item_of_text(text: str, column: Column) -> tuple[str, float]:
+    r"""`name`, `name:0.5` or, with escapes, `12\:30:2`."""
+    name, weight = [], ""
+    characters = iter(text)
+    for character in characters:
+        if character == ":":
+            weight = "".join(characters)
+            break
+        name.append(next(characters, "\\") if character == "\\" else character)
+    return "".join(name), _number(weight, column) if weight else 1.0
+
+
+def _items(value: Any, prefix: str, column: Column) -> Iterator[tuple[str, float]]:
+    """A number is the weight of its name, a text makes `name:text`, a list or mapping names that begin with `name:`."""
+    named = value.items() if isinstance(value, Mapping) else ((name, 1.0) for name in value)
+    for name, inner in named:
+        (text,) = _texts([name], column)
+        if isinstance(inner, str):
+            yield f"{prefix}{text}:{inner}", 1.0
+        elif isinstance(inner, bool | np.bool_):
+            yield prefix + text, float(inner)
+        elif isinstance(inner, Real):
+            yield prefix + text, _number(inner, column)
+        elif isinstance(inner, Mapping | list | tuple | set | frozenset):
+            yield from _items(inner, f"{prefix}{text}:", column)
+        else:
+            raise TaggerError(f"column `{column.name}`: found {shown(inner)}, expected a number, a text or a list")
+
+
 CHECKS: Mapping[str, Callable[[list[Any], Column], list[Any]]] = {
     "str": _texts, "bag": _bags, "float": _numbers, "int": _numbers, "vector": _vectors,
+    "weighted_bag": _weighted_bags,
 }  # fmt: skip
 
 
