@@ -12,6 +12,7 @@ from .builder import (
     bioes as bioes,
     call as call,
     chars as chars,
+    extract as extract,
     feats as feats,
     first as first,
     gaussian as gaussian,

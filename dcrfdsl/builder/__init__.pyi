@@ -17,6 +17,7 @@ from .term_functions import (
     bioes as bioes,
     call as call,
     chars as chars,
+    extract as extract,
     feats as feats,
     first as first,
     gaussian as gaussian,

@@ -19,6 +19,7 @@ __all__ = [
     "bioes",
     "call",
     "chars",
+    "extract",
     "feats",
     "first",
     "gaussian",
@@ -96,6 +97,22 @@ def suffix(column: Term | str, shortest: int, longest: int | None = None) -> Ter
     >>> three, up_to_four = suffix("word", 3), suffix("word", 1, 4)
     """
     return apply("suffix", as_term(column), _lengths(shortest, longest))
+
+
+def extract(column: Term | str, pattern: str) -> Term:
+    r"""The first part of the value that a regular expression matches; nothing where it does not match.
+
+    column: a term, or the name of a column.
+    pattern: of RE2, as in `matches`.
+
+    >>> digits, ending = extract("word", "[0-9]+"), extract("word", r"\p{L}?\p{L}?$")
+    """
+    return Term(
+        ex.Apply(
+            function="extract",
+            arguments=(ex.Argument(value=as_value(as_term(column))), ex.Argument(value=ex.Regex(pattern=pattern))),
+        )
+    )
 
 
 def shape(column: Term | str, *, short: bool = False) -> Term:

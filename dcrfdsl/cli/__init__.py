@@ -12,9 +12,11 @@ import typer
 from .. import __version__
 from . import (
     check_command as check,
+    convert_command as convert,
     demo_command as demo,
     evaluate_command as evaluate,
     explain_command as explain,
+    export_command as export,
     fmt_command as fmt,
     infer_command as infer,
     new_command as new,
@@ -33,6 +35,7 @@ YOUNG_OBJECTS = 50_000  # allocations before a collection; Python's 700 are exce
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "new": new.new,
+    "convert": convert.convert,
     "check": check.check,
     "explain": explain.explain,
     "fmt": fmt.fmt,
@@ -40,9 +43,12 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "tag": tag.tag,
     "eval": evaluate.evaluate,
     "show": show.show,
+    "export": export.export,
     "unroll": unroll.unroll,
     "infer": infer.infer,
 }
+# What `explain` is asked about may look like an option.
+CONTEXT_SETTINGS = {"explain": {"ignore_unknown_options": True}}
 
 
 def _app() -> typer.Typer:
@@ -71,7 +77,7 @@ def _app() -> typer.Typer:
         """
 
     for name, command in COMMANDS.items():
-        app.command(name)(guarded(command))
+        app.command(name, context_settings=CONTEXT_SETTINGS.get(name))(guarded(command))
     return app
 
 

@@ -66,6 +66,7 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     spec = resolved.spec  # checked
     states = declared_states(spec, resolved.directories)
     counts = {name: None if listed is None else len(listed) for name, listed in states.items()}
+    counts |= _view_counts(spec, states)
     rows = [(clique.label, *_table_of(clique, counts), UNKNOWN) for clique in spec.cliques]
     sweeps = [_entries(clique, counts) for clique in spec.cliques if len(clique.sites) > 1]
     work = sum(len(clique.sites) * (_entries(clique, counts) or 0) for clique in spec.cliques if len(clique.sites) > 1)
@@ -78,6 +79,18 @@ def declared_costs(resolved: Resolved, stage: str | None) -> CostTable:
     else:
         totals.append(("?", "depends on data; give training data with `--data FILE`"))
     return CostTable(rows, totals)
+
+
+def _view_counts(spec: ModelSpec, states: Mapping[str, Sequence[str] | None]) -> dict[str, int]:
+    """How many states the views of cliques have, where those of their label are declared."""
+    used = {site.variable for clique in spec.cliques for site in clique.sites}
+    views = [view for view in spec.views if view.name in used]
+    if not views:
+        return {}
+    from ..features import view_label, view_map  # loads the engine
+
+    labels = {view.name: states.get(view_label(spec, view)) for view in views}
+    return {view.name: len(view_map(spec, view, listed).states) for view in views if (listed := labels[view.name])}
 
 
 def _decoding(spec: ModelSpec, stage: str | None) -> list[tuple[str, str]]:
@@ -167,7 +180,7 @@ def trained_costs(
         width = f"a table of {cost.exact.largest:.1g} entries at least"
     work = _work(cost.exact.work) if cost.exact.work < math.inf else "does not fit"
     totals = [
-        ("data", f"{corpus.num_sentences:,} sentences, {cost.tokens:,} tokens"),
+        ("data", f"{_counted(corpus.num_sentences, 'sentence')}, {_counted(cost.tokens, 'token')}"),
         ("weights", f"{sum(cost.weights):,}"),
         *(("joined", _joined_words(joined)) for joined in cost.joined),
         ("exact", "depends on what each sentence joins" if cost.joined else f"{work}; {width}"),
@@ -199,6 +212,10 @@ def _time(lasts: SecondsRange, cores: int) -> str:
         f"{duration(lasts.least)} to {duration(lasts.most)} on {cores} core{'' if cores == 1 else 's'}, "
         "by the pace on the first sentences"
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _work(multiply_adds: float) -> str:

@@ -49,7 +49,7 @@ def demo(
     \b
     Example:
       dcrfdsl demo
-      dcrfdsl demo --sentences 500
+      dcrfdsl demo --sentences 20
     """
     talk = Talk(quiet)
     path = treebank("data/web.conllu")

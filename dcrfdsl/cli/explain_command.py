@@ -1,4 +1,4 @@
-"""`dcrfdsl explain`: any word of the language, and any kind of message, from the tables that the checker uses."""
+"""`dcrfdsl explain`: any word of the language, kind of message, command or option, from the tables that are in use."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ MOST_COLUMNS = 100  # longer lines are hard to read
 
 def explain(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Words of the language, or kinds of message.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Words of the language, kinds of message, commands, options."),
     ] = None,
 ) -> None:
-    """Explain a statement, function, method, setting, metric or kind of message.
+    """Explain a statement, function, method, setting, metric, kind of message, command or option.
 
     Without a NAME it lists all names.
 
@@ -35,6 +36,7 @@ def explain(
       dcrfdsl explain clique
       dcrfdsl explain trp tolerance
       dcrfdsl explain unknown-name
+      dcrfdsl explain tag --nbest
     """
     if not names:
         print("\n".join(_overview()))
@@ -46,30 +48,57 @@ def explain(
 def _overview() -> Iterable[str]:
     """All names, a paragraph a kind."""
     from ..semantics import reference_entries
+    from .command_reference import command_entries
 
     kinds: dict[str, list[str]] = {}
-    for entry in reference_entries():
+    for entry in (*command_entries(), *reference_entries()):
         kinds.setdefault(entry.kind, []).append(entry.name)
     for kind, names in kinds.items():
         yield "\n".join([kind, *_indented(["  ".join(names)])])
-    yield "\n`dcrfdsl explain NAME` explains one of them, or a setting."
+    yield "\n`dcrfdsl explain NAME` explains one of them, a setting, or an option of a command."
 
 
 def _page(name: str) -> str:
     """All that stands under a name; DcrfError if nothing does."""
-    from ..semantics import entries_named, nearest_name, settings_named
+    from ..semantics import entries_named, settings_named
+    from .command_reference import command_entries
 
+    if name.startswith("-") and len(name) > 1:
+        return _option_page(name.partition("=")[0])
     in_brackets = re.fullmatch(r"(?:error|warning|note)\[(.+)\]", name)
     slug = in_brackets[1] if in_brackets else name
     entries, settings = entries_named(slug), settings_named(name)
-    if not entries and not settings:
-        guess = nearest_name(name)
-        remedy = f"did you mean `{guess}`?" if guess else "`dcrfdsl explain` lists all names"
-        refuse("unknown-word", f"`{name}` is no word of the language and no kind of message", remedy)
-    parts = [described(entry) for entry in entries]
+    parts = [described(entry) for entry in (*entries, *(c for c in command_entries() if c.name == name))]
     if settings:
         parts.append("\n".join(_setting_lines(name, settings)))
+    if not parts:
+        refuse("unknown-word", f"`{name}` is no word of the language and no kind of message", _remedy(name))
     return "\n\n".join(parts)
+
+
+def _option_page(name: str) -> str:
+    """What an option does, by the commands that have it; DcrfError if none has it."""
+    from ..errors import did_you_mean
+    from . import COMMANDS
+    from .command_reference import described_command, option_entries
+
+    entries = list(option_entries(name))
+    if not entries:
+        known = [each for command in COMMANDS for option in described_command(command).options for each in option.names]
+        guess = did_you_mean(name, list(dict.fromkeys(known)))
+        remedy = f"did you mean `{guess}`?" if guess else "`dcrfdsl COMMAND --help` lists the options of a command"
+        refuse("unknown-word", f"`{name}` is an option of no command", remedy)
+    return "\n\n".join(map(described, entries))
+
+
+def _remedy(name: str) -> str:
+    """The nearest word of the language, or command."""
+    from ..errors import did_you_mean
+    from ..semantics import nearest_name
+    from . import COMMANDS
+
+    guess = nearest_name(name) or did_you_mean(name, list(COMMANDS))
+    return f"did you mean `{guess}`?" if guess else "`dcrfdsl explain` lists all names"
 
 
 def described(entry: ReferenceEntry) -> str:
@@ -77,12 +106,16 @@ def described(entry: ReferenceEntry) -> str:
     lines = [f"{entry.kind} {entry.name}", ""]
     if entry.usage:
         lines += [*_indented([entry.usage], 4), ""]
-    lines += [*_indented([entry.summary, entry.text], 0)]
+    first, *further = entry.text.split("\n\n")
+    lines += _indented([entry.summary, first], 0)
+    for paragraph in further:
+        lines += ["", *_indented([paragraph], 0)]
     if entry.settings:
         lines.append("")
         for setting in entry.settings:
             lines += [f"  {setting.name}  {_facts(setting)}".rstrip(), *_indented([setting.meaning], 6)]
-    for title, text in (("Example", entry.example), ("Grammar", entry.grammar)):
+    settings = "Its settings, written out"
+    for title, text in (("Example", entry.example), (settings, entry.written_out), ("Grammar", entry.grammar)):
         if text:
             lines += ["", f"{title}:", *(f"    {line}" for line in text.strip().splitlines())]
     if entry.source:
@@ -102,11 +135,13 @@ def _setting_lines(name: str, settings: Sequence[tuple[str, SettingEntry]]) -> I
         yield ""
         yield from _indented([f"of {', '.join(owners)}: {_facts(setting)}"])
         yield from _indented([setting.meaning], 6)
+        yield from (f"          {line}" for line in setting.example.splitlines())
 
 
 def _facts(setting: SettingEntry) -> str:
     """Type, default, limits and unit."""
-    facts = [setting.type, setting.limits, f"default {setting.default}" if setting.default else "", setting.unit]
+    default = setting.default if setting.default in ("", "required") else f"default {setting.default}"
+    facts = [setting.type, setting.limits, default, setting.unit]
     return ", ".join(filter(None, facts))
 
 

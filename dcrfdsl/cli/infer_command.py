@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -87,6 +87,8 @@ def infer(options: InferOptions) -> None:
             f"warning: `{options.method}` did not converge: what it computes still moves by {status.residual:.1e} "
             f"after {status.iterations} iterations; try --damping 0.5 or more --max-iterations"
         )
+    if options.task == "pr":  # messages compute marginals on the way
+        result = replace(result, marginals=None)
     print(json_text(_as_json(options, result)) if options.as_json else _as_text(result))
 
 

@@ -106,7 +106,11 @@ def remaining_seconds(steps: Sequence[Iteration], tolerance: float, max_iteratio
 
 def file_size(path: Path) -> str:
     """`12 kB`, `3.4 MB`"""
-    size = path.stat().st_size
+    return bytes_text(path.stat().st_size)
+
+
+def bytes_text(size: int) -> str:
+    """`12 kB` for 11,500 bytes."""
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{math.ceil(size / 1e3)} kB"
 
 

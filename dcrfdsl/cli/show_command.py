@@ -90,10 +90,13 @@ def _describe(trained: TrainedModel, talk: Talk) -> None:
     for line in trained.spec.doc:
         talk(line)
     record = trained.record
-    talk(
-        f"{trained.num_weights:,} weights; stage `{record.stage}`: {record.end} after "
-        f"{record.iterations} iterations, {'converged' if record.converged else 'not converged'}"
+    how = (
+        f"stage `{record.stage}`: {record.end} after {record.iterations} iterations, "
+        f"{'converged' if record.converged else 'not converged'}"
+        if record.stage
+        else "; ".join(record.notes) or "not trained"  # a model that was converted has no stage
     )
+    talk(f"{trained.num_weights:,} weights; {how}")
     for note in training_notes(trained):
         talk(note)
     talk()

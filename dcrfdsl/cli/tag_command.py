@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..data import Chunk, Corpus, EncodedLabels
     from ..inference import CliqueMarginal, NBest
     from ..model import Predictor, TrainedModel
+    from ..semantics import DataSpec
 
 __all__ = ["tag"]
 
@@ -50,6 +51,9 @@ class TagOptions:
     ] = None
     decode: Decode = None
     given: Annotated[bool, typer.Option("--given", help="Keep to the labels of the input; _ is free.")] = False
+    apart: Annotated[
+        bool, typer.Option("--apart", help="Keep gold: predictions go to MISC in conllu, to `predicted` in spans.")
+    ] = False
     as_json: Json = False
     flush: Annotated[
         bool | None,
@@ -65,6 +69,9 @@ class TagOptions:
 def tag(options: TagOptions) -> None:
     """Tag text. The input comes out again with the predicted labels appended, in the order of the template.
     In crfsuite and grmm they take the places of the labels.
+
+    conll, csv and tsv get more columns, jsonl the key "predicted". In conllu and spans a label goes where its gold
+    stands, in place of it; --apart keeps both.
 
     With --nbest every sentence comes once for each of its labellings, best first, with rank and probability: two more
     columns of each token in conll, features in crfsuite and grmm, comments in CoNLL-U, keys "rank" and "probability" in
@@ -107,6 +114,8 @@ def tag(options: TagOptions) -> None:
     for work in prepared if options.threads == 1 else prefetched(prepared):
         status += tagger.best(work) if options.nbest is None else tagger.several(work, options.nbest)
         sys.stdout.flush()
+    if not options.as_json:
+        sys.stdout.buffer.write(tagger.output.close())
     if not status.converged:
         talk(
             f"warning: inference did not converge on {status.not_converged} of {status.graphs} sentences "
@@ -120,12 +129,20 @@ def _chunks(model: TrainedModel, options: TagOptions) -> Iterator[Chunk]:
     """Whole sentences of the input, file after file. Columns of labels may be absent, but not with `--given`."""
     from ..data import stream_corpus
 
-    data, labels = data_statement(model.spec), model.labels
+    data, labels = _data(model, options), model.labels
     required, optional = (labels, ()) if options.given else ((), labels)
     for file in options.files or [STDIN]:
         yield from stream_corpus(
             file, data, tokens_per_chunk=_TOKENS_AT_ONCE, required=required, optional=optional, flush=options.flush
         )
+
+
+def _data(model: TrainedModel, options: TagOptions) -> DataSpec:
+    """The `data` statement of the model, with the place of predictions that the command line asks for."""
+    from ..data import with_predictions_apart
+
+    data = data_statement(model.spec)
+    return with_predictions_apart(data) if options.apart else data
 
 
 def _tokens_of(sentences: Iterable[int], corpus: Corpus) -> list[int]:
@@ -149,7 +166,10 @@ class _Tagger:
     """Writes chunk after chunk to stdout, and collects the notes for the end."""
 
     def __init__(self, model: TrainedModel, options: TagOptions):
+        from ..data import TaggedOutput
+
         self.model, self.options = model, options
+        self.output = TaggedOutput(_data(model, options))
         self.sentences = 0  # written as JSON
         self.exact = self.tried = self.approximate = 0  # sentences by how their n-best labellings were found
         self.searched, self.score = 0, 0.0  # sentences that were labelled approximately, their total score
@@ -169,7 +189,6 @@ class _Tagger:
 
     def best(self, work: _Work) -> Any:
         """Writes the best labelling of each sentence, `_` where there is none. Returns how inference ended."""
-        from ..data import tagged
         from ..inference import RunStatus
 
         (chunk, known_labels, predictor), status, columns = work, RunStatus(), dict[str, list[str]]()
@@ -190,19 +209,19 @@ class _Tagger:
         if self.options.as_json:
             self._print_json(corpus, [1] * corpus.num_sentences, {}, columns, tables, known_labels)
         else:
-            sys.stdout.buffer.write(tagged(chunk, {**columns, **self._distributions(tables)}))
+            sys.stdout.buffer.write(self.output.write(chunk, {**columns, **self._distributions(tables)}))
         return status
 
     def several(self, work: _Work, count: int) -> Any:
         """Writes the `count` best labellings of each sentence; a sentence without any comes once, at rank 0."""
-        from ..data import repeated, tagged
+        from ..data import repeated
         from ..inference import RunStatus
 
         chunk, known_labels, predictor = work
         self.ranked, corpus = True, chunk.corpus
         if predictor is None:
             if not self.options.as_json:
-                sys.stdout.buffer.write(tagged(chunk, {}))
+                sys.stdout.buffer.write(self.output.write(chunk, {}))
             return RunStatus()
         nbest = self.model.nbest(predictor, count, threads=self.options.threads)
         self._note(nbest, corpus)
@@ -221,7 +240,7 @@ class _Tagger:
             again = {label: table[rows] for label, table in tables.items()}
             written = {**columns, **self._distributions(again)}
             said = {name: remarks[name] for name in ("rank", "probability")}
-            sys.stdout.buffer.write(tagged(repeated(chunk, copies), written, said))
+            sys.stdout.buffer.write(self.output.write(repeated(chunk, copies), written, said))
         return nbest.status
 
     def _ranked(self, nbest: NBest, corpus: Corpus) -> tuple[dict[str, list[str]], dict[str, list[float | str | None]]]:

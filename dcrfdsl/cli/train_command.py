@@ -128,8 +128,9 @@ def _read(options: TrainOptions, talk: Talk) -> _Job:
     announce_compiling(talk)
     corpus = read_gold(options.data, resolved.spec, talk)
     remarks = check_or_raise(resolved, stage=options.stage, registered=registered, corpus=corpus)
-    if not options.quiet:
+    if remarks and not options.quiet:
         print_diagnostics(remarks)
+        talk()
     dev = read_gold(options.dev, resolved.spec, talk) if options.dev else None
     return _Job(options, resolved, registered, corpus, dev, remarks)
 

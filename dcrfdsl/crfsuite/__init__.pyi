@@ -1,4 +1,10 @@
+from .from_native import (
+    crfsuite_items as crfsuite_items,
+    crfsuite_model_of as crfsuite_model_of,
+    write_crfsuite_model as write_crfsuite_model,
+)
 from .items import ItemSequence as ItemSequence
+from .log_parser import LabelScore as LabelScore, TrainLogParser as TrainLogParser
 from .model_file import (
     CrfsuiteModel as CrfsuiteModel,
     ModelFileError as ModelFileError,
@@ -9,3 +15,5 @@ from .model_file import (
 )
 from .parsed_dump import ParsedDump as ParsedDump
 from .tagger import Tagger as Tagger
+from .to_native import native_model as native_model
+from .trainer import BaseTrainer as BaseTrainer, CRFSuiteError as CRFSuiteError, Trainer as Trainer

@@ -20,7 +20,7 @@ from .items import ItemSequence, flattened
 
 __all__ = ["AttributeTree", "Numbered"]
 
-Numbered = tuple[list[int], "array[float]", list[int]]
+Numbered = tuple["array[int]", "array[float]", list[int]]
 
 _MOST_UNKNOWN = 1000  # keys of a prefix that are remembered to begin no attribute
 
@@ -29,14 +29,18 @@ class _Node:
     """The attributes that begin with a prefix, which is empty or ends with a colon.
 
     numbers: `{rest of the attribute: number}`
-    children: `{key: node of prefix + key + ":"}`, as far as asked for
+    children: `{key: node of prefix + key + ":"}`, as far as asked for; rests: the `numbers` of these
     """
 
-    __slots__ = ("children", "numbers", "prefix")
+    __slots__ = ("children", "numbers", "prefix", "rests")
 
     def __init__(self, prefix: str, numbers: dict[Any, int]):
         self.prefix, self.numbers = prefix, numbers
         self.children: dict[str, _Node] = {}
+        self.rests: dict[str, dict[Any, int]] = {}
+
+    def adopt(self, key: str, child: _Node) -> None:
+        self.children[key], self.rests[key] = child, child.numbers
 
 
 _NOTHING = _Node("", {})  # of prefixes that begin no attribute
@@ -47,7 +51,7 @@ class AttributeTree:
 
     >>> tree = AttributeTree(["word:is", "next:word:is", "size"])
     >>> numbers, values, off = tree.numbers_of([{"word": "is", "next": {"word": "a"}}, {"size": 2.5}])
-    >>> numbers, list(values), off
+    >>> list(numbers), list(values), off
     ([0, 2], [1.0, 2.5], [0, 1, 2])
     """
 
@@ -68,9 +72,7 @@ class AttributeTree:
         if isinstance(xseq, ItemSequence):
             return self._numbers_of_names(xseq.names, xseq.values, xseq.off)
         items = xseq if isinstance(xseq, (list, tuple)) else list(xseq)
-        numbers: list[int] = []
-        values = array("d")
-        off = [0]
+        numbers, values, off = array("q"), array("d"), [0]
         try:
             for item in items:
                 self._collect(item, self._root, numbers, values)
@@ -83,41 +85,44 @@ class AttributeTree:
         found = list(map(self._numbers.get, names))
         is_known = [number is not None for number in found]
         before = [0, *accumulate(is_known)]
-        known = [number for number in found if number is not None]
+        known = array("q", [number for number in found if number is not None])
         return known, array("d", compress(values, is_known)), [before[place] for place in off]
 
-    def _collect(self, item: Any, node: _Node, numbers: list[int], values: array[float]) -> None:
+    def _collect(self, item: Any, node: _Node, numbers: array[int], values: array[float]) -> None:
         """Appends the attributes of an item, or AttributeError or TypeError if it is not made of usual parts."""
         kind = type(item)
+        found, known = numbers.append, values.append
         if kind is dict:
-            table, children = node.numbers, node.children
+            table, rests = node.numbers, node.rests
             for key, value in item.items():
                 kind = type(value)
                 if kind is str:
-                    child = children.get(key) or self._child(node, key)
-                    if value in child.numbers:
-                        numbers.append(child.numbers[value])
-                        values.append(1.0)
+                    rest = rests.get(key)
+                    if rest is None:
+                        rest = self._child(node, key).numbers
+                    if value in rest:
+                        found(rest[value])
+                        known(1.0)
                     elif not value.isprintable():
                         _check_usual(value)
                 elif kind is bool or kind is float or kind is int:
                     if not value:
                         continue  # it adds nothing
                     if key in table:
-                        numbers.append(table[key])
-                        values.append(value)
+                        found(table[key])
+                        known(value)
                     elif not key.isprintable():
                         _check_usual(key)
                 elif kind is dict or kind is list or kind is set:
-                    self._collect(value, children.get(key) or self._child(node, key), numbers, values)
+                    self._collect(value, node.children.get(key) or self._child(node, key), numbers, values)
                 else:
                     raise TypeError
         elif kind is list or kind is set or kind is tuple:
             table = node.numbers
             for key in item:
                 if key in table:
-                    numbers.append(table[key])
-                    values.append(1.0)
+                    found(table[key])
+                    known(1.0)
                 elif not key.isprintable():
                     _check_usual(key)
         else:
@@ -135,10 +140,11 @@ class AttributeTree:
         if first < last:
             length = len(head)
             rests = {name[length:]: self._numbers[name] for name in self._sorted[first:last]}
-            child = node.children[key] = _Node(head, rests)
+            child = _Node(head, rests)
+            node.adopt(key, child)
             return child
         if len(node.children) < _MOST_UNKNOWN:
-            node.children[key] = _NOTHING
+            node.adopt(key, _NOTHING)
         return _NOTHING
 
 

@@ -5,12 +5,13 @@ A chain has scores s_t(y) [T, L] and transitions ψ(i, j) [L, L] between neighbo
     δ_t(j) = max_i (δ_{t-1}(i) + ψ(i, j)) + s_t(j)
     α_t(j) = exp s_t(j) Σ_i α_{t-1}(i) exp ψ(i, j)        β_t(i) = Σ_j exp(ψ(i, j) + s_{t+1}(j)) β_{t+1}(j)
 
-Sums run in the linear domain, each row divided by its total (Rabiner 1989 §III), and in logarithms where a number
+Sums run in the linear domain, some rows divided by their totals (Rabiner 1989 §III), and in logarithms where a number
 becomes too small for that. Not here: scores of items (`scoring`), data sets (`inference`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..arrays import Floats, Ints
 
 __all__ = ["Transitions", "best_path", "path_score", "sums_of", "transitions_of"]
 
+_STEPS = 4  # rows between two that are divided by their totals
 _FLOOR = 1e-100  # a product of three such numbers is still a normal double: no underflow goes unnoticed
 
 
@@ -54,11 +56,12 @@ def best_path(scores: Floats, transitions: Transitions) -> list[int]:
     flat = through.reshape(-1)
     came = np.empty((length, len(turned)), np.intp)  #           the best label before each label
     best = scores[0]
-    for t in range(1, length):
-        np.add(best, turned, through)
-        through.argmax(1, came[t])
-        best = flat.take(came[t] + starts)
-        best += scores[t]
+    add, argmax, take = np.add, through.argmax, flat.take
+    for state, before in zip(scores[1:], came[1:], strict=True):
+        add(best, turned, through)
+        argmax(1, before)
+        best = take(before + starts)
+        best += state
     path = [int(best.argmax())]
     for row in came[:0:-1].tolist():
         path.append(row[path[-1]])
@@ -84,26 +87,27 @@ def _linear_sums(scores: Floats, transitions: Transitions) -> tuple[float, Float
     peaks = scores.max(axis=1)
     states = np.exp(scores - peaks[:, None])
     forward, backward = np.empty_like(states), np.ones_like(states)
-    ones = backward[-1]
-    totals = []
-    row = states[0]
-    for t in range(length):
-        if t:
-            row = row.dot(linear)
-            row *= states[t]
-        total = float(row.dot(ones))  # faster than a sum
-        if not total > 0.0:
-            return None
-        totals.append(total)
-        row = np.divide(row, total, forward[t])
+    ones = np.ones(len(linear))
+    log_scale = 0.0  # what forward rows have been divided by
+    row = forward[0] = states[0]
+    for t in range(1, length):
+        row = np.multiply(row.dot(linear), states[t], forward[t])
+        if t % _STEPS == 0:
+            total = float(row.dot(ones))  # faster than a sum
+            if not total > 0.0:
+                return None
+            row /= total
+            log_scale += math.log(total)
     for t in range(length - 1, 0, -1):
-        row = linear.dot(states[t] * backward[t])
-        np.divide(row, row.dot(ones), backward[t - 1])
+        row = linear.dot(states[t] * backward[t], backward[t - 1])
+        if t % _STEPS == 0:
+            row /= max(row.dot(ones), _FLOOR)
     if min(states.min(), forward.min(), backward.min()) < _FLOOR:
         return None
     marginals = forward * backward
     marginals /= marginals.sum(axis=1, keepdims=True)
-    return float(np.log(totals).sum() + peaks.sum() + (length - 1) * transitions.peak), marginals
+    log_scale += math.log(forward[-1].dot(ones)) + float(peaks.sum())
+    return log_scale + (length - 1) * transitions.peak, marginals
 
 
 def _log_sums(scores: Floats, transitions: Transitions) -> tuple[float, Floats]:

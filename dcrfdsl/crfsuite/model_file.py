@@ -50,6 +50,7 @@ _CHUNK = struct.Struct("<4s2I")
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 _STATE, _TRANSITION = 0, 1
 _SPARE_LABELS = 2  # references of labels that no label has
+_MOST_LABELS = 1 << 13  # a tagger has tables of moves between all labels: half a gigabyte each
 _LONGEST_FILE = (1 << 32) - 1  # bytes, as offsets have 32 bits
 _LENGTHS = {"labels": b"LFRF", "attributes": b"AFRF"}
 
@@ -138,8 +139,8 @@ def _read(content: NDArray[np.uint8]) -> CrfsuiteModel:
     if kind != _TYPE or version != _VERSION:
         raise Damage(f"it is of type {kind!r} and version {version}, expected {_TYPE!r} and {_VERSION}")
     features = _read_features(content, features_at)
-    if num_labels == 0:
-        raise Damage("it has no labels")
+    if not 0 < num_labels <= _MOST_LABELS:
+        raise Damage(f"it is said to have {num_labels:,} labels, expected 1 to {_MOST_LABELS:,}")
     labels = read_cqdb(content, labels_at, num_labels, "labels")
     attributes = read_cqdb(content, attributes_at, num_attributes, "attributes")
     transitions, left = _references(content, left_at, num_labels, features, "labels")

@@ -38,11 +38,12 @@ class Scorer:
 
     def scores_of(self, xseq: Iterable[Item] | ItemSequence) -> Floats:
         """The scores [T, L] of a sequence."""
-        numbers, values, off = self._attributes.numbers_of(xseq)
+        numbers, values, offsets = self._attributes.numbers_of(xseq)
+        off = np.array(offsets)
         num_labels = len(self.transitions.scores)
         num_cells = (len(off) - 1) * num_labels
-        starts = np.arange(0, num_cells, num_labels).repeat(np.diff(np.array(off)))
-        cell, amount = self._weights.contributions(np.array(numbers, np.int64), np.frombuffer(values), starts)
+        starts = np.arange(0, num_cells, num_labels).repeat(off[1:] - off[:-1])
+        cell, amount = self._weights.contributions(np.frombuffer(numbers, np.int64), np.frombuffer(values), starts)
         # with nothing to add, bincount has integers
         scores: Floats = np.bincount(cell, amount, num_cells).astype(np.float64, copy=False)
         return scores.reshape(-1, num_labels)

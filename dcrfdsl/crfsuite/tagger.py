@@ -110,10 +110,10 @@ class Tagger:
         opened, current = self._model(), self._current()
         if current is None or not len(current.scores):
             return 0.0
-        position = int(pos)
-        if not 0 <= position < len(current.scores):
-            raise ValueError(f"The position, {position} is out of range of {len(current.scores)}")
-        return float(current.sums[1][position, opened.number_of(y)])
+        rows, position = current.marginals, int(pos)
+        if not 0 <= position < len(rows):
+            raise ValueError(f"The position, {position} is out of range of {len(rows)}")
+        return rows[position][opened.number_of(y)]
 
     # what is inside -----------------------------------------------------------------------------------------------
 
@@ -163,6 +163,9 @@ class _Opened:
 
     def number_of(self, label: Any) -> int:
         """The number of a label. TypeError if it is no text, RuntimeError if the model does not have it."""
+        number = self._numbers.get(label) if isinstance(label, str) else None
+        if number is not None:
+            return number
         text = bytes(label).decode(errors="surrogateescape") if isinstance(label, (bytes, bytearray)) else label
         if not isinstance(text, str):
             raise TypeError(f"expected str or bytes as a label, {type(label).__name__} found")
@@ -189,6 +192,11 @@ class _Current:
     def sums(self) -> tuple[float, Floats]:
         """(log Z, marginals [T, L])"""
         return sums_of(self.scores, self._transitions)
+
+    @cached_property
+    def marginals(self) -> list[list[float]]:
+        """[T][L]: a program that asks for one asks for all, and lists are faster to read."""
+        return cast("list[list[float]]", self.sums[1].tolist())
 
     def probability(self, path: list[int]) -> float:
         """The probability of a labelling."""

@@ -5,6 +5,10 @@ from .corpus import (
     InternedColumn as InternedColumn,
     NumericColumn as NumericColumn,
 )
+from .emitter_table import EMITTERS as EMITTERS
+from .emitters import Emitter as Emitter, Export as Export
+from .export_columns import SUFFIXES as SUFFIXES, columns_in as columns_in, discovered as discovered
+from .formats import with_predictions_apart as with_predictions_apart
 from .frames import (
     DataFrame as DataFrame,
     corpus_from_frame as corpus_from_frame,
@@ -19,6 +23,7 @@ from .labels import (
     raise_if_any as raise_if_any,
     unknown_label_tokens as unknown_label_tokens,
 )
+from .left_out import LeftOut as LeftOut
 from .partial import places as places, read_cells as read_cells
 from .readers import READERS as READERS, Chunk as Chunk, read_corpus as read_corpus, stream_corpus as stream_corpus
 from .segment_types import (
@@ -31,4 +36,4 @@ from .segment_types import (
     split_mark as split_mark,
 )
 from .states import declared_states as declared_states, learn_states as learn_states, variable_states as variable_states
-from .writers import WRITERS as WRITERS, tagged as tagged
+from .writers import WRITERS as WRITERS, TaggedOutput as TaggedOutput, tagged as tagged

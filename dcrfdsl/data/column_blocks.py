@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,11 +35,15 @@ _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file."""
+    """Whole lines of a file, from line `first_line` (from 1); `bom` is the byte order mark, if it led the file.
+
+    A file that is no text has `rows` instead of lines.
+    """
 
     text: bytes
     first_line: int
     bom: bytes = b""
+    rows: Any = None
 
 
 @contextmanager

@@ -14,14 +14,14 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Ints
-from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
-from ..semantics import Column, DataSpec, plain
+from ..errors import DcrfError, data_error
+from ..semantics import Column
 from .column_blocks import Block
 from .columns import Parsed
 from .corpus import BagColumn, InternedColumn
-from .formats import Wanted, absent_columns
+from .formats import Wanted, absent_columns, text_options
 
-__all__ = ["ConllReader", "LineTable", "conll_options", "cut_at_blank_line"]
+__all__ = ["ConllReader", "LineTable", "cut_at_blank_line"]
 
 _BLANK_LINE = re.compile(rb"\n[ \t\r\v\f]*\n")
 _TAIL = 1 << 14  # bytes at the end of a block that usually contain a sentence end
@@ -102,7 +102,7 @@ class ConllReader:
 
     def __init__(self, wanted: Wanted):
         self._wanted = wanted
-        options = conll_options(wanted.data)
+        options = text_options(wanted.data)
         self._separator, self._comment = options.get("separator"), options.get("comment")
         self._columns: tuple[Column, ...] | None = None  # decided by the first line of cells
         self.warnings: list[str] = []
@@ -159,36 +159,6 @@ class ConllReader:
             line=line,
             help=remedy,
         )
-
-
-def conll_options(data: DataSpec) -> dict[str, str]:
-    """`separator` and `comment` as texts. `DcrfError` for any other option, or for a value that cannot be used."""
-    options: dict[str, str] = {}
-    for option in data.options:
-        name, value = option.name or "", plain(option.value)
-        if name not in _OPTION_WORDS:
-            guess = did_you_mean(name, _OPTION_WORDS)
-            remedy = f"did you mean `{guess}`?" if guess else None
-            raise DcrfError(Diagnostic("unknown-setting", f"`conll` has no option `{name}`", help=remedy))
-        fits, words = _OPTION_WORDS[name]
-        if not isinstance(value, str) or not fits(value):
-            raise DcrfError(Diagnostic("bad-setting", f"`{name}` of `conll`: expected {words}"))
-        options[name] = value
-    return options
-
-
-def _is_separator(value: str) -> bool:
-    return len(value) == 1 and value.isascii() and value not in "\n\r\0"
-
-
-def _is_comment_mark(value: str) -> bool:
-    return bool(value) and not value[0].isspace() and "\n" not in value
-
-
-_OPTION_WORDS = {
-    "separator": (_is_separator, 'one ASCII character, such as `"\\t"`'),
-    "comment": (_is_comment_mark, 'the start of a comment line, such as `"#"`'),
-}
 
 
 def _columns_word(number: int) -> str:

@@ -1,13 +1,14 @@
 """The format `conllu` (universaldependencies.org/format.html): ten columns split by TAB, comments, blank lines.
 
 Lines of multiword tokens (`1-2`) and empty nodes (`1.1`) are not tokens here; the writers keep them. A column of the
-template is one of the ten, or one key of FEATS: `Case=Nom,Acc` is the single value `Nom,Acc`. If a key occurs twice in
-a cell, the first value counts, with one warning per file. Not here: whether heads and relations form a tree.
+template is one of the ten, or one key of FEATS or MISC: `Case=Nom,Acc` is the single value `Nom,Acc`. If a key occurs
+twice in a cell, the first value counts, with one warning per file. Not here: whether heads and relations form a tree.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -18,13 +19,22 @@ from .column_blocks import Block
 from .columns import Parsed
 from .conll import LineTable, cut_at_blank_line
 from .corpus import InternedColumn
-from .formats import Wanted, no_options
+from .formats import Wanted, text_options
 
-__all__ = ["CONLLU_COLUMNS", "MISC", "ConlluReader"]
+__all__ = ["CONLLU_COLUMNS", "KEYED_CELLS", "ConlluReader"]
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-MISC = CONLLU_COLUMNS.index("misc")
 _ABSENT = "_"
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"p": "|", "t": "\t", "n": "\n", "r": "\r", "s": " "}
+
+
+def _unescaped(text: str) -> str:
+    """A value of MISC, in which a bar, a backslash and line ends are escaped as in CoNLL-U's own SpacesAfter."""
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text) if "\\" in text else text
+
+
+KEYED_CELLS: Mapping[str, Callable[[str], str]] = {"feats": str, "misc": _unescaped}  # cells of `key=value|…`
 _TOKEN_ID = re.compile(r"[0-9]+")
 _OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")
 
@@ -33,9 +43,9 @@ class ConlluReader:
     bytes_per_token: ClassVar[int] = 70
 
     def __init__(self, wanted: Wanted):
-        no_options(wanted)
+        text_options(wanted.data)
         for column in wanted.columns:
-            if column.source not in CONLLU_COLUMNS or (column.key is not None and column.source != "feats"):
+            if column.source not in CONLLU_COLUMNS or (column.key is not None and column.source not in KEYED_CELLS):
                 raise _unknown_source(column, wanted)
         self._wanted = wanted
         self.warnings: list[str] = []
@@ -62,7 +72,7 @@ class ConlluReader:
         columns = {
             column.name: read[column.source]
             if column.key is None
-            else self._feature(read[column.source], column.key, rows + block.first_line)
+            else self._keyed(read[column.source], column, rows + block.first_line)
             for column in self._wanted.columns
         }
         return table.parsed(columns, rows)
@@ -81,20 +91,21 @@ class ConlluReader:
                 raise data_error("bad-id", message, file=self._wanted.file, line=line)
         return plain[ids.codes]
 
-    def _feature(self, feats: InternedColumn, key: str, token_line: np.ndarray) -> InternedColumn:
-        """The values of one key of FEATS, looked up once per distinct value of the column."""
+    def _keyed(self, cells: InternedColumn, column: Column, token_line: np.ndarray) -> InternedColumn:
+        """The values of one key of FEATS or MISC, looked up once per distinct value of the column."""
+        key, read = column.key, KEYED_CELLS[column.source]
         code_of: dict[str, int] = {}
-        of_feats = np.empty(len(feats.values), np.int32)
-        for code, text in enumerate(feats.values):
+        of_cells = np.empty(len(cells.values), np.int32)
+        for code, text in enumerate(cells.values):
             values = [value for name, _, value in (pair.partition("=") for pair in text.split("|")) if name == key]
             if len(values) > 1 and not self.warnings:
-                line = int(token_line[np.argmax(feats.codes == code)])
+                line = int(token_line[np.argmax(cells.codes == code)])
                 self.warnings.append(
                     f"{self._wanted.file}:{line}: `{key}` comes more than once in `{text}`; "
                     "the first value of a repeated key counts (said once)"
                 )
-            of_feats[code] = code_of.setdefault(values[0] if values else _ABSENT, len(code_of))
-        return InternedColumn(of_feats[feats.codes], list(code_of))
+            of_cells[code] = code_of.setdefault(read(values[0]) if values else _ABSENT, len(code_of))
+        return InternedColumn(of_cells[cells.codes], list(code_of))
 
     def _wrong_count(self, table: LineTable, row: int) -> DcrfError:
         num_cells, line = int(table.row_cells[row]), table.line_of(row)
@@ -109,7 +120,7 @@ class ConlluReader:
 
 def _unknown_source(column: Column, wanted: Wanted) -> DcrfError:
     if column.source in CONLLU_COLUMNS:
-        message = f"`{column.name}` asks for a key of `{column.source}`; only `feats` has keys"
+        message = f"`{column.name}` asks for a key of `{column.source}`; only `feats` and `misc` have keys"
         return data_error("unknown-column", message, file=wanted.file)
     guess = did_you_mean(column.source, CONLLU_COLUMNS, {"word": "form", "token": "form", "pos": "upos", "tag": "xpos"})
     listed = " ".join(CONLLU_COLUMNS)

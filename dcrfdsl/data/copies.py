@@ -24,6 +24,8 @@ _SPACE = " \t\r\v\f"  # of ASCII: a no-break space is part of a word
 
 def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
     """The chunk with sentence s repeated `copies[s]` times. Its corpus has no columns: it is only written, not read."""
+    if chunk.block.rows is not None:
+        return _repeated_rows(chunk, copies)
     lines = chunk.block.text.decode().split("\n")
     token_lines = (chunk.corpus.token_line - chunk.block.first_line).tolist()
     off = chunk.corpus.sentence_off.tolist()
@@ -53,6 +55,37 @@ def repeated(chunk: Chunk, copies: Sequence[int]) -> Chunk:
     return replace(chunk, corpus=corpus, block=Block(text, chunk.block.first_line, chunk.block.bom))
 
 
+def _repeated_rows(chunk: Chunk, copies: Sequence[int]) -> Chunk:
+    """The rows of each sentence again; rows without a token stay once."""
+    rows, off = chunk.block.rows, chunk.corpus.sentence_off
+    row_of = chunk.corpus.token_line - chunk.block.first_line
+    many = np.ones(rows.table.num_rows, np.int64)
+    many[row_of[off[:-1]] if rows.by_sentence else row_of] = (
+        copies if rows.by_sentence else np.repeat(copies, chunk.corpus.lengths())
+    )
+    if rows.by_sentence:
+        taken = np.repeat(np.arange(len(many)), many)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(many)])
+        places = [
+            starts[row] + copy
+            for row, count, length in zip(row_of[off[:-1]].tolist(), copies, chunk.corpus.lengths(), strict=True)
+            for copy in range(count)
+            for _ in range(length)
+        ]
+    else:
+        taken = np.concatenate([np.tile(row_of[off[s] : off[s + 1]], many) for s, many in enumerate(copies)])
+        places = list(range(len(taken)))
+    lengths = np.repeat(chunk.corpus.lengths(), copies)
+    corpus = Corpus(
+        chunk.corpus.file,
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+        {},
+        np.array(places, np.int64) + chunk.block.first_line,
+        chunk.corpus.warnings,
+    )
+    return replace(chunk, corpus=corpus, block=chunk.block._replace(rows=rows._replace(table=rows.table.take(taken))))
+
+
 def _paragraph(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
     """From the first non-blank line to the blank line that ends the sentence."""
     start, end = done, last + 1
@@ -71,6 +104,14 @@ def _part_paragraphs(lines: list[str]) -> None:
         lines[-1] = "\r"
 
 
+def _rows(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
+    """From the first row to the blank line after the last one, if there is one. A quoted cell may hold line ends."""
+    end = last + 1
+    while end < len(lines) and "".join(lines[last:end]).count('"') % 2:
+        end += 1
+    return first, end + (end < len(lines) and not lines[end].strip(_SPACE))
+
+
 def _line(lines: Sequence[str], done: int, first: int, last: int) -> _Span:
     return first, last + 1
 
@@ -83,6 +124,7 @@ COPIES: Table[tuple[Callable[[Sequence[str], int, int, int], _Span], Callable[[l
     "copied format",
     {
         **dict.fromkeys(("conll", "conllu", "crfsuite", "grmm"), (_paragraph, _part_paragraphs)),
-        "jsonl": (_line, _part_lines),
+        **dict.fromkeys(("jsonl", "spans"), (_line, _part_lines)),
+        **dict.fromkeys(("csv", "tsv"), (_rows, _part_paragraphs)),
     },
 )

@@ -26,7 +26,7 @@ from .column_blocks import Block
 from .columns import Parsed, interned
 from .conll import LineTable, cut_at_blank_line
 from .corpus import BagColumn, InternedColumn
-from .formats import Wanted, absent_columns, no_options
+from .formats import Wanted, absent_columns, text_options
 from .weighted_bags import Item, item_of_text, merged, unescaped
 
 __all__ = ["LABEL_END", "CrfsuiteReader", "GrmmReader"]
@@ -46,7 +46,7 @@ class CrfsuiteReader:
     bytes_per_token: ClassVar[int] = 200
 
     def __init__(self, wanted: Wanted):
-        no_options(wanted)
+        text_options(wanted.data)
         if [column.type.name for column in wanted.columns] != ["str", "weighted_bag"]:
             raise _unfit(wanted)
         self._wanted = wanted
@@ -88,7 +88,7 @@ class GrmmReader:
     bytes_per_token: ClassVar[int] = 100
 
     def __init__(self, wanted: Wanted):
-        no_options(wanted)
+        text_options(wanted.data)
         *labels, features = wanted.columns or (None,)
         texts = all(column is not None and column.type.name == "str" for column in labels)
         if features is None or features.type.name not in ("bag", "weighted_bag") or not texts:

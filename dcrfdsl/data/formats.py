@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from ..errors import DcrfError, Diagnostic, data_error, did_you_mean
-from ..semantics import Column, DataSpec
+from ..semantics import FORMATS, Argument, Column, DataSpec, Text, plain
 from .column_blocks import Block
 from .columns import Parsed
 
-__all__ = ["Reader", "Wanted", "absent_columns", "no_options"]
+__all__ = ["Reader", "Wanted", "absent_columns", "text_options", "with_predictions_apart"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,31 @@ def absent_columns(names: Collection[str], wanted: Wanted, line: int, actual: st
     return data_error("missing-column", message, file=wanted.file, line=line)
 
 
-def no_options(wanted: Wanted) -> None:
-    """`DcrfError` if the `data` statement gives an option to a format that has none."""
-    for option in wanted.data.options:
-        raise DcrfError(Diagnostic("unknown-setting", f"`{wanted.data.format}` has no option `{option.name}`"))
+def text_options(data: DataSpec) -> dict[str, str]:
+    """The options of the `data` statement as texts; `DcrfError` for one that its format does not have or cannot use."""
+    known, options = FORMATS[data.format].options, dict[str, str]()
+    for option in data.options:
+        name, value = option.name or "", plain(option.value)
+        if name not in known:
+            guess = did_you_mean(name, known)
+            remedy = f"did you mean `{guess}`?" if guess else None
+            raise DcrfError(Diagnostic("unknown-setting", f"`{data.format}` has no option `{name}`", help=remedy))
+        fits, words = known[name]
+        if not isinstance(value, str) or not fits(value):
+            raise DcrfError(Diagnostic("bad-setting", f"`{name}` of `{data.format}`: expected {words}"))
+        options[name] = value
+    return options
+
+
+def with_predictions_apart(data: DataSpec) -> DataSpec:
+    """The statement with predictions beside the gold of the file. `DcrfError` if its format has no choice there."""
+    if _CHOICE not in FORMATS[data.format].options:
+        message = f"predictions in `{data.format}` are beside the gold in any case"
+        raise DcrfError(Diagnostic("idle-apart", message, help="leave out `--apart`"))
+    others = tuple(option for option in data.options if option.name != _CHOICE)
+    apart = Argument(name=_CHOICE, value=Text(value=_APART[data.format]))
+    return data.model_copy(update={"options": (*others, apart)})
+
+
+_CHOICE = "predictions"
+_APART = {"conllu": "misc", "spans": "apart"}

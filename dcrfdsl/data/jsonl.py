@@ -13,21 +13,23 @@ from typing import Any, ClassVar
 from ..errors import DcrfError, Diagnostic, data_error
 from .column_blocks import Block
 from .columns import Parsed
-from .formats import Wanted, no_options
+from .formats import Wanted, text_options
 from .records import Records
 from .vector_columns import shown
 
-__all__ = ["JsonlReader"]
+__all__ = ["JsonlReader", "decoded"]
+
+_REMEDY = "one sentence a line, as a JSON object of lists or a JSON list of objects"
 
 
 class JsonlReader:
     bytes_per_token: ClassVar[int] = 32
 
     def __init__(self, wanted: Wanted):
-        no_options(wanted)
+        text_options(wanted.data)
         for column in wanted.columns:
             if column.key is not None:
-                message = f"`{column.name}` asks for a key of `{column.source}`; only `conllu` has keys"
+                message = f"`{column.name}` asks for a key of `{column.source}`; `jsonl` has no keys"
                 raise DcrfError(Diagnostic("unknown-column", message))
         self._file = wanted.file
         self._records = Records(wanted, key=attrgetter("source"), unit="line")
@@ -39,24 +41,23 @@ class JsonlReader:
     def parse(self, block: Block) -> Parsed:
         for number, line in enumerate(block.text.decode().split("\n"), block.first_line):
             if line and not line.isspace():
-                self._records.add(self._decoded(line, number), number)
+                self._records.add(decoded(line, number, self._file, _REMEDY), number)
         return self._records.take()
 
-    def _decoded(self, line: str, number: int) -> Any:
-        remedy = "one sentence a line, as a JSON object of lists or a JSON list of objects"
-        try:
-            return _DECODER.decode(line)
-        except json.JSONDecodeError as error:
-            message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
-            raise data_error(
-                "bad-json", message, file=self._file, line=number, column=error.colno, help=remedy
-            ) from None
-        except _Refused as error:
-            raise data_error("bad-json", str(error), file=self._file, line=number, help=remedy) from None
-        except ValueError:  # the only other error of Python's decoder
-            raise data_error("bad-json", "a number of thousands of digits", file=self._file, line=number) from None
-        except RecursionError:
-            raise data_error("bad-json", "JSON nested too deeply", file=self._file, line=number, help=remedy) from None
+
+def decoded(line: str, number: int, file: str, remedy: str) -> Any:
+    """The value of a line of JSON; `DcrfError` with line and column if it is none, or one that is ambiguous."""
+    try:
+        return _DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        raise data_error("bad-json", message, file=file, line=number, column=error.colno, help=remedy) from None
+    except _Refused as error:
+        raise data_error("bad-json", str(error), file=file, line=number, help=remedy) from None
+    except ValueError:  # the only other error of Python's decoder
+        raise data_error("bad-json", "a number of thousands of digits", file=file, line=number) from None
+    except RecursionError:
+        raise data_error("bad-json", "JSON nested too deeply", file=file, line=number, help=remedy) from None
 
 
 class _Refused(Exception):

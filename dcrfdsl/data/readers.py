@@ -7,22 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
 
 from ..errors import DATA, PATHS, DcrfError, Diagnostic, Table, data_error, require_kind
 from ..semantics import DataSpec
 from .column_blocks import Block, TextSource, blocks, open_source
-from .columns import CorpusBuilder
+from .columns import CorpusBuilder, Parsed
 from .conll import ConllReader
 from .conllu import ConlluReader
 from .corpus import Corpus
+from .delimited import DelimitedReader
 from .featured_lines import CrfsuiteReader, GrmmReader
 from .formats import Reader, Wanted
 from .jsonl import JsonlReader
+from .parquet import ParquetReader
+from .spans import SpansReader
 
 __all__ = ["READERS", "Chunk", "read_corpus", "stream_corpus"]
 
-READERS: Table[type[Reader]] = Table(
+READERS: Table[type[Reader] | type[ParquetReader]] = Table(
     "data format",
     {
         "conll": ConllReader,
@@ -30,11 +34,16 @@ READERS: Table[type[Reader]] = Table(
         "jsonl": JsonlReader,
         "crfsuite": CrfsuiteReader,
         "grmm": GrmmReader,
+        "csv": DelimitedReader,
+        "tsv": DelimitedReader,
+        "spans": SpansReader,
+        "parquet": ParquetReader,
     },
-    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll"},
+    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll"},
 )
 
 _READ_BYTES = 1 << 21  # the block size for whole files: larger blocks fall out of the cache
+_READ_ROWS = 100_000  # tokens at once, where the file is no text
 
 
 @dataclass(frozen=True)
@@ -67,8 +76,8 @@ def read_corpus(
     with open_source(path) as (file, stream):
         reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
         builder = CorpusBuilder(file, data.columns)
-        for block in blocks(stream, reader.cut, size=_READ_BYTES, file=file, flush=stream.isatty()):
-            builder.add(reader.parse(block))
+        for parsed, _ in _parts(reader, stream, file, None, stream.isatty()):
+            builder.add(parsed)
     corpus = builder.corpus(reader.warnings)
     if not corpus.num_tokens:
         raise _empty(file)
@@ -93,11 +102,10 @@ def stream_corpus(
     """
     with open_source(source) as (file, stream):
         reader = _reader(Wanted(file, data, frozenset(required), frozenset(optional)))
-        size = tokens_per_chunk * reader.bytes_per_token
         tokens = said = 0
-        for block in blocks(stream, reader.cut, size=size, file=file, flush=flush):
+        for parsed, block in _parts(reader, stream, file, tokens_per_chunk, flush):
             builder = CorpusBuilder(file, data.columns)
-            builder.add(reader.parse(block))
+            builder.add(parsed)
             corpus = builder.corpus(reader.warnings[said:])
             tokens, said = tokens + corpus.num_tokens, len(reader.warnings)
             yield Chunk(corpus, block, data)
@@ -105,7 +113,19 @@ def stream_corpus(
         raise _empty(file)
 
 
-def _reader(wanted: Wanted) -> Reader:
+def _parts(
+    reader: Reader | ParquetReader, stream: BufferedIOBase, file: str, tokens: int | None, flush: bool | None
+) -> Iterator[tuple[Parsed, Block]]:
+    """What the reader makes of the file, block by block of about so many tokens."""
+    if isinstance(reader, ParquetReader):
+        yield from reader.parts(stream, tokens or _READ_ROWS)
+        return
+    size = _READ_BYTES if tokens is None else tokens * reader.bytes_per_token
+    for block in blocks(stream, reader.cut, size=size, file=file, flush=flush):
+        yield reader.parse(block), block
+
+
+def _reader(wanted: Wanted) -> Reader | ParquetReader:
     wanted.check_names()
     name = wanted.data.format
     if name not in READERS:

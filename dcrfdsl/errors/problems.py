@@ -153,9 +153,13 @@ def data_error(
     column: int | None = None,
     help: str | None = None,
 ) -> DcrfError:
-    """A `DcrfError` about a data or model file rather than a template; `line` and `column` count from 1."""
+    """A `DcrfError` about a data or model file rather than a template; `line` and `column` count from 1.
+
+    Without file and line it is about the data as a whole, and names no place.
+    """
     parts = [file or "<input>", *(str(n) for n in (line, column) if n is not None)]
-    return DcrfError(Diagnostic(slug, message, location=":".join(parts), help=help))
+    location = ":".join(parts) if file or line is not None else None
+    return DcrfError(Diagnostic(slug, message, location=location, help=help))
 
 
 def render_all(diagnostics: Iterable[Diagnostic]) -> str:

@@ -1,10 +1,23 @@
 from .alphabet.conjunctions import Conjunctions as Conjunctions, conjoined as conjoined
+from .alphabet.feature_alphabet import LARGEST as LARGEST, TemplateTables as TemplateTables
+from .atoms import atom_name as atom_name, reach as reach
 from .extract import FeatureExtractor as FeatureExtractor
 from .feature_rows import FeatureRows as FeatureRows
+from .learned_parts import LearnedParts as LearnedParts, learned_parts as learned_parts
 from .observation_kernels import ObservationKernel as ObservationKernel
-from .plan.expansion import ExpandedFeature as ExpandedFeature, expand_features as expand_features
+from .plan.expansion import (
+    ExpandedFeature as ExpandedFeature,
+    Factor as Factor,
+    FeatureSetPlan as FeatureSetPlan,
+    expand_features as expand_features,
+    fixed_condition as fixed_condition,
+    leaves as leaves,
+    moved as moved,
+)
+from .plan.notation import condition_text as condition_text
 from .relation_instances import Pairs as Pairs
 from .string_tables import pack_strings as pack_strings, unpack_strings as unpack_strings
+from .values.condition_kinds import kind_of as kind_of
 from .values.lexicon_matches import (
     idle_remedy as idle_remedy,
     lexicon_matches as lexicon_matches,

@@ -28,7 +28,7 @@ Vocabulary: TypeAlias = dict[str, int]
 
 def atom_name(factor: Factor) -> str:
     """The name of a factor without its place; factors with the same name share a vocabulary."""
-    return Factor(factor.condition, 0, factor.component).name
+    return factor.placeless_name
 
 
 def reach(factor: Factor, pad_left: int, pad_right: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,7 +27,7 @@ LONGEST_TEMPLATE = 1 << 24  # bytes
 Bytes = bytes | memoryview
 
 
-def write_whole(path: str | Path, parts: Sequence[Bytes]) -> None:
+def write_whole(path: str | Path, parts: Iterable[Bytes]) -> None:
     """Writes the bytes of `parts` to `path`; an existing file is replaced only after all bytes are on disk.
 
     Raises `DcrfError` if that fails (full disk, read-only target …); the old file is then unchanged, and no temporary
@@ -56,7 +56,7 @@ def ensure_writable(path: str | Path) -> None:
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
-def _write_and_rename(target: Path, parts: Sequence[Bytes]) -> None:
+def _write_and_rename(target: Path, parts: Iterable[Bytes]) -> None:
     """Writes a file without a name where the file system allows it, so that a process that ends early leaves nothing
     behind. Elsewhere the file has a temporary name, and the next writer in the directory removes leftovers.
     """
@@ -149,7 +149,7 @@ def _remove_leftovers(directory: Path) -> None:
                 os.close(descriptor)
 
 
-def _write_through(target: Path, parts: Sequence[Bytes]) -> None:
+def _write_through(target: Path, parts: Iterable[Bytes]) -> None:
     descriptor = os.open(target, os.O_WRONLY)
     try:
         _write_all(descriptor, parts)
@@ -157,7 +157,7 @@ def _write_through(target: Path, parts: Sequence[Bytes]) -> None:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, parts: Sequence[Bytes]) -> None:
+def _write_all(descriptor: int, parts: Iterable[Bytes]) -> None:
     for part in parts:
         rest = memoryview(part)
         while rest:

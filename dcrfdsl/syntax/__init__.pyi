@@ -6,3 +6,4 @@ from .format import (
 from .parser import MAX_CHARACTERS as MAX_CHARACTERS, parse as parse, parse_partial as parse_partial
 from .resources import resource_path as resource_path
 from .vocabulary import KEYWORDS as KEYWORDS, RESERVED as RESERVED, SYNONYMS as SYNONYMS
+from .wapiti_regexes import RegexProblem as RegexProblem, WapitiRegex as WapitiRegex, wapiti_regex as wapiti_regex

@@ -2,19 +2,21 @@
 
 CRF++ (`U00:%x[-2,0]`, `B`), Wapiti (`u:%x[0,0]`, `b`, `*`, with `%t` and `%m` tests) and GRMM
 (`new ACRF.BigramTemplate (0)`). A `%x[row,col]` is column `col` at offset `row`; its name is taken from the file's
-`data` statement if that can be read. Not here: whole files, which a converter reads.
+`data` statement if that can be read. Not here: whole files (`convert`).
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..errors import Diagnostic, Label, Source, Span
 from .split import Chunk
+from .wapiti_regexes import RegexProblem, wapiti_regex
 
-__all__ = ["look_for_foreign_line"]
+__all__ = ["look_for_foreign_line", "tool_of"]
 
 # A macro of CRF++ or Wapiti: %x[row,col], %X[row,col], %t[row,col,"regex"], %m[row,col,"regex"].
 MACRO = re.compile(r'%([xXtTmM])\[ *([+-]?[0-9]{1,6}) *, *([0-9]{1,6}) *(?:, *("(?:\\.|[^"\\])*") *)?\]')
@@ -50,8 +52,25 @@ def look_for_foreign_line(chunk: Chunk) -> Diagnostic | None:
             help = translate(match, _Names.of(chunk.source))
             if "FEATURE" in help:
                 help += "\nwith `FEATURE` a function of your own (`@dcrfdsl.feature`)"
+            if _first_foreign_line(chunk.source) == chunk.start:
+                help += "\n`dcrfdsl convert FILE` translates a whole file"
             return Diagnostic("foreign-line", f"`{_shorten(line)}` is a line of a {tool} template", label, help=help)
     return None
+
+
+@functools.lru_cache(maxsize=1)
+def _first_foreign_line(source: Source) -> int:
+    """Where the first line of `source` begins that belongs to another tool's template."""
+    for start in source.line_starts:
+        line = source.text[start : source.text.find("\n", start) % (len(source.text) + 1)].rstrip()
+        if any(re.fullmatch(pattern, line) for pattern in FOREIGN):
+            return start
+    return -1
+
+
+def tool_of(line: str) -> str:
+    """The tool whose template has the line."""
+    return next((tool for pattern, (tool, _) in FOREIGN.items() if re.fullmatch(pattern, line)), "another tool")
 
 
 def _shorten(line: str) -> str:
@@ -61,21 +80,28 @@ def _shorten(line: str) -> str:
 def _feature(text: str, names: _Names) -> str:
     """The macros of a pattern as one crossed feature: `%x[-1,0]/%x[0,0]` is `word[-1] & word`.
 
-    `FEATURE` if this language has no equivalent: `%m` is the text that a regex matched.
+    `FEATURE` if a macro cannot be read.
     """
-    if len(MACRO.findall(text)) < text.count("%") or re.search(r"%[mM]", text):
+    if len(MACRO.findall(text)) < text.count("%"):
+        return "FEATURE"
+    try:
+        return " & ".join(_factor(match, names) for match in MACRO.finditer(text))
+    except RegexProblem:
         return "FEATURE"
 
-    def one(match: re.Match[str]) -> str:
-        kind, row, column, regex = match.groups()
-        name = f"lower({names.column(column)})" if kind.isupper() else names.column(column)
-        term = f"{name}[{int(row)}]" if int(row) else name
-        if regex is None:
-            return term
-        pattern = regex[1:-1].replace("/", r"\/")
-        return f"{term} has /{pattern}/"
 
-    return " & ".join(one(match) for match in MACRO.finditer(text))
+def _factor(match: re.Match[str], names: _Names) -> str:
+    """One macro: `%t[0,1,"^\\u"]` is `pos has /^[A-Z]/`, `%m[0,0,".?$"]` is `extract(word, /.?$/)`."""
+    command, row, column, regex = match.groups()
+    place = f"[{int(row)}]" if int(row) else ""
+    name = names.column(column)
+    expression = None if regex is None else wapiti_regex(regex[1:-1])
+    if expression is None or command in "xX":
+        return f"lower({name}){place}" if command.isupper() else f"{name}{place}"
+    if command in "tT":
+        return expression.test(f"{name}{place}")
+    term = f"extract({name}, /{expression.pattern}/)"
+    return f"lower({term}){place}" if command.isupper() else f"{term}{place}"
 
 
 def _unary(match: re.Match[str], names: _Names) -> str:

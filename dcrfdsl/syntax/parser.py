@@ -7,6 +7,7 @@ comments. A statement with an error is left out of the tree and the others conti
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -21,6 +22,7 @@ from .blocks import unindented_lines
 from .build import Edition, StatementBuilder
 from .comments import SLUG as COMMENT, about, blanked, comment_lines, merged
 from .failure import Failure
+from .foreign import tool_of
 from .hints import explain
 from .lexing import CLOSERS, LAYOUT, OPENERS, parser
 from .openings import NO_ADVICE, look_at_opening
@@ -93,7 +95,12 @@ def parse_partial(text: str, name: str = "<text>") -> tuple[ast.Template, tuple[
 
 
 def _of_no_template(source: Source, read: Sequence[_Read], problems: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """A single problem for a file in which almost no line begins a statement: most likely it is data."""
+    """A single problem for a file of another tool, or one in which almost no line begins a statement."""
+    foreign = [problem for problem in problems if problem.slug == "foreign-line"]
+    if not read and len(foreign) > 1 and 2 * len(foreign) > len(problems) and foreign[0].primary is not None:
+        message = f"`{source.name}` is a template of {tool_of(foreign[0].primary.span.text)}"
+        help = f"`dcrfdsl convert {shlex.quote(source.name)}` makes one of this language of it"
+        return [Diagnostic("foreign-template", message, foreign[0].primary, help=help)]
     strange = [problem for problem in problems if problem.help == NO_ADVICE]
     if len(strange) < FEW or len(strange) < 9 * len(read) or 2 * len(strange) < len(problems):
         return []

@@ -13,7 +13,7 @@ __all__ = ["COMMAND_EXAMPLES", "CommandExample"]
 
 @dataclass(frozen=True)
 class CommandExample:
-    """Files by name, a command that is run beside them, and one message that it prints."""
+    """Files by name, a command that is run beside them, or a line each of several, and one message that comes out."""
 
     files: Mapping[str, str | bytes]
     command: str
@@ -225,7 +225,7 @@ COMMAND_EXAMPLES: Mapping[str, CommandExample] = {
             ),
         },
         TRAINS + " --features shapes.py",
-        "error[mixed-results]: feature function `shape_of` gives a number here and a value there\n"
+        "error[mixed-results]: feature function `shape_of` gives a number here and a text there\n"
         "  = help: a function must give texts, truths or numbers, always the same",
     ),
     "needs-json": CommandExample(

@@ -1,7 +1,7 @@
 """An example of each message: what brings it, and the message as it is printed.
 
 The messages of a template are taken from the templates with mistakes that the tests check, `tests/language/bad`. Those
-of data, models and commands are in `command_examples`.
+of data, models and commands are in `command_examples`, and those that need a program in `program_examples`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from command_examples import COMMAND_EXAMPLES, CommandExample
+import command_examples
+from command_examples import CommandExample
+from program_examples import PROGRAM_EXAMPLES
 
 __all__ = ["COMMAND_EXAMPLES", "CommandExample", "example_of"]
+
+COMMAND_EXAMPLES: Mapping[str, CommandExample] = {**command_examples.COMMAND_EXAMPLES, **PROGRAM_EXAMPLES}
 
 BAD = Path(__file__).resolve().parents[2] / "tests" / "language" / "bad"
 WITH_DATA = "occurrences"  # its messages come from a template together with data

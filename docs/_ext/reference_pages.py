@@ -38,9 +38,8 @@ PAGES: dict[str, Page] = {
     ),
     "features": Page(
         "Features, tests and places",
-        "What a clique can look at: functions of columns, tests, crosses, and the places where they are read. "
-        "Functions "
-        "of your own are described in [Own feature functions](../how-to/own-features.md).",
+        "The list of what a clique can look at: all feature functions, tests, crosses, and the places where they are "
+        "read. Functions of your own are described in [Own feature functions](../how-to/own-features.md).",
         ("feature function", "test", "place"),
     ),
     "data": Page(
@@ -100,7 +99,8 @@ def generated_pages() -> Iterator[tuple[str, str]]:
     messages = [entry for entry in entries if entry.kind == "message"]
     listed = "\n".join(f"* [`{entry.name}`]({entry.name}.md): {entry.summary}" for entry in messages)
     index = (
-        "# Messages\n\nEvery error code: the name in the brackets of `error[NAME]`, `warning[NAME]` or `note[NAME]`. "
+        "# Messages and error codes\n\nEvery error code: the name in the brackets of `error[NAME]`, `warning[NAME]` or "
+        "`note[NAME]`. "
         f"`dcrfdsl explain NAME` prints the same.\n\n{listed}\n"
     )
     toctree = "\n".join(entry.name for entry in messages)
@@ -119,6 +119,8 @@ def _entry(entry: ReferenceEntry, heading: str) -> Iterator[str]:
         yield _table(entry.settings)
     if entry.example:
         yield f"```dcrf\n{entry.example.strip()}\n```"
+    if entry.written_out:
+        yield f"Its settings, written out:\n\n```dcrf\n{entry.written_out.strip()}\n```"
     if entry.grammar:
         yield f"Grammar:\n\n```text\n{entry.grammar}\n```"
     if entry.source:
@@ -145,9 +147,16 @@ def _table(settings: Iterable[SettingEntry]) -> str:
     for setting in settings:
         takes = ", ".join(filter(None, [setting.type, setting.limits]))
         unit = f" Unit: {setting.unit}." if setting.unit else ""
-        meaning = f"{setting.meaning[:1].upper()}{setting.meaning[1:]}.{unit}" if setting.meaning else ""
+        meaning = f"{_sentence(setting.meaning)}{unit}" if setting.meaning else ""
         rows.append(f"| `{setting.name}` | {_cell(takes)} | {_cell(setting.default)} | {_cell(meaning)} |")
     return "\n".join(rows)
+
+
+def _sentence(meaning: str) -> str:
+    """With a capital and a full stop; a symbol that it begins with, as `v: the smaller …`, stays as it is."""
+    first = meaning.split()[0].rstrip(":")
+    symbol = (len(first) == 1 and first != "a") or not first.replace("-", "").isalpha()
+    return f"{meaning if symbol else meaning[:1].upper() + meaning[1:]}."
 
 
 def _cell(text: str) -> str:
@@ -160,7 +169,7 @@ def _message(entry: ReferenceEntry) -> str:
 
 
 def _example(slug: str) -> Iterator[str]:
-    """What brings a message, and the message as it is printed; nothing for the few messages without an example."""
+    """What brings a message, and the message as it is printed."""
     if template := example_of(slug):
         text, message = template
         yield f"A template that brings it:\n\n```dcrf\n{text.strip()}\n```"
@@ -168,8 +177,10 @@ def _example(slug: str) -> Iterator[str]:
     elif command := COMMAND_EXAMPLES.get(slug):
         for name, text in command.files.items():
             if isinstance(text, str):
-                yield f"The file `{name}`:\n\n```text\n{text.rstrip()}\n```"
-        yield f"A command that brings it:\n\n```text\n$ {command.command}\n{command.message}\n```"
+                language = "python" if name.endswith(".py") else "text"
+                yield f"The file `{name}`:\n\n```{language}\n{text.rstrip()}\n```"
+        lines = "\n".join(f"$ {line}" for line in command.command.splitlines())
+        yield f"A command that brings it:\n\n```text\n{lines}\n{command.message}\n```"
 
 
 def _write(app: Sphinx) -> None:

@@ -293,6 +293,13 @@ def test_infer_json_is_the_contract(evidence: dict[int, int], ring: Path, capsys
     assert found["score"] == pytest.approx(math.log(table[best]), abs=1e-12)
 
 
+@pytest.mark.parametrize("method", ["exact", "trp", "bp", "mean_field", "trw"])
+def test_log_z_alone_is_a_line(method: str, ring: Path, capsys: Captured) -> None:
+    assert run(["infer", "ring.uai", "--task", "pr", "--method", method]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("log Z ")
+
+
 def test_infer_says_when_a_method_did_not_converge(ring: Path, capsys: Captured) -> None:
     arguments = ["infer", "ring.uai", "--method", "bp", "--max-iterations", "1", "--tolerance", "1e-12", "--json"]
     assert run(arguments) == 0

@@ -152,7 +152,7 @@ def test_a_killed_writer_leaves_a_whole_file_and_nothing_else(tmp_path: Path, ho
     """kill -9 at random moments: the old or the new file is whole, and the next writer removes what is left."""
     moments, target = random.Random(5), tmp_path / "a.model"
     write_whole(target, [b"a" * 2_000_000])
-    for _ in range(100):
+    for _ in range(30):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target), how], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         writer.stdout.readline()
@@ -172,7 +172,7 @@ def test_a_killed_training_leaves_the_old_model_or_the_new_one(place: Path) -> N
     begun = time.monotonic()
     assert subprocess.run([*RUN, "train", "quick.dcrf", "data", "-o", "a.model", "-q"], cwd=place).returncode == 0
     lasts = time.monotonic() - begun
-    for _ in range(20):
+    for _ in range(6):
         running = begin(place, "train", "quick.dcrf", "data", "-o", "a.model", "-q")
         time.sleep(moments.uniform(0.5, 1.1) * lasts)
         running.kill()

@@ -1,51 +1,159 @@
-"""Every command and option says what it does, and every example of a command is one that the command takes."""
+"""Every command and option says what it does and stands in an example, and every example runs as it is written."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
 import re
 import shlex
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers import ROOT, example_modules
 
-ROOT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
-loaded = importlib.util.spec_from_file_location("command_pages", ROOT / "docs/_ext/command_pages.py")
-assert loaded is not None and loaded.loader is not None
-command_pages = importlib.util.module_from_spec(loaded)
-loaded.loader.exec_module(command_pages)
+from dcrfdsl.cli import COMMANDS, run
+from dcrfdsl.cli.command_reference import described_command
+from dcrfdsl.cli.option_examples import OPTION_EXAMPLES
 
-TREE: dict[str, Any] = command_pages.command_tree()
-EXAMPLES = [(name, example) for name in TREE for example in command_pages.command_examples(name)]
+(PAGES,) = example_modules(ROOT / "docs" / "_ext", "command_pages")
+
+CHUNK = """\
+dcrf 1
+data conll(word, chunk)
+label chunk
+let spread = 10 tune log(1, 100)
+clique chunk as words: bias, word
+clique chunk[-1], chunk as chain
+train pseudolikelihood as start: prior = gaussian(variance = spread)
+train likelihood after start: prior = gaussian(variance = spread)
+"""
+BASE = "data conll(word, chunk)\nlabel chunk\nclique chunk as words: bias, word\nclique chunk[-1], chunk as chain\n"
+TEXT = "the B\nold I\ndog I\nbarks O\n\nthe B\ncat I\nsaw O\na B\ndog I\n"
+# what the examples read; the models are trained on it
+FILES = {
+    "chunk.dcrf": CHUNK,
+    "memm.dcrf": BASE + "train memm\n",
+    "boosted.dcrf": BASE + "train adaboost(rounds = 5)\n",
+    "shapes.dcrf": "data conll(word, chunk)\nlabel chunk\nclique chunk: bias, shape_of(word)\n",
+    "templates/own.dcrf": CHUNK,
+    "shapes.py": "import dcrfdsl\n\n\n@dcrfdsl.feature\ndef shape_of(word):\n    return word[:1]\n",
+    "train.txt": TEXT + "\nthe B\ndog I\n",
+    "dev.txt": TEXT,
+    "test.txt": "the\ncat\nbarks\n\na\ndog\n",
+    "gold.txt": TEXT,
+    "partly-tagged.txt": "the _\ncat I\nbarks _\n",
+    "grid.uai": "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n2\n1 2\n4\n1 2 3 1\n",
+    "grid.uai.evid": "1\n1 0\n",
+}
+MODELS = {"chunk": "", "boosted": "", "shapes": " --features shapes.py"}
+EXAMPLES = [
+    (name, line) for name in COMMANDS for line in (*described_command(name).examples, *described_command(name).more)
+]
+# the part of a shell that examples use
+SHELL = re.compile(r"(?:cat (?P<read>\S+) \| )?(?P<call>dcrfdsl [^<>|]*)(?:< (?P<input>\S+))?(?:> (?P<output>\S+))?"
+                   r"(?:\| head -n 1)?")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TREE)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that the examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    with contextlib.chdir(folder):
+        for name, options in MODELS.items():
+            assert run(shlex.split(f"train {name}.dcrf train.txt -o {name}.model --quiet{options}")) == 0
+    return folder
+
+
+@pytest.fixture
+def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, as the working directory."""
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def case(name: str, line: str) -> object:
+    """An example; those of `demo`, which trains on a real corpus, are long."""
+    return pytest.param(line, id=line, marks=[pytest.mark.long] if name == "demo" else [])
+
+
+@pytest.mark.parametrize("line", [case(*example) for example in EXAMPLES])
+def test_an_example_runs(
+    line: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "demo" in line and importlib.util.find_spec("turkish_treebanks") is None:
+        pytest.skip("needs the extra `demo`")
+    shell = SHELL.fullmatch(line)
+    assert shell, "write it with what the test knows of a shell, or teach the test"
+    _, command, *arguments = shlex.split(shell["call"])
+    arguments = [str(path) for word in arguments for path in (sorted(here.glob(word)) if "*" in word else [word])]
+    if command == "new":
+        (here / "chunk.dcrf").unlink()
+    if command == "eval":  # whose data has labels
+        (here / "test.txt").write_text(FILES["gold.txt"])
+    with open(shell["read"] or shell["input"] or os.devnull, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        code = run([command, *arguments])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    assert out or not (shell["output"] or "| head" in line)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_says_what_it_does(name: str) -> None:
-    assert re.match(r"[A-Z].+\.", TREE[name].help or "")
-    assert command_pages.command_examples(name)
+    command = described_command(name)
+    assert re.match(r"[A-Z].+\.", command.paragraphs[0])
+    assert command.examples and all(line.count(f"dcrfdsl {name}") == 1 for line in (*command.examples, *command.more))
+    for item in (*command.arguments, *command.options):
+        assert item.meaning.endswith("."), item.names
 
 
-@pytest.mark.parametrize("name", TREE)
-def test_every_argument_and_option_has_a_sentence(name: str) -> None:
-    arguments, options = command_pages.options_of(TREE[name])
-    assert [item.name for item in (*arguments, *options) if not (item.help or "").rstrip().endswith(".")] == []
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_stands_in_an_example(name: str) -> None:
+    """A pair `--flush`, `--no-flush` stands in two; of `--output`, `-o` one is enough."""
+    for option in described_command(name).options:
+        assert option.examples, f"{option.names[0]} of {name} needs a line in option_examples.py"
+        for opposite in (each for each in option.names if each.startswith("--no-")):
+            assert any(opposite in line.split() for line in option.examples), opposite
 
 
-@pytest.mark.parametrize(("name", "example"), EXAMPLES)
-def test_an_example_is_taken(name: str, example: str) -> None:
-    call = next(part for part in re.split(r"[|<>]", example) if part.strip().startswith("dcrfdsl"))
-    _, command, *arguments = shlex.split(call)
-    assert command == name
-    TREE[name].make_context(name, list(arguments))
+def test_examples_are_of_commands() -> None:
+    assert set(OPTION_EXAMPLES) <= set(COMMANDS)
 
 
 def test_the_page_has_everything() -> None:
-    page = command_pages.commands_page()
-    for name, command in TREE.items():
-        assert f"\n## dcrfdsl {name}\n" in page
+    page = PAGES.commands_page()
+    for name in COMMANDS:
+        command = described_command(name)
         section = page.partition(f"\n## dcrfdsl {name}\n")[2].partition("\n## ")[0]
-        arguments, options = command_pages.options_of(command)
-        assert [item.name for item in options if not all(f"`{option}" in section for option in item.opts)] == []
-        assert [item.name for item in arguments if f"`{item.metavar}`".replace("|", "\\|") not in section] == []
-        assert all(example in section for example in command_pages.command_examples(name))
+        assert f"```text\n{command.usage}\n```" in section
+        shown = [each for item in (*command.arguments, *command.options) for each in item.names]
+        assert [each for each in shown if f"`{each}".replace("|", "\\|") not in section] == []
+        assert [line for line in (*command.examples, *command.more) if line not in section] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_explain_prints_a_command_and_its_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = described_command(name)
+    assert run(["explain", name]) == 0
+    printed = capsys.readouterr().out
+    assert f"command {name}\n" in printed and command.usage in " ".join(printed.split())
+    assert [line for line in (*command.examples, *command.more) if line not in printed] == []
+    names = [each for option in command.options for each in option.names]
+    assert run(["explain", *names]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for option in command.options:
+        assert option.meaning in printed and option.examples[0] in printed
+
+
+@pytest.mark.parametrize(("word", "guess"), [("--treads", "--threads"), ("--jsn=yes", "--json"), ("trian", "train")])
+def test_a_misspelt_option_or_command_is_met_with_a_guess(
+    word: str, guess: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", word]) == 1
+    assert f"did you mean `{guess}`?" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -118,6 +119,29 @@ def test_an_example_has_no_mistake(entry: ReferenceEntry, folder: Path) -> None:
     assert entry.name.strip('[].…{}"') in entry.example or entry.kind in ("place", "domain", "column type")
 
 
+SETTINGS = [(entry, setting) for entry in ENTRIES for setting in entry.settings]
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.settings], ids=ids)
+def test_every_setting_stands_in_an_example(entry: ReferenceEntry) -> None:
+    """Written with its name, but for what is given without one: names of declarations, and what a function reads."""
+    table = method_tables().get(entry.kind)
+    unnamed = [table[entry.name].names] if table else []
+    for setting in entry.settings:
+        named = setting.name not in unnamed and setting.default != "required"
+        written = re.escape(setting.name.replace("CLIQUE", "words")) + r" =" if named else rf"{entry.name}\(\w"
+        assert re.search(rf"\b{written}", setting.example), f"{setting.name} of {entry.name} needs an example"
+        assert setting.meaning, f"{setting.name} of {entry.name} needs a meaning"
+
+
+@pytest.mark.parametrize("example", sorted({setting.example for _, setting in SETTINGS}))
+def test_an_example_of_a_setting_has_no_mistake(example: str, folder: Path) -> None:
+    path = folder / "example.dcrf"
+    path.write_text(whole(example), encoding="utf-8")
+    found = [d.message for d in dcrfdsl.check(dcrfdsl.load_template(path)) if d.severity != "note"]
+    assert found == [], path.read_text()
+
+
 VALUES = {"number": "0.5", "whole number": "2", "yes or no": "yes", "names": None, "name": None}
 
 
@@ -166,6 +190,7 @@ def test_explain_prints_settings(name: str, capsys: pytest.CaptureFixture[str]) 
     printed = " ".join(capsys.readouterr().out.split())
     for _, setting in settings_named(name):
         assert " ".join(setting.meaning.split()) in printed
+    assert any(" ".join(setting.example.split()) in printed for _, setting in settings_named(name))
 
 
 @pytest.mark.parametrize("slug", ["unknown-name", "too-many-features"])
@@ -199,3 +224,4 @@ def test_the_pages_hold_every_entry() -> None:
     text = "\n".join(text for _, text in reference_pages.generated_pages())
     for entry in ENTRIES:
         assert entry.summary in text and entry.example.strip() in text
+        assert all(setting.example.strip() in text for setting in entry.settings)

@@ -120,6 +120,10 @@ ARGUMENTS = {
     "unknown name": (call("lower", ref("word"), fast="yes"), ["`lower` has no argument `fast`"]),
     "not a flag": (call("shape", ref("word"), short="maybe"), ["`short` of `shape` must be `yes` or `no`"]),
     "a descending range": (call("suffix", ref("word"), (3, 2)), [f"`lengths` of `suffix` must be {LENGTHS}"]),
+    "not a pattern": (
+        call("extract", ref("word"), 2),
+        ["`pattern` of `extract` must be a regular expression between slashes, such as /[0-9]+/"],
+    ),
     "a number as a column": (
         ex.Apply(function="lower", arguments=(ex.Argument(value=ex.Number(value=1)),)),
         ["`term` of `lower` must be a column, or a function of one"],

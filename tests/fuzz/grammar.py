@@ -27,7 +27,7 @@ FEATURE_TEXTS = (
     "bias & word",
     "(word is a or word is b)", "(word is a and first)", "not (first or last)", "word = word[-1]", "word != word[1]",
     "lower(word) = word", "word[-1] is a & word", "lower(lower(word))", "word[-9..9]", "word[5]",
-    "suffix(lower(word), 1)",
+    "suffix(lower(word), 1)", "extract(word, /^[a-b]+/)", "extract(lower(word), /[^-]*$/)[-1]",
 )  # fmt: skip
 SEQUENCES = ("chain", "second", "pair", "skip", "long", "padded", "apart")
 

@@ -140,7 +140,7 @@ OBEYED: dict[str, tuple[str, str, Follow | None]] = {
     "an optimizer as a criterion": (WHOLE + "train lbfgs\n", "unknown-method", whole_line),
     "a setting as a statement": (WHOLE + "optimizer = lbfgs(memory = 5)\n", "unknown-statement", whole_line),
     "a prior as a statement": (WHOLE + "prior gaussian(variance = 1)\n", "unknown-statement", whole_line),
-    "commas": ("data csv(word, chunk)\nlabel chunk\nclique chunk: word\n", "unknown-format", whole_line),
+    "commas": ("data excel(word, chunk)\nlabel chunk\nclique chunk: word\n", "unknown-format", in_place),
     # layout
     "a line in column 0": (HEAD + "features f:\n    word\npos\nclique chunk: f\n", "unindented-line", indented),
     "a block that is not": (HEAD + "features f:\nword\nlower(word)\nclique chunk: f\n", "unindented-line", indented),

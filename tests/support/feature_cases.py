@@ -192,6 +192,11 @@ TEMPLATES: dict[str, tuple[ex.Feature, ...]] = {
     "lower": (call("lower", ref("word"), at=-1),),
     "prefix": (call("prefix", ref("word"), (1, 3)), call("prefix", ref("word", 1), 2)),
     "suffix": (call("suffix", ref("word"), (2, 4), at=-1),),
+    "extract": (
+        call("extract", ref("word"), ex.Regex(pattern=r"^\p{Lu}?.?")),
+        call("extract", call("lower", ref("word", -1)), ex.Regex(pattern="[a-m][a-z]*")),
+        call("extract", ref("word"), ex.Regex(pattern=r"é.*$"), at=1),
+    ),
     "nested": (call("suffix", call("lower", ref("word", -1)), (1, 2), at=-1),),
     "shape": (call("shape", ref("word")), call("shape", ref("word"), short="yes", at=1)),
     "length": (call("length", ref("word")),),

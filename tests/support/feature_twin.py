@@ -24,6 +24,7 @@ TEXT: dict[str, Callable[..., list[str]]] = {
     "lower": lambda v: [v.lower()],
     "prefix": lambda v, n: [v[:k] for k in n if len(v) >= k],
     "suffix": lambda v, n: [v[-k:] for k in n if len(v) >= k],
+    "extract": lambda v, regex: [match.group() for match in [regex.search(v)] if match],
     "chars": lambda v, n: [v[i : i + k] for k in n for i in range(len(v)) if i + k <= len(v)],
     "length": lambda v: ["20+" if len(v) >= 20 else str(len(v))],
     "shape": lambda v, short=False: [shape(v, short)],
@@ -179,8 +180,7 @@ class Twin:
             return [lexicon[text] for text in inner if text in lexicon]
         if term.function in self.functions:
             return self.registered(term.function, inner, [argument.value.value for argument in rest])
-        arguments = [range(a.value.first, a.value.last + 1) if isinstance(a.value, ex.Range) else [a.value.value]
-                     for a in rest if a.name is None]  # fmt: skip
+        arguments = [lengths_or_pattern(a.value) for a in rest if a.name is None]
         named = {a.name: a.value.name == "yes" for a in rest if a.name is not None}
         return [out for text in inner for out in TEXT[term.function](text, *arguments, **named)]
 
@@ -350,8 +350,15 @@ def argument(one: ex.Argument) -> str:
         "range": lambda: f"{value.first}..{value.last}",
         "number": lambda: str(value.value),
         "reference": lambda: value.name,
+        "regex": lambda: f"/{value.pattern}/",
     }[value.kind]()
     return f"{one.name} = {text}" if one.name else text
+
+
+def lengths_or_pattern(value: Any) -> Any:
+    if isinstance(value, ex.Regex):
+        return pattern(value)
+    return range(value.first, value.last + 1) if isinstance(value, ex.Range) else [value.value]
 
 
 def pattern(regex: ex.Regex) -> Any:

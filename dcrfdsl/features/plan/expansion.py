@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ...errors import DcrfError, Diagnostic
@@ -67,10 +68,14 @@ class Factor:
     offset: int = 0
     component: int | None = None
 
-    @property
+    @cached_property
     def name(self) -> str:
         text = condition_text(moved(self.condition, self.offset))
         return text if self.component is None else f"{text}#{self.component}"
+
+    @cached_property
+    def placeless_name(self) -> str:
+        return Factor(self.condition, 0, self.component).name
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from ...semantics import (
     ModelSpec,
     Number,
     Reference,
-    Regex,
     Text,
     bind,
     fold,
@@ -41,6 +40,7 @@ from .bag_values import Bags, checked_bag
 from .lexicon_spans import span_codes
 from .lexicons import Lexicons
 from .registered import RegisteredFeature
+from .regular_expressions import compiled
 from .user_calls import FunctionCalls, kind_of
 from .value_functions import FEATURES
 
@@ -278,7 +278,8 @@ class CorpusValues:
         kind = self.kinds.get(name) or min(kinds, default="value")
         if kinds - {kind}:
             raise _error(
-                "mixed-results", f"feature function `{name}` gives a {kind} here and a {min(kinds - {kind})} there",
+                "mixed-results",
+                f"feature function `{name}` gives a {_GIVEN[kind]} here and a {_GIVEN[min(kinds - {kind})]} there",
                 "a function must give texts, truths or numbers, always the same",
             )  # fmt: skip
         self.kinds[name] = kind
@@ -297,10 +298,10 @@ class CorpusValues:
                     raise _error("not-a-test", f"`{condition_text(condition)}` is a value, and a test is needed here")
                 return values.of
             case Matches(term=term, regex=regex):
-                fullmatch = _regex(regex).fullmatch
+                fullmatch = compiled(regex).fullmatch
                 return self._any(term, source, lambda text: fullmatch(text.encode()) is not None)
             case Has(term=term, regex=regex):
-                search = _regex(regex).search
+                search = compiled(regex).search
                 return self._any(term, source, lambda text: search(text.encode()) is not None)
             case Is(term=term, state=state, negated=negated):
                 return self._any(term, source, lambda text: text == state) ^ negated
@@ -322,21 +323,6 @@ class CorpusValues:
         several = self._several(term, values)
         passed = [bool(test(texts[0])) if len(texts) == 1 else any(map(test, texts)) for texts in several]
         return np.array(passed, np.bool_)
-
-
-def _regex(regex: Regex) -> Any:
-    """The compiled pattern. Match it against UTF-8: with texts, RE2 would also compute positions that nobody uses."""
-    import re2  # here only: a template without regexes needs no engine
-
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    options.case_sensitive = not regex.ignore_case
-    try:
-        return re2.compile(regex.pattern, options)
-    except re2.error as error:
-        detail = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error.args[0]
-        raise _error("bad-regex", f"`/{regex.pattern}/` is no regular expression: {detail}") from None
 
 
 # positions ------------------------------------------------------------------------------------------------------
@@ -368,6 +354,7 @@ _POSITIONS: Mapping[str, Callable[[Corpus], Source]] = {"first": _first, "last":
 # registered functions ---------------------------------------------------------------------------------------------
 
 
+_GIVEN: Mapping[str, str] = {"value": "text", "test": "truth", "number": "number"}
 _KIND: Mapping[type, str] = {Texts: "text", Truths: "test", Numbers: "number", Bags: "weighted bag"}
 
 

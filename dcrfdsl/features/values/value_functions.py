@@ -11,7 +11,8 @@ from itertools import groupby
 from typing import TypeAlias
 
 from ...errors import Table
-from ...semantics import Number, Range, Reference, Value
+from ...semantics import Number, Range, Reference, Regex, Value
+from .regular_expressions import compiled
 
 __all__ = ["FEATURES", "TextFunction"]
 
@@ -39,6 +40,18 @@ def _prefix(arguments: Mapping[str, Value]) -> TextFunction:
 def _suffix(arguments: Mapping[str, Value]) -> TextFunction:
     lengths = _lengths(arguments["lengths"])
     return lambda text: tuple([text[len(text) - n :] for n in lengths if n <= len(text)])
+
+
+def _extract(arguments: Mapping[str, Value]) -> TextFunction:
+    pattern = arguments["pattern"]
+    assert isinstance(pattern, Regex)  # `bind` accepts nothing else
+    search = compiled(pattern).search
+
+    def first_match(text: str) -> tuple[str, ...]:
+        match = search(text.encode())
+        return () if match is None else (match.group().decode(errors="replace"),)
+
+    return first_match
 
 
 def _shape(arguments: Mapping[str, Value]) -> TextFunction:
@@ -71,5 +84,8 @@ def _chars(arguments: Mapping[str, Value]) -> TextFunction:
 
 FEATURES: Table[Callable[[Mapping[str, Value]], TextFunction]] = Table(
     "feature function",
-    {"lower": _lower, "prefix": _prefix, "suffix": _suffix, "shape": _shape, "length": _length, "chars": _chars},
-)
+    {
+        "lower": _lower, "prefix": _prefix, "suffix": _suffix, "extract": _extract, "shape": _shape, "length": _length,
+        "chars": _chars,
+    },
+)  # fmt: skip

@@ -6,6 +6,14 @@ from .forward_backward import (
     workspace_for as workspace_for,
 )
 from .label_tangents import chain_tangents as chain_tangents, tangent_workspace as tangent_workspace
+from .online_passes import (
+    CONFIDENCE as CONFIDENCE,
+    PASSIVE_AGGRESSIVE as PASSIVE_AGGRESSIVE,
+    PERCEPTRON as PERCEPTRON,
+    AttributeChain as AttributeChain,
+    gradient_pass as gradient_pass,
+    mistake_pass as mistake_pass,
+)
 from .span_losses import (
     LARGEST as LARGEST,
     LOGISTIC as LOGISTIC,

@@ -42,7 +42,11 @@ from .context import Context, Data, Rule
 
 __all__ = ["RULES", "Context", "Data", "Rule", "check", "check_or_raise"]
 
-NO_MODEL = ("no-template", "file-too-large")  # problems of a file in which there is nothing to check
+NO_MODEL = (
+    "no-template",
+    "foreign-template",
+    "file-too-large",
+)  # problems of a file in which there is nothing to check
 WITH_BLOCK = ("unindented-line",)  # problems whose secondary places could not be read either
 DROPPED = ("declared-twice",)  # problems of statements that were read but left out of the specification
 

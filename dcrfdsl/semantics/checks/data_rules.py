@@ -10,7 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...errors import Diagnostic, Table, did_you_mean
-from ..schema import NUMERIC, Column, ColumnType, DataSpec, ModelSpec, Path, plain
+from ..schema import (
+    NUMERIC,
+    SCHEMES,
+    Cardinality,
+    Column,
+    ColumnType,
+    DataSpec,
+    Enumerated,
+    ModelSpec,
+    Path,
+    plain,
+    split_state,
+)
 from .context import Context, Rule, listed
 
 __all__ = ["FORMATS", "RULES", "Format"]
@@ -24,6 +36,7 @@ class Format:
 
     `options` maps each option to a test of its value and the words for the expected value. `last` are the types of the
     last column, if the format has one for all features; the columns before it are texts, at most `before` of them.
+    `synonyms` are words of other tools for its columns.
     """
 
     summary: str
@@ -32,10 +45,34 @@ class Format:
     options: Mapping[str, tuple[Fits, str]] = field(default_factory=dict)
     last: tuple[str, ...] = ()
     before: int | None = None
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
 
 _SEPARATOR = (lambda value: len(value) == 1 and value.isascii() and value not in "\n\r\0", 'one character, as `"\\t"`')
 _COMMENT = (lambda value: bool(value) and not value[0].isspace(), 'the start of a comment line, as `"#"`')
+_DELIMITED: Mapping[str, tuple[Fits, str]] = {
+    "sentence": (bool, 'the name of a column, as `"sentence_id"`'),
+    "separator": (
+        lambda value: len(value) == 1 and value.isascii() and value not in '\n\r\0"',
+        'one character, as `";"`',
+    ),
+    "quote": (lambda value: value in ('"', "none"), '`"\\""` or `"none"`'),
+}
+
+
+def _among(*values: str) -> tuple[Fits, str]:
+    *others, last = (f'`"{value}"`' for value in values)
+    return values.__contains__, f"{', '.join(others)} or {last}"
+
+
+_SPANS: Mapping[str, tuple[Fits, str]] = {
+    "tokenizer": _among("words", "whitespace", "characters", "given"),
+    "misaligned": _among("error", "widen", "skip"),
+    "overlapping": _among("error", "longest"),
+    "offsets": _among("characters", "utf16"),
+    "style": _among("doccano", "spacy", "prodigy", "label_studio"),
+    "predictions": _among("own", "apart"),
+}
 
 FORMATS: Table[Format] = Table(
     "data format",
@@ -44,15 +81,34 @@ FORMATS: Table[Format] = Table(
         "conllu": Format(
             "universal dependencies, columns by name",
             sources=("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"),
-            keyed=("feats",),
+            keyed=("feats", "misc"),
+            options={"predictions": _among("own", "misc")},
+            synonyms={
+                "word": "form", "token": "form", "pos": "upos", "tag": "upos", "features": "feats",
+                "relation": "deprel",
+            },
         ),
         "jsonl": Format("a sentence a line, columns by key"),
+        "csv": Format("a token a row below a row of names", keyed=("column",), options=_DELIMITED),
+        "tsv": Format("a token a row below a row of names, split by TABs", keyed=("column",), options=_DELIMITED),
+        "spans": Format(
+            "a text a line with labelled spans, as JSON",
+            sources=("token", "spans", "start", "end", "space"),
+            keyed=("spans",),
+            options=_SPANS,
+            synonyms={"word": "token", "form": "token", "text": "token", "label": "spans", "entities": "spans"},
+        ),
+        "parquet": Format(
+            "a sentence or a token a row, columns by name",
+            keyed=("column",),
+            options={"sentence": _DELIMITED["sentence"]},
+        ),
         "grmm": Format("GRMM's data: labels, `----`, features", last=("bag", "weighted_bag")),
         "crfsuite": Format("CRFsuite's data: a label, attributes with weights", last=("weighted_bag",), before=1),
     },
     {
-        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "tsv": "conll", "iob": "conll", "crfpp": "conll",
-        "csv": "conll", "conll2000": "conll", "conll2003": "conll",
+        "conll-u": "conllu", "ud": "conllu", "json": "jsonl", "iob": "conll", "crfpp": "conll", "conll2000": "conll",
+        "conll2003": "conll", "excel": "csv",
     },
 )  # fmt: skip
 
@@ -84,10 +140,6 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
         guess = FORMATS.suggest(data.format)
         known = listed(FORMATS)
         remedy = f"did you mean `{guess}`?" if guess else f"the formats are {known}"
-        if data.format.lower() in ("csv", "tsv"):
-            mark = "," if data.format.lower() == "csv" else "\\t"
-            columns = ", ".join(column.name for column in data.columns)
-            remedy = f'write `data conll({columns}, separator = "{mark}")`'
         message = f"`{data.format}` is not a data format"
         yield context.complaint("unknown-format", message, ("data", "format"), "unknown", help=remedy)
         return
@@ -115,20 +167,19 @@ def data_format(context: Context) -> Iterator[Diagnostic]:
 
 def _column(context: Context, name: str, entry: Format, column: Column, n: int) -> Iterator[Diagnostic]:
     at = ("data", "columns", n)
+    if column.name in entry.options and column.source != column.name and column.key is None:
+        message = f"`{column.name} = {column.source}` names a column, and `{column.name}` is an option of `{name}`"
+        remedy = f'an option is a text: `{column.name} = "{column.source}"`'
+        yield context.complaint("bad-setting", message, at, "a column", help=remedy)
     if column.key is not None and column.source not in entry.keyed:
         message = f"`{name}` has no keys to read `{column.name}` from"
-        remedy = "`feats(…)` reads CoNLL-U; in other formats a feature has a column of its own"
+        readers = [name for name, other in FORMATS.items() if column.source in other.keyed]
+        remedy = f"`{column.source}(…)` reads {listed(readers)}; in other formats a value has a column of its own"
         yield context.complaint("unknown-column", message, at, "no keys here", help=remedy)
     elif entry.sources is not None and column.source not in entry.sources:
-        synonyms = {
-            "word": "form",
-            "token": "form",
-            "pos": "upos",
-            "tag": "upos",
-            "features": "feats",
-            "relation": "deprel",
-        }
-        guess = did_you_mean(column.source, entry.sources, synonyms)
+        labels = {label.name for label in context.spec.labels}
+        is_label = "spans" in entry.sources and column.name in labels
+        guess = "spans" if is_label else did_you_mean(column.source, entry.sources, entry.synonyms)
         example = f"`{column.name}`" if guess == column.name else f"`{column.name} = {guess}`"
         remedy = f"did you mean {example}?" if guess else f"its columns are {listed(entry.sources)}"
         message = f"`{name}` has no column `{column.source}`"
@@ -157,6 +208,29 @@ def _features_last(context: Context, data: DataSpec, entry: Format) -> Iterator[
 
 
 # a data set beside the template ---------------------------------------------------------------------------------
+
+
+def labels_of_spans(context: Context) -> Iterator[Diagnostic]:
+    """A label that is read from spans has the states of segments: other states would be no spans when tagging."""
+    data = context.spec.data
+    if data is None:
+        return
+    of_spans = {column.name: n for n, column in enumerate(data.columns) if column.source == "spans"}
+    for n, label in enumerate(context.spec.labels):
+        domain = label.domain
+        states = domain.states if isinstance(domain, Enumerated) else ()
+        fits = not isinstance(domain, Cardinality) and all(map(_is_mark, states))
+        if label.name in of_spans and data.format == "spans" and not fits:
+            message = f"label `{label.name}` is read from spans, and its states mark no segments"
+            there: list[tuple[Path, str]] = [(("data", "columns", of_spans[label.name]), "read from spans")]
+            remedy = f"`label {label.name} in bio` takes the labels of the spans as types"
+            yield context.complaint(
+                "not-a-segment", message, ("labels", n, "domain"), "no segments", help=remedy, others=there
+            )
+
+
+def _is_mark(state: str) -> bool:
+    return any(split_state(name, state) is not None for name in SCHEMES)
 
 
 def missing_columns(context: Context) -> Iterator[Diagnostic]:
@@ -203,4 +277,4 @@ def _words(column_type: ColumnType) -> str:
     return "numbers" if column_type.size is None else f"vectors of {column_type.size} numbers"
 
 
-RULES: tuple[Rule, ...] = (no_data, data_format, missing_columns, column_types)
+RULES: tuple[Rule, ...] = (no_data, data_format, labels_of_spans, missing_columns, column_types)

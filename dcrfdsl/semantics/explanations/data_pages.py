@@ -49,6 +49,10 @@ DATA: Mapping[str, tuple[str, str]] = {
         "Check the path, or change the permissions of the file.",
     ),
     # data
+    "bad-header": (
+        "The names of the columns, in the first row of the file, cannot be used: one comes twice, or they come again.",
+        "Give each column a name of its own; leave the names out where files are joined.",
+    ),
     "bad-id": (
         "The first column of CoNLL-U numbers the tokens, and this is no such number.",
         "Write `1`, a range `1-2` of a token of several words, or `1.1` for an empty node.",
@@ -57,9 +61,30 @@ DATA: Mapping[str, tuple[str, str]] = {
         "The line is not JSON, or has a number or a nesting that cannot be read or written as JSON.",
         "Correct the line: a file of the format `jsonl` has a sentence a line, each a JSON value.",
     ),
+    "bad-line-end": (
+        "A carriage return stands alone: it ends a line in files of old Macs only, and may be damage elsewhere.",
+        "Convert the file: `tr '\\r' '\\n' < old > new`; or enclose the cell in quotes.",
+    ),
+    "bad-parquet": (
+        "The file is no Parquet, is cut off, or comes through a pipe, which cannot be read from its end.",
+        "Write it again, or to a file first.",
+    ),
+    "bad-quote": (
+        "A quote stands inside a cell that it does not enclose, or the one that opens a cell is never closed.",
+        'Enclose the cell and double its quotes (`"5"" disk"`), or declare `quote = "none"` if they are characters.',
+    ),
     "bad-sentence": (
         "A sentence is neither an object of lists of equal length nor a list of tokens that are all alike.",
         'Write `{"word": ["the", "dog"], "pos": ["DT", "NN"]}` or `[["the", "DT"], ["dog", "NN"]]`.',
+    ),
+    "bad-span": (
+        "A span has no label, or offsets that its text does not have.",
+        'Correct it. Offsets count characters from 0, and the end is excluded; `offsets = "utf16"` counts as '
+        "JavaScript does.",
+    ),
+    "bad-token": (
+        "The tokens that a line gives are not those of its text, in their order.",
+        'Correct them, or let a tokenizer cut the text: `tokenizer = "words"`.',
     ),
     "label-count": (
         "An estimator was given more or fewer labels than there are tokens, or held-out sentences without labels.",
@@ -81,17 +106,29 @@ DATA: Mapping[str, tuple[str, str]] = {
         "The data has no sentence with a token, so nothing can be learned or scored.",
         "Check the path, and whether the program that writes the file has ended.",
     ),
+    "misaligned-span": (
+        "A labelled span begins or ends inside a token, or holds none, so that no labels of tokens say the same.",
+        'Correct it, choose another tokenizer (characters fit any span), or `misaligned = "widen"` or `"skip"`.',
+    ),
     "no-sentence": (
-        "Rows of a data frame belong to sentences by a key, and the key of this row is missing.",
-        "Fill the column of the key, or leave out the row.",
+        "Rows of a table belong to sentences by a key, and the key of this row is missing, or no column has it.",
+        'Fill the column of the key, or leave out the row; `sentence = "NAME"` in `data` names the column.',
     ),
     "no-sentence-end": (
         "No blank line ends a sentence within many megabytes, so the file is most likely no data in columns.",
         "Put a blank line after each sentence, or name the format that the file has.",
     ),
+    "overlapping-span": (
+        "Two spans share a token, and a label has one state there.",
+        'Correct them, read them as two labels, or declare `overlapping = "longest"`.',
+    ),
     "split-sentence": (
-        "The rows of a sentence in a data frame are apart: rows of another sentence lie between them.",
-        "Sort the frame by sentence.",
+        "The rows of a sentence are apart: rows of another sentence lie between them.",
+        "Sort the rows by sentence, or give each sentence a key of its own.",
+    ),
+    "unwritable-cell": (
+        "A value cannot be written in this format: it has a separator or line end that nothing encloses, or is empty.",
+        "Choose another separator, quotes, or a format that holds any text: `csv`, `jsonl`.",
     ),
     # what the data lacks
     "silent-feature": (

@@ -12,13 +12,21 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "The model file is not as it was written: its checksum is wrong, or its parts do not fit each other.",
         "Copy it again from where it was written, or train again.",
     ),
+    "crfsuite-differs": (
+        "CRFsuite opens the model that was written, but something about it is not as it is here.",
+        "Follow the message: it says what the items must have, or what CRFsuite does in another way.",
+    ),
     "newer-model": (
         "Another version of dcrfdsl wrote the model in a format that this version does not read.",
         "Install that version or a newer one: `pip install --upgrade dcrfdsl`.",
     ),
     "not-a-model": (
-        "The file was never a model; it may be a template or data.",
-        "Give the file that `dcrfdsl train … -o MODEL` has written.",
+        "The file was never a model; it may be a template or data, or a model of another tool.",
+        "Give the file that `dcrfdsl train … -o MODEL` has written; `dcrfdsl convert` reads models of CRFsuite.",
+    ),
+    "not-for-crfsuite": (
+        "CRFsuite has one label, attributes of single positions and moves between neighbours; the model has more.",
+        "Leave out what the message names, or tag with `dcrfdsl tag`.",
     ),
     "truncated-model": (
         "The model file ends before its content is complete, so copying or writing it was interrupted.",
@@ -76,13 +84,25 @@ MODEL: Mapping[str, tuple[str, str]] = {
         "`dcrfdsl new` does not replace a file.",
         "Choose another name, or remove the file first.",
     ),
+    "idle-apart": (
+        "`--apart` keeps gold labels where predictions would take their place, which they do not in this format.",
+        "Leave out `--apart`.",
+    ),
     "idle-decode": (
         "`--nbest` lists labellings from the most to the less probable, and no way to decode changes this order.",
         "Leave out `--decode` or `--nbest`.",
     ),
     "missing-package": (
-        "The method is done by a Python package that is not installed.",
-        "Install it as the message says, or choose another method.",
+        "The method or the format needs a Python package that is not installed.",
+        "Install it as the message says, or choose another method or format.",
+    ),
+    "cannot-export": (
+        "An exported tagger does exact inference with built-in features and one set of weights; the model needs more.",
+        "The message names the statement: train without it, or tag with `dcrfdsl tag`.",
+    ),
+    "idle-option": (
+        "An option of the command has no effect together with another one.",
+        "Leave one of the two out.",
     ),
     "needs-json": (
         "Marginals of cliques belong to several tokens, and have no place in the columns of a token.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import Table
+from .conversion_pages import CONVERSION
 from .data_pages import DATA
 from .idle_pages import IDLE
 from .model_pages import MODEL
@@ -83,7 +84,7 @@ _MEANING: dict[str, tuple[str, str]] = {
     "unknown-column": ("The data format has no column of this name.", "Name one that it has; `word = form` renames."),
     "unknown-format": (
         "There is no format of this name, of data or of a learning curve.",
-        "Data is read as `conll`, `conllu` or `jsonl`; a curve is written as `.csv` or `.jsonl`.",
+        "The message lists the formats; `dcrfdsl explain csv` describes one. A curve is written as `.csv` or `.jsonl`.",
     ),
     "unknown-metric": (
         "There is no metric of this name.",
@@ -383,7 +384,10 @@ _MEANING: dict[str, tuple[str, str]] = {
 
 EXPLANATIONS: Table[Explanation] = Table(
     "kind of message",
-    {slug: Explanation(*page) for slug, page in sorted({**SYNTAX, **IDLE, **_MEANING, **DATA, **MODEL}.items())},
+    {
+        slug: Explanation(*page)
+        for slug, page in sorted({**SYNTAX, **CONVERSION, **IDLE, **_MEANING, **DATA, **MODEL}.items())
+    },
 )
 
 

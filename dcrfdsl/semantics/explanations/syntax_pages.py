@@ -22,7 +22,11 @@ SYNTAX: Mapping[str, tuple[str, str]] = {
     "foreign-comment": ("The mark begins a comment elsewhere, not here.", "A comment begins with `#`, on any line."),
     "foreign-line": (
         "The line is written in the language of another tool.",
-        "The message shows what it is in this language.",
+        "The message shows what it is in this language; `dcrfdsl convert FILE` translates a whole file.",
+    ),
+    "foreign-template": (
+        "The file is a template of another tool: CRF++, Wapiti or GRMM.",
+        "`dcrfdsl convert FILE -o chunk.dcrf` makes a template of this language of it.",
     ),
     "foreign-operator": ("The operator is another language's.", "Compare with `=`, `!=`, `is`; join with `and`, `or`."),
     "indented-statement": ("Statements begin in column 0.", "Remove the blanks before it."),

@@ -33,6 +33,7 @@ from ..settings import (
     TrainSettings,
 )
 from .reference_entry import ReferenceEntry, SettingEntry
+from .setting_examples import SETTING_EXAMPLES, STAGE_EXAMPLES
 
 __all__ = ["method_entries", "stage_settings"]
 
@@ -65,14 +66,16 @@ def method_entries() -> Iterator[ReferenceEntry]:
     """An entry a method of each table."""
     for table in TABLES:
         for name, kind in table.items():
+            written_out = SETTING_EXAMPLES.get(table.kind, {}).get(name, "")
             yield ReferenceEntry(
                 table.kind,
                 name,
                 USAGE[table.kind].format(_call(name, kind)),
                 summary_of(kind),
                 _facts(name, kind),
-                settings=tuple(_settings(kind)),
+                settings=tuple(_settings(kind, written_out)),
                 example=kind.example,
+                written_out=written_out,
                 source=kind.source,
                 synonyms=table.synonyms_of(name),
             )
@@ -81,7 +84,8 @@ def method_entries() -> Iterator[ReferenceEntry]:
 def stage_settings() -> tuple[SettingEntry, ...]:
     """The settings that every stage of training takes."""
     tables: dict[str, Table[Any]] = {"prior": PRIORS, "optimizer": OPTIMIZERS, "infer": INFERENCE}
-    first, *rest = (_setting(name, TrainSettings.model_fields[name], tables.get(name)) for name in STAGE_FIELDS)
+    every = STAGE_EXAMPLES["train"]
+    first, *rest = (_setting(name, TrainSettings.model_fields[name], tables.get(name), every) for name in STAGE_FIELDS)
     kernel = SettingEntry(
         "kernel.CLIQUE",
         _names(KERNELS),
@@ -89,9 +93,10 @@ def stage_settings() -> tuple[SettingEntry, ...]:
         "",
         "",
         "an observation kernel in place of a clique's features, for `hmsvm`",
+        STAGE_EXAMPLES["kernel.CLIQUE"],
     )
     prior = SettingEntry(
-        "prior.CLIQUE", _names(PRIORS), "that of all weights", "", "", "the prior of one clique's weights"
+        "prior.CLIQUE", _names(PRIORS), "that of all weights", "", "", "the prior of one clique's weights", every
     )
     return (first, prior, *rest, kernel)
 
@@ -128,12 +133,14 @@ def _facts(name: str, kind: type[MethodSettings]) -> str:
     return ""
 
 
-def _settings(kind: type[MethodSettings]) -> Iterator[SettingEntry]:
+def _settings(kind: type[MethodSettings], written_out: str) -> Iterator[SettingEntry]:
     for name, field in kind.model_fields.items():
-        yield _setting(name, field, kind.methods.get(name))
+        unnamed = name == kind.names and written_out
+        example = written_out if unnamed or f"{name} =" in written_out else kind.example
+        yield _setting(name, field, kind.methods.get(name), example)
 
 
-def _setting(name: str, field: FieldInfo, methods: Table[Any] | None) -> SettingEntry:
+def _setting(name: str, field: FieldInfo, methods: Table[Any] | None, example: str) -> SettingEntry:
     extra = field.json_schema_extra
     unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
     return SettingEntry(
@@ -143,6 +150,7 @@ def _setting(name: str, field: FieldInfo, methods: Table[Any] | None) -> Setting
         _limits(field.metadata),
         unit,
         field.description or "",
+        example,
     )
 
 

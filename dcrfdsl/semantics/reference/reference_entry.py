@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["ReferenceEntry", "SettingEntry"]
 
 
 @dataclass(frozen=True)
 class SettingEntry:
-    """A setting of a method or an option of a statement; `default`, `limits` and `unit` may be empty."""
+    """A setting of a method or an option of a statement; `default`, `limits` and `unit` may be empty.
+
+    example: lines of a template that write it. Settings of one description are equal whatever their examples are.
+    """
 
     name: str
     type: str
@@ -17,6 +20,7 @@ class SettingEntry:
     limits: str
     unit: str
     meaning: str
+    example: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class ReferenceEntry:
     """`kind` is the word that messages use, such as `inference method`.
 
     usage: how it is written.   summary: one sentence, or a few.   grammar: its rules in the grammar of the language.
-    example: lines of a template that use it.   source: paper and equation.   synonyms: words of other tools for it.
+    example: lines of a template that use it.   written_out: lines with the settings that the example leaves out.
+    source: paper and equation.   synonyms: words of other tools for it.
     """
 
     kind: str
@@ -35,5 +40,6 @@ class ReferenceEntry:
     grammar: str = ""
     settings: tuple[SettingEntry, ...] = ()
     example: str = ""
+    written_out: str = ""
     source: str = ""
     synonyms: tuple[str, ...] = ()

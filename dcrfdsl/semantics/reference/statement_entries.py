@@ -13,6 +13,7 @@ from ...syntax import KEYWORDS, SYNONYMS, resource_path
 from ..schema import CLIQUE_OPTIONS, GROUP_OPTIONS, LABEL_OPTIONS
 from .method_entries import stage_settings
 from .reference_entry import ReferenceEntry, SettingEntry
+from .setting_examples import STAGE_EXAMPLES
 
 __all__ = ["statement_entries"]
 
@@ -178,7 +179,7 @@ def statement_entries() -> Iterator[ReferenceEntry]:
         settings = stage_settings() if keyword == "train" else options_of(keyword)
         yield ReferenceEntry(
             "statement", keyword, usage, summary, text, grammar=grammar, settings=settings, example=example,
-            synonyms=synonyms,
+            written_out=STAGE_EXAMPLES["train"] if keyword == "train" else "", synonyms=synonyms,
         )  # fmt: skip
     for keyword, table in OPTION_TABLES.items():
         described = {option.name: option for option in options_of(keyword)}
@@ -210,7 +211,7 @@ OPTION_EXAMPLES: Mapping[str, str] = {
 def options_of(keyword: str) -> tuple[SettingEntry, ...]:
     """The options of a statement, as the reference describes them."""
     return tuple(
-        SettingEntry(name, kind, default, "", "", meaning)
+        SettingEntry(name, kind, default, "", "", meaning, OPTION_EXAMPLES[name])
         for name, (kind, default, meaning) in OPTIONS.get(keyword, {}).items()
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ..checks import FORMATS, METRICS
 from ..schema import FUNCTIONS, RANGES, SCHEMES, FunctionSignature
 from .reference_entry import ReferenceEntry, SettingEntry
+from .setting_examples import SETTING_EXAMPLES
 
 __all__ = ["word_entries"]
 
@@ -21,6 +22,7 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
     "lower": "clique chunk as here: lower(word)",
     "prefix": "clique chunk as here: prefix(word, 1..4)",
     "suffix": "clique chunk as here: suffix(word, 3), suffix(word, 1..4)[-1]",
+    "extract": "clique chunk as here: extract(word, /[0-9]+/), extract(lower(word), /[^-]*$/)[-1]",
     "shape": "clique chunk as here: shape(word), shape(word, short = yes)",
     "length": "clique chunk as here: length(word)",
     "chars": "clique chunk as here: chars(word, 2..3)",
@@ -32,8 +34,15 @@ FUNCTION_EXAMPLES: Mapping[str, str] = {
 LENGTH_KINDS = {
     "term": "a column, or a function of one",
     "lengths": "a length from 1, or a range of lengths",
+    "pattern": "a regular expression of RE2, `/…/` or `/…/i`",
     "flag": "`yes` or `no`",
     "lexicon": "the name of a lexicon",
+}
+PARAMETER_TEXTS = {
+    "term": "what it reads",
+    "lengths": "how many characters; a range gives a feature for each length",
+    "short": "a run of one sign counts once: `Xxxx` becomes `Xx`",
+    "lexicon": "whose entries are looked for",
 }
 TESTS: Words = {
     "is": ("word is the, word is not the", "The value is this one, or is not.", "clique chunk as here: word is the"),
@@ -89,13 +98,39 @@ FORMAT_TEXTS: Mapping[str, tuple[str, str]] = {
         'data conll(word, pos, chunk, separator = "\\t", comment = "#")\nlabel chunk\nclique chunk: word',
     ),
     "conllu": (
-        'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS: its first value counts, repeats are '
-        "warned of once, and an absent key reads `_`, an ordinary state. `tag` writes predictions into MISC.",
+        'CoNLL-U, with columns by name. `feats("Case")` reads one key of FEATS, `misc("ner")` one of MISC: the first '
+        "value counts, repeats are warned of once, and an absent key reads `_`, an ordinary state. `tag` writes "
+        "predictions where the labels come from, into columns and keys, and what has no place there into MISC.",
         'data conllu(word = form, upos, case = feats("Case"))\nlabel upos\nclique upos: word\nclique upos[-1], upos',
     ),
     "jsonl": (
         'A sentence a line: `{"word": ["The", "dog"]}`, or a list of tokens `[{"word": "The"}, …]`.',
         "data jsonl(word, chunk)\nlabel chunk\nclique chunk: word",
+    ),
+    "csv": (
+        "A token a row below a row of names, by which columns are found; others are left alone. Quotes enclose cells "
+        "as in RFC 4180. A blank row, or one of separators alone, ends a sentence; so does a new value in the column "
+        "`sentence`, where an empty cell continues the sentence above. `tag` adds columns `predicted_NAME`.",
+        'data csv(word = column("Word form"), pos, chunk, sentence = "sentence_id")\nlabel chunk\nclique chunk: word',
+    ),
+    "tsv": (
+        "Like `csv`, split by TABs and without quotes, because a quote mark is a token of many corpora. Files of "
+        'spreadsheets, which enclose cells, need `quote = "\\""`.',
+        "data tsv(word, pos, chunk)\nlabel chunk\nclique chunk: word",
+    ),
+    "spans": (
+        "Running texts with labelled spans of characters, as JSON lines: "
+        '`{"text": "Ann ran", "label": [[0, 3, "PER"]]}`, and as spaCy, Prodigy and Label Studio write them. A text is '
+        "one sequence. The source `token` is the token, `spans` the mark of its segment, in the scheme of the label; "
+        "`start` and `end` are its offsets, and `space` says `yes` or `no` to white space before it. "
+        '`spans("KEY")` reads the list under that key. `tag` writes spans.',
+        'data spans(word = token, ner = spans, tokenizer = "words")\nlabel ner in bio(PER, LOC)\nclique ner: word',
+    ),
+    "parquet": (
+        "Apache Parquet, with the package `pyarrow` (`pip install 'dcrfdsl[parquet]'`). Where the columns are lists, a "
+        "row is a sentence; else a row is a token, and `sentence` names the column that tells sentences apart. Class "
+        "numbers that the file names are read as names. `tag` writes Parquet, with columns `predicted_NAME`.",
+        "data parquet(word = tokens, ner = ner_tags)\nlabel ner\nclique ner: word",
     ),
     "grmm": (
         "A token a line: labels, `----`, then features, split at blanks, and a blank line after each sentence. The "
@@ -200,14 +235,23 @@ def word_entries() -> Iterator[ReferenceEntry]:
     yield from _plain("place", PLACES)
     for name, data_format in FORMATS.items():
         summary, example = FORMAT_TEXTS[name]
+        written_out = SETTING_EXAMPLES.get(FORMATS.kind, {}).get(name, "")
         options = tuple(
-            SettingEntry(option, words, "none", "", "", OPTION_TEXTS[option])
+            SettingEntry(
+                option,
+                words,
+                "none",
+                "",
+                "",
+                OPTION_TEXTS[option],
+                written_out if f"{option} =" in written_out else example,
+            )
             for option, (_, words) in data_format.options.items()
         )
         columns = f" Its columns: {', '.join(f'`{c}`' for c in data_format.sources)}." if data_format.sources else ""
         yield ReferenceEntry(
             FORMATS.kind, name, f"data {name}(COLUMN, …)", summary + columns, settings=options, example=example,
-            synonyms=FORMATS.synonyms_of(name),
+            written_out=written_out, synonyms=FORMATS.synonyms_of(name),
         )  # fmt: skip
     yield from _plain("column type", COLUMN_TYPES)
     for entry in _plain("domain", DOMAINS):
@@ -233,6 +277,15 @@ def word_entries() -> Iterator[ReferenceEntry]:
 
 
 OPTION_TEXTS = {
+    "predictions": "where `tag` writes: in place of the gold labels, or beside them (MISC, the key `predicted`)",
+    "sentence": "the column that tells sentences apart",
+    "quote": "whether quotes enclose cells: by default in `csv`, not in `tsv`",
+    "tokenizer": "how a text is cut: runs of letters, digits and `_` with any other character by itself (`words`, the "
+    "default), at white space, into characters, or as the list `tokens` of the line says (`given`)",
+    "misaligned": "what becomes of a span that cuts a token: an error (the default), all of the token, or no span",
+    "overlapping": "what becomes of spans that share a token: an error (the default), or the longest one stays",
+    "offsets": "what offsets count: characters (the default), or UTF-16 units as JavaScript does",
+    "style": "how spans are written where the file shows none; `doccano` by default",
     "separator": "what splits columns, instead of white space",
     "comment": "lines that begin so are comments; without it there are none, since `#` is a token of some corpora",
 }
@@ -253,7 +306,7 @@ def _function(signature: FunctionSignature) -> ReferenceEntry:
         SettingEntry(
             parameter.name, LENGTH_KINDS[parameter.kind],
             "required" if parameter.default is None else str(getattr(parameter.default, "name", parameter.default)),
-            "", "", "",
+            "", "", PARAMETER_TEXTS.get(parameter.name, ""), FUNCTION_EXAMPLES[signature.name],
         )
         for parameter in signature.parameters
     )  # fmt: skip

@@ -30,6 +30,8 @@ from .draft import Draft
 __all__ = ["COLUMN_TYPES", "DECLARE", "Declarer"]
 
 COLUMN_TYPES: tuple[str, ...] = ("str", "float", "int", "bag", "weighted_bag", "vector")
+# Sources of columns that take a text, with an example. Which format has which is in `checks.data_rules`.
+KEYED: Mapping[str, str] = {"feats": '"Case"', "misc": '"ner"', "column": '"Part of speech"', "spans": '"entities"'}
 
 
 class Declarer:
@@ -123,24 +125,26 @@ def _column(self: Declarer, argument: ast.Argument | ast.TypedArgument) -> model
         case ast.Argument(name=ast.Name(text=name), value=ast.Reference(place=None) as source):
             return model.Column(name=name, source=source.name.text)
         case ast.Argument(name=ast.Name(text=name), value=ast.Apply() as source):
-            return _feats_column(self, name, source)
+            return _keyed_column(self, name, source)
         case _:
             remedy = 'columns are `word`, `word = form`, `case = feats("Case")` or `height: float`'
             self.convert.complain("bad-argument", "expected a column", argument, "not a column", remedy)
             return None
 
 
-def _feats_column(self: Declarer, name: str, source: ast.Apply) -> model.Column:
+def _keyed_column(self: Declarer, name: str, source: ast.Apply) -> model.Column:
     match source:
         case ast.Apply(
-            function=ast.Name(text="feats"),
+            function=ast.Name(text=kind),
             arguments=(ast.Argument(name=None, value=ast.Literal(value=str() as key)),),
             place=None,
-        ):
-            return model.Column(name=name, source="feats", key=key)
+        ) if kind in KEYED:
+            return model.Column(name=name, source=kind, key=key)
         case _:
-            remedy = f'one key of FEATS is read by `{name} = feats("Case")`'
-            self.convert.complain("bad-argument", "expected a column to read from", source, "not a column", remedy)
+            keyed = ", ".join(f"`{kind}({example})`" for kind, example in KEYED.items())
+            remedy = f"a column goes by its name, `{name} = form`, or has a key: {keyed}"
+            message = "expected a column to read from"
+            self.convert.complain("bad-argument", message, source, "not a column", remedy)
             return model.Column(name=name, source=name)
 
 

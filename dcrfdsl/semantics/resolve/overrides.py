@@ -159,6 +159,12 @@ def _converter(draft: Draft, override: Override, spans: dict[Path, Span]) -> Con
 def _unknown(draft: Draft, override: Override, name: str) -> None:
     lets = [let.name for let in draft.entries("lets") if let.name]
     stages = [stage.label for stage in draft.entries("stages") if isinstance(stage, model.Stage)]
+    if name in ("train", *stages):  # without a key
+        value = override.source.text[override.split + 1 :].strip()
+        remedy = f"write a stage `train {value} as NAME` in the template, and run it with `--stage NAME`"
+        message = f"`{name}` cannot be set: the criterion of a stage stands in the template; `{name}.KEY` is a setting"
+        draft.problems.append(Diagnostic("bad-override", message, Label(override.path_span, "a stage"), help=remedy))
+        return
     guess = did_you_mean(
         name, ["infer", "decode", "train", *lets, *stages], {"inference": "infer", "training": "train"}
     )

@@ -85,6 +85,7 @@ from .segment_schemes import (
     learn_types as learn_types,
     legal_moves as legal_moves,
     scheme_states as scheme_states,
+    split_state as split_state,
 )
 from .source_spans import Path as Path, RecordedSpans as RecordedSpans, SpanTable as SpanTable
 from .stage_order import stage_cycle as stage_cycle, unknown_stage as unknown_stage

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import Table
-from .expressions import Apply, Argument, Number, Range, Reference, Value
+from .expressions import Apply, Argument, Number, Range, Reference, Regex, Value
 
 __all__ = ["FUNCTIONS", "ArgumentProblem", "FunctionSignature", "Parameter", "bind"]
 
@@ -21,10 +21,10 @@ LONGEST = 1000  # a larger length is a slip of the pen, and a range up to it wou
 @dataclass(frozen=True)
 class Parameter:
     """One argument. `term`: a column or a function of one; `lengths`: a number from 1 or a range of them;
-    `flag`: yes or no; `lexicon`: the name of a lexicon."""
+    `pattern`: a regular expression; `flag`: yes or no; `lexicon`: the name of a lexicon."""
 
     name: str
-    kind: Literal["term", "lengths", "flag", "lexicon"]
+    kind: Literal["term", "lengths", "pattern", "flag", "lexicon"]
     default: Value | None = None  # None: required
 
 
@@ -65,6 +65,12 @@ FUNCTIONS: Table[FunctionSignature] = Table(
             FunctionSignature("prefix", (_TERM, _LENGTHS), "values", "the first characters, if there are so many"),
             FunctionSignature("suffix", (_TERM, _LENGTHS), "values", "the last characters, if there are so many"),
             FunctionSignature(
+                "extract",
+                (_TERM, Parameter("pattern", "pattern")),
+                "value",
+                "the first part of the value that a regular expression matches; nothing where it does not match",
+            ),
+            FunctionSignature(
                 "shape",
                 (_TERM, Parameter("short", "flag", Reference(name="no"))),
                 "value",
@@ -84,6 +90,7 @@ FUNCTIONS: Table[FunctionSignature] = Table(
         "lowercase": "lower", "lowercased": "lower", "tolower": "lower", "casefold": "lower", "pre": "prefix",
         "start": "prefix", "suf": "suffix", "ending": "suffix", "wordshape": "shape", "len": "length",
         "ngrams": "chars", "ngram": "chars", "position": "index", "bos": "first", "eos": "last", "gazetteer": "span",
+        "group": "extract", "findall": "extract", "regexp": "extract", "substr": "extract",
     },
 )  # fmt: skip
 
@@ -155,6 +162,10 @@ def _not_lengths(value: Value) -> str | None:
     return f"a number from 1 to {LONGEST} or a range of them, such as 1..4"
 
 
+def _not_a_pattern(value: Value) -> str | None:
+    return None if isinstance(value, Regex) else "a regular expression between slashes, such as /[0-9]+/"
+
+
 def _not_a_flag(value: Value) -> str | None:
     return None if isinstance(value, Reference) and value.name in ("yes", "no") else "`yes` or `no`"
 
@@ -166,6 +177,7 @@ def _not_a_name(value: Value) -> str | None:
 _EXPECTED: dict[str, Callable[[Value], str | None]] = {
     "term": _not_a_term,
     "lengths": _not_lengths,
+    "pattern": _not_a_pattern,
     "flag": _not_a_flag,
     "lexicon": _not_a_name,
 }

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .domains import Cardinality, Domain, Enumerated, Learned, Scheme, StateFile, StatesOf
 from .expressions import Argument, Condition, Feature, Frozen, Number, Place, Reference, Text, Value, ValueIf
@@ -67,12 +67,13 @@ class Column(Frozen):
 
 
 class DataSpec(Frozen):
-    """`data FORMAT(columns…, option = value)`"""
+    """`data FORMAT(columns…, option = value)`; `schemes`, which a model sets, are those of labels read from spans."""
 
     format: str
     columns: tuple[Column, ...]
     options: tuple[Argument, ...] = ()
     doc: tuple[str, ...] = ()
+    schemes: tuple[tuple[str, str], ...] = ()
 
 
 # variables --------------------------------------------------------------------------------------------------
@@ -258,6 +259,20 @@ class ModelSpec(Frozen):
     evaluate: tuple[CallSpec, ...] = ()
     doc: tuple[str, ...] = ()
 
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        self._tell_schemes()
+        return self
+
+    def _tell_schemes(self) -> None:
+        """The data learns the schemes of the labels that it reads from spans."""
+        data = self.data
+        if data is None or all(column.source != "spans" for column in data.columns):
+            return
+        schemes = tuple((one.name, one.domain.name) for one in self.labels if isinstance(one.domain, Scheme))
+        if schemes != data.schemes:  # the model is frozen for everybody else
+            self.__dict__["data"] = data.model_copy(update={"schemes": schemes})
+
     def named(self) -> Iterator[tuple[str, Declaration]]:
         """Yields every named declaration with its name; columns are not declarations. It takes no argument.
 
@@ -315,6 +330,7 @@ class ModelSpec(Frozen):
         copied = super().model_copy(update=update, deep=deep)
         for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
             del copied.__dict__[name]
+        copied._tell_schemes()
         return copied
 
     @cached_property

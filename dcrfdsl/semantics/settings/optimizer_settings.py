@@ -28,10 +28,10 @@ class StoppingSettings(OptimizerSettings):
     """
 
     tolerance: float = setting(
-        1e-5, "it has converged where the gradient's norm is at most this share of its norm at the start, and the "
-        "objective has come to rest as well", unit="relative", gt=0, lt=1,
+        1e-5, "it stops, converged, where the gradient's norm is at most this share of its norm at the start, and the "
+        "objective fell by less than half of it, relatively, over ten iterations", unit="relative", gt=0, lt=1,
     )  # fmt: skip
-    max_iterations: int = setting(1000, "it ends after so many iterations, converged or not", unit="iterations", ge=1)
+    max_iterations: int = setting(1000, "it stops after so many iterations, converged or not", unit="iterations", ge=1)
 
 
 class LbfgsSettings(StoppingSettings):

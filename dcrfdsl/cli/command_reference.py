@@ -1,0 +1,184 @@
+"""Commands and their options as entries of the reference, made of the commands themselves: nothing is written twice.
+
+    command_entries()      every command with its options, as `dcrfdsl explain` shows it
+    option_entries(name)   what `--name` does, by the commands that have it
+    described_command(name)  the same, with arguments, for the page of commands
+
+Not here: examples of single options (`option_examples`), the page of the documentation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import types
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+from .option_examples import OPTION_EXAMPLES
+
+if TYPE_CHECKING:
+    from ..semantics import ReferenceEntry
+
+__all__ = [
+    "DescribedCommand", "DescribedOption", "command_entries", "command_tree", "described_command", "option_entries",
+]  # fmt: skip
+
+KINDS = {int: "whole number", float: "number", str: "text", Path: "path", bool: "flag"}
+DEFAULT = re.compile(r"\s*\(default: ([^()]+)\)")
+EXTRAS = re.compile(r"\s*\[[^\[\]]*\]$")  # `[required]`, `[x>=1]`, which stand elsewhere
+SHELL = re.compile(r"(?:[^|]*\| *)?dcrfdsl ")
+
+
+class DescribedOption(NamedTuple):
+    """An argument or option.   names: the long one first; an argument's is its metavar.   value: what stands after it.
+    examples: the command lines that have it.
+    """
+
+    names: tuple[str, ...]
+    value: str
+    kind: str
+    default: str
+    meaning: str
+    examples: tuple[str, ...]
+
+
+class DescribedCommand(NamedTuple):
+    """A command.   paragraphs: of its docstring, without the examples.   usage: its line without the optional options.
+    examples: of its docstring, which `--help` shows; more: the further lines with its options.
+    """
+
+    name: str
+    usage: str
+    paragraphs: tuple[str, ...]
+    arguments: tuple[DescribedOption, ...]
+    options: tuple[DescribedOption, ...]
+    examples: tuple[str, ...]
+    more: tuple[str, ...]
+
+
+def command_tree() -> dict[str, Any]:
+    """Every command by its name, as its parser has it, in the order of the help screen."""
+    from . import COMMANDS
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.callback()(lambda: None)
+    for name, command in COMMANDS.items():
+        app.command(name)(command)
+    return dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+@cache
+def described_command(name: str) -> DescribedCommand:
+    """What there is to say of the command `name`."""
+    from . import COMMANDS
+
+    function = COMMANDS[name]
+    command, hints = command_tree()[name], get_type_hints(function)
+    docstring = inspect.getdoc(function) or ""
+    examples = tuple(line.strip() for line in docstring.split("\n") if line[:1].isspace() and SHELL.match(line.strip()))
+    lines = (*examples, *OPTION_EXAMPLES.get(name, ()))
+    items = {kind: [item for item in command.params if item.param_type_name == kind] for kind in ("argument", "option")}
+    options = [item for item in items["option"] if item.name != "help"]
+    usage = [_usage(item) for item in (*items["argument"], *(item for item in options if item.required))]
+    return DescribedCommand(
+        name,
+        " ".join(["dcrfdsl", name, *usage, *(["[OPTIONS]"] if options else [])]),
+        tuple(_paragraphs(docstring)),
+        tuple(_described(item, hints[item.name], lines) for item in items["argument"]),
+        tuple(_described(item, hints[item.name], lines) for item in options),
+        examples,
+        lines[len(examples) :],
+    )
+
+
+def command_entries() -> Iterator[ReferenceEntry]:
+    """An entry a command, whose settings are its options."""
+    from ..semantics import ReferenceEntry, SettingEntry
+    from . import COMMANDS
+
+    for command in map(described_command, COMMANDS):
+        settings = tuple(
+            SettingEntry(
+                ", ".join(option.names) + (f" {option.value}" if option.value else ""),
+                option.kind, option.default, "", "", option.meaning.rstrip("."),
+            )
+            for option in command.options
+        )  # fmt: skip
+        summary, *rest = command.paragraphs
+        yield ReferenceEntry(
+            "command", command.name, command.usage, summary, "\n\n".join(rest), settings=settings,
+            example="\n".join((*command.examples, *command.more)),
+        )  # fmt: skip
+
+
+def option_entries(name: str) -> Iterator[ReferenceEntry]:
+    """The entries of an option, `--set` or `-o`: one for the commands where it does the same."""
+    from ..semantics import ReferenceEntry
+    from . import COMMANDS
+
+    same: dict[tuple[str, ...], list[tuple[str, DescribedOption]]] = {}
+    for command in map(described_command, COMMANDS):
+        for option in command.options:
+            if name in option.names:
+                key = (", ".join(option.names), option.value, option.kind, option.default, option.meaning)
+                same.setdefault(key, []).append((command.name, option))
+    for (names, value, kind, default, meaning), holders in same.items():
+        facts = ", ".join(filter(None, [kind, default if default in ("", "required") else f"default {default}"]))
+        commands = ", ".join(f"`{command}`" for command, _ in holders)
+        yield ReferenceEntry(
+            "option", name, f"{names} {value}".rstrip(), meaning, f"Of {commands}: {facts}.",
+            example="\n".join(option.examples[0] for _, option in holders if option.examples),
+        )  # fmt: skip
+
+
+def _paragraphs(docstring: str) -> Iterator[str]:
+    """The docstring's paragraphs but for the examples, each on one line."""
+    for block in docstring.split("\n\n"):
+        text = block.replace("\b", "").strip("\n")
+        if text and not text.startswith("Example:"):
+            yield " ".join(text.split())
+
+
+def _usage(item: Any) -> str:
+    shown = str(item.metavar).removeprefix("[").removesuffix("...").removesuffix("]").removesuffix("...")
+    if item.param_type_name == "option":
+        return f"{item.opts[0]} {shown}"
+    shown += " …" if item.nargs == -1 else ""
+    return shown if item.required else f"[{shown}]"
+
+
+def _described(item: Any, hint: Any, lines: Sequence[str]) -> DescribedOption:
+    text = EXTRAS.sub("", item.help or "").removesuffix(" Repeatable.")  # its type says so
+    found = DEFAULT.search(text)
+    meaning, default = DEFAULT.sub("", text), _default(item, found[1] if found else "")
+    if item.param_type_name == "argument":
+        return DescribedOption((str(item.metavar),), "", _kind(hint), default, meaning, ())
+    names = sorted([*item.opts, *item.secondary_opts], key=lambda name: not name.startswith("--"))
+    examples = tuple(line for line in lines if set(names) & set(shlex.split(line)))
+    return DescribedOption(tuple(names), item.metavar or "", _kind(hint), default, meaning, examples)
+
+
+def _default(item: Any, said: str) -> str:
+    if item.required:
+        return "required"
+    unset = "off" if item.default is False else ""
+    shown = said or unset if item.default in (None, True, False) else f"`{item.default}`"
+    return f"{shown}, or `{item.envvar}`" if item.envvar and shown else shown
+
+
+def _kind(hint: Any) -> str:
+    """A type in words; None, which stands for an option that is not given, is left out."""
+    origin, parts = get_origin(hint), [part for part in get_args(hint) if part is not type(None)]
+    if origin in (Union, types.UnionType):
+        return _kind(parts[0])
+    if origin is Literal:
+        return " or ".join(f"`{part}`" for part in parts)
+    if origin is list:
+        return f"{_kind(parts[0])}, repeatable"
+    return KINDS[hint]

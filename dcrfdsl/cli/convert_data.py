@@ -1,0 +1,185 @@
+"""`dcrfdsl convert DATA --to FORMAT`: data from one format to another, in bounded memory.
+
+Source and target are said in the language of the `data` statement: `conll(word, pos)`, `csv(word = Token, sentence =
+"id")`. Not here: the command itself, which also converts templates and models.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import DcrfError, did_you_mean
+from .console import Talk, refuse
+from .inputs import STDIN
+
+if TYPE_CHECKING:
+    from ..data import Chunk, Emitter
+    from ..semantics import Column, DataSpec, ModelSpec
+
+__all__ = ["convert_data"]
+
+_TOKENS_AT_ONCE = 50_000
+
+
+def convert_data(
+    data: str,
+    to: str,
+    *,
+    output: str | Path | None = None,
+    source: str | None = None,
+    template: str | None = None,
+    quiet: bool = False,
+) -> None:
+    """Writes the data file `data` (`-` is stdin) in another format, to `output` or to stdout.
+
+    to: the format, alone or with columns and options as in a `data` statement: `jsonl`, `conllu(word = form, upos)`.
+    source: the same for the file that is read; a format alone takes the columns that the file names itself.
+    template: a template whose `data` statement tells the same, and whose labels mark segments.
+
+    Without `source` and `template` the ending of the name decides. What the output has no place for is said on stderr;
+    a value that it cannot hold is a `DcrfError`, and no file is written.
+    """
+    talk = Talk(quiet)
+    read, segments = _source(data, source, template)
+    conversion = _Conversion(data, read, _statement(to, "--to"), segments, talk)
+    if output is None:
+        for part in conversion.parts():
+            sys.stdout.buffer.write(part)
+    else:
+        if data != STDIN and os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
+            refuse("output-is-input", f"`{output}` is an input of this command", "name another file after `-o`")
+        from ..files import write_whole
+
+        write_whole(output, conversion.parts())
+        talk(f"{output} written: {conversion.sentences:,} sentences, {conversion.tokens:,} tokens")
+    for note in conversion.notes():
+        talk(note)
+
+
+def _source(path: str, source: str | None, template: str | None) -> tuple[DataSpec, Collection[str]]:
+    """How the file is read, and which of its columns mark segments."""
+    from ..data import SUFFIXES, discovered
+    from ..semantics import DataSpec, Scheme
+
+    if source is not None and template is not None:
+        refuse("bad-argument", "`--from` and `--template` both say how the data are read", "leave out one")
+    if template is not None:
+        spec = _template(template)
+        assert spec.data is not None
+        marked = [label.name for label in spec.labels if isinstance(label.domain, Scheme)]
+        return spec.data, {*marked, *(column.name for column in spec.data.columns if column.source == "spans")}
+    if source is not None:
+        data = _statement(source, "--from")
+    elif (suffix := Path(path).suffix.lower()) in SUFFIXES:
+        data = DataSpec(format=SUFFIXES[suffix], columns=())
+    else:
+        refuse(
+            "unknown-format", f"the name of `{path}` does not tell its format",
+            "say it: --from 'conll(word, pos)', --from csv, or --template FILE",
+        )  # fmt: skip
+    data = data if data.columns else discovered(path, data)
+    return data, [column.name for column in data.columns if column.source == "spans"]
+
+
+def _template(path: str) -> ModelSpec:
+    from .inputs import resolved_template
+
+    resolved = resolved_template(path, None, None)
+    spec = resolved.require()
+    if spec.data is None:
+        refuse("no-data", f"`{path}` has no `data` statement, so that it tells no format", "name it: --from FORMAT")
+    return spec
+
+
+def _statement(text: str, option: str) -> DataSpec:
+    """The `data` statement of an option."""
+    from ..data import EMITTERS, READERS
+    from ..semantics import load_text
+
+    resolved = load_text(f"data {text}\n", option)
+    errors = [problem for problem in resolved.diagnostics if problem.severity == "error"]
+    if errors or resolved.spec.data is None:
+        raise DcrfError(errors) if errors else AssertionError(text)
+    data, known = resolved.spec.data, READERS if option == "--from" else EMITTERS
+    if data.format not in known:
+        guess = known.suggest(data.format)
+        remedy = f"did you mean `{guess}`?" if guess else f"known formats: {', '.join(known)}"
+        refuse("unknown-format", f"`{data.format}` is no {known.kind}", remedy)
+    return data
+
+
+class _Conversion:
+    """One file on its way; counts what is written and what is left out."""
+
+    def __init__(self, path: str, read: DataSpec, target: DataSpec, segments: Collection[str], talk: Talk):
+        from ..data import LeftOut
+
+        self._path, self._read, self._target, self._segments, self._talk = path, read, target, segments, talk
+        self._left = LeftOut()
+        self._emitter: Emitter | None = None
+        self._kept: Sequence[str] = ()
+        self._changed: dict[str, int] = {}
+        self.sentences = self.tokens = 0
+
+    def parts(self) -> Iterator[bytes]:
+        """The bytes of the output, chunk after chunk."""
+        from ..data import stream_corpus
+
+        waiting: list[Chunk] = []  # before the first token
+        labels = frozenset(self._segments) if self._read.format == "spans" else frozenset()
+        for chunk in stream_corpus(
+            self._path, self._read, tokens_per_chunk=_TOKENS_AT_ONCE, optional=labels, flush=False
+        ):
+            for warning in chunk.corpus.warnings:
+                self._talk(f"warning: {warning}")
+            if self._emitter is None and chunk.corpus.num_tokens:
+                self._emitter = self._begun(chunk)
+            waiting.append(chunk)
+            if self._emitter is None:
+                continue
+            for seen in waiting:
+                self._left.look(seen, self._kept)
+            waiting = []
+            if chunk.corpus.num_tokens:
+                self.sentences += chunk.corpus.num_sentences
+                self.tokens += chunk.corpus.num_tokens
+                yield self._emitter.write(chunk.corpus)
+        if self._emitter is not None:
+            yield self._emitter.close()
+
+    def _begun(self, chunk: Chunk) -> Emitter:
+        from ..data import EMITTERS, Export, columns_in
+
+        there = [column for column in self._read.columns if column.name in chunk.corpus.columns]
+        types = {column.name: column.type for column in there}
+        if self._target.columns:
+            columns: Sequence[Column] = self._target.columns
+            self._check_names(columns, types)
+            kept = {column.name for column in columns}
+            places = tuple(column.name for column in there if column.name not in kept)
+        else:
+            columns, places = columns_in(self._target.format, there, self._segments)
+        self._kept = [column.name for column in columns]
+        self._left.names.update(dict.fromkeys(places))
+        export = Export(self._target.model_copy(update={"columns": tuple(columns)}), types)
+        self._changed = export.notes
+        return EMITTERS[self._target.format](export)
+
+    def _check_names(self, columns: Sequence[Column], known: Collection[str]) -> None:
+        for column in columns:
+            if column.name not in known:
+                guess = did_you_mean(column.name, known)
+                remedy = f"did you mean `{guess}`?" if guess else f"its columns are {', '.join(known)}"
+                refuse("missing-column", f"`--to` names the column `{column.name}`, which the source lacks", remedy)
+
+    def notes(self) -> Iterator[str]:
+        """What the output does not hold, for the end."""
+        left = "; ".join(self._left.words())
+        if left:
+            yield f"note: left out, as `{self._target.format}` here has no place for it: {left}"
+        for what, count in self._changed.items():
+            yield f"note: {what} ({count:,})"

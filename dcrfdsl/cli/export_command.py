@@ -1,0 +1,184 @@
+"""`dcrfdsl export`: a model as a program of its own, or as the file of another tool.
+
+Not here: what is written (`export`), how a lighter model is scored (`metrics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import DcrfError, Table, json_text
+from .console import Json, Quiet, Rounds, Talk, refuse
+from .inputs import read_gold
+from .options import with_options
+
+if TYPE_CHECKING:
+    from ..model import TrainedModel
+
+__all__ = ["export"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """The command line of `export`."""
+
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")]
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="File to write: tagger.py, or a folder for it.")
+    ]
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="python (needs numpy alone) or crfsuite.")
+    ] = "python"
+    bits: Annotated[int, typer.Option("--bits", metavar="N", help="Bits of a weight: 64, 32 or 16.")] = 64
+    prune: Annotated[
+        str | None,
+        typer.Option("--prune", metavar="LIMIT", help="Leave out weights below 0.01, or the smallest 30%."),
+    ] = None
+    dev: Annotated[
+        str | None, typer.Option("--dev", metavar="DATA", help="Labelled data: scores before and after.")
+    ] = None
+    rounds: Rounds = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@with_options(ExportOptions)
+def export(options: ExportOptions) -> None:
+    """Write a model as a program of its own.
+
+    One readable Python file and one .npz beside it, which need numpy alone: `python tagger.py < data.txt` prints what
+    `dcrfdsl tag` prints, and `from tagger import Tagger` tags from Python. Its probabilities are the same too. The
+    model needs exact inference and built-in features; anything else is refused.
+
+    --bits and --prune make the files smaller. With --dev the scores of the model and of what was written stand side by
+    side.
+
+    \b
+    Example:
+      dcrfdsl export chunk.model -o tagger.py
+      dcrfdsl export chunk.model -o tagger.py --bits 16 --prune 30% --dev dev.txt
+      dcrfdsl export chunk.model -o chunk.crfsuite --format crfsuite
+    """
+    if options.format not in FORMATS:
+        raise typer.BadParameter(f"`{options.format}` is no format to write; the formats are {', '.join(FORMATS)}")
+    FORMATS[options.format](options, Talk(options.quiet))
+
+
+def _loaded(options: ExportOptions) -> TrainedModel:
+    from ..model import TrainedModel
+
+    try:
+        model = TrainedModel.load(options.model)
+    except DcrfError as error:
+        if any(diagnostic.slug == "missing-feature-function" for diagnostic in error.diagnostics):
+            message = f"the model cannot be exported: {error.diagnostics[0].message.replace(LOADED, OWN)}"
+            refuse("cannot-export", message, "train without them, or tag with `dcrfdsl tag --features FILE.py`")
+        raise
+    return model if options.rounds is None else model.at_round(options.rounds)
+
+
+LOADED = "the model was trained with feature functions that are not loaded"
+OWN = "its features call functions of yours"
+
+
+# a program of its own -----------------------------------------------------------------------------------------------
+
+
+def _python(options: ExportOptions, talk: Talk) -> None:
+    from ..export import WIDTHS, export_tagger
+    from .report import file_size
+
+    if options.bits not in WIDTHS:
+        raise typer.BadParameter(f"a weight cannot have {options.bits} bits; it can have 64, 32 or 16")
+    threshold, share = _limits(options.prune)
+    model = _loaded(options)
+    gold = None if options.dev is None else read_gold(options.dev, model.spec, talk)
+    written = export_tagger(model, options.output, bits=options.bits, threshold=threshold, share=share)
+    before, after = Path(options.model).stat().st_size, written.arrays.stat().st_size
+    for pattern in written.slow:
+        talk(f"note: `/{pattern}/` repeats a repetition: on long words Python may take long to match it")
+    scores: dict[str, tuple[float, float]] = {}
+    if gold is not None:
+        first, second = model.evaluate(gold), written.model.evaluate(gold)
+        scores = {
+            name: (value, float(second[name]))
+            for name, value in first.items()
+            if isinstance(value, float) and (name.endswith(".f1") or "." not in name)
+        }
+    if options.as_json:
+        record = {
+            "files": [str(written.program), str(written.arrays)], "bytes": {"before": before, "after": after},
+            "weights": {"before": model.num_weights, "after": written.num_weights + model.parameters.num_bias},
+            "scores": {name: {"before": one, "after": other} for name, (one, other) in scores.items()},
+        }  # fmt: skip
+        print(json_text(record))
+        return
+    talk(f"wrote {written.program} ({file_size(written.program)}) and {written.arrays} ({file_size(written.arrays)})")
+    if scores or options.bits != WIDTHS[0] or options.prune is not None:
+        _print_costs(model, written.num_weights, scores, (before, after))
+
+
+def _limits(prune: str | None) -> tuple[float, float]:
+    """A threshold and a share, of which one is 0."""
+    if prune is None:
+        return 0.0, 0.0
+    number, percent = prune.removesuffix("%"), prune.endswith("%")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf") or (percent and value > 100.0):
+        raise typer.BadParameter(f"`--prune {prune}`: expected a number such as 0.01, or a share such as 30%")
+    return (0.0, value / 100.0) if percent else (value, 0.0)
+
+
+def _print_costs(
+    model: TrainedModel, num_weights: int, scores: Mapping[str, tuple[float, float]], sizes: tuple[int, int]
+) -> None:
+    """A table of what the smaller file of weights saves and costs."""
+    from rich.table import Table as Columns
+
+    from .report import bytes_text, print_table
+
+    of_features = model.num_weights - model.parameters.num_bias
+    rows = {name: (_score(name, one), _score(name, other)) for name, (one, other) in scores.items()}
+    rows["weights of features"] = f"{of_features:,}", f"{num_weights:,}"
+    rows["size of the model"] = bytes_text(sizes[0]), bytes_text(sizes[1])
+    table = Columns(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", overflow="fold")
+    for heading in ("before", "after"):
+        table.add_column(heading, justify="right")
+    for name, figures in rows.items():
+        table.add_row(name, *figures)
+    print_table(table)
+
+
+def _score(name: str, value: float) -> str:
+    """A share in percent; a log-likelihood or a risk as it is."""
+    return f"{value:.4f}" if name in ("log_likelihood", "rank_risk") else f"{100 * value:.2f}"
+
+
+# a model of CRFsuite ------------------------------------------------------------------------------------------------
+
+
+def _crfsuite(options: ExportOptions, talk: Talk) -> None:
+    for name, given in {"--bits": options.bits != 64, "--prune": options.prune is not None}.items():
+        if given:
+            refuse("idle-option", f"`{name}` is for `--format python`: CRFsuite's file has one kind of weights")
+    try:
+        write = import_module("...crfsuite", __name__).write_crfsuite_model
+    except (ImportError, AttributeError):
+        refuse("cannot-export", "this version does not write models of CRFsuite", "use `--format python`")
+    write(_loaded(options), options.output)
+    talk(f"wrote {options.output}")
+
+
+FORMATS: Table[Callable[[ExportOptions, Talk], None]] = Table(
+    "format to export to", {"python": _python, "crfsuite": _crfsuite}
+)

@@ -1,0 +1,53 @@
+"""Command lines for the options that no example in a command's docstring shows.
+
+`--help` shows the docstring's; the reference and `dcrfdsl explain` show both. A test runs every line, and fails where
+an option stands in none. Lines are in the shell's words, with `|`, `<`, `>` and `*`. Not here: what an option does,
+which is said where it is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["OPTION_EXAMPLES"]
+
+OPTION_EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "demo": ("dcrfdsl demo --sentences 10 --threads 2 --quiet",),
+    "new": ("dcrfdsl new skip_chain --output skip.dcrf --quiet",),
+    "check": (
+        "dcrfdsl check chunk.dcrf --stage start --set start.prior=none",
+        "dcrfdsl check shapes.dcrf --features shapes.py --quiet",
+    ),
+    "fmt": ("dcrfdsl fmt shapes.dcrf --features shapes.py --quiet",),
+    "train": (
+        "dcrfdsl train chunk.dcrf train.txt -o start.model --stage start --threads 2",
+        "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --tune --search random --trials 5 --seed 7",
+        "dcrfdsl train shapes.dcrf train.txt -o shapes.model --features shapes.py --quiet",
+        "dcrfdsl train chunk.dcrf train.txt -o chunk.model --dev dev.txt --json > iterations.jsonl",
+    ),
+    "tag": (
+        "dcrfdsl tag chunk.model test.txt --json --marginals --clique-marginals > distributions.jsonl",
+        "dcrfdsl tag chunk.model test.txt --decode marginal --threads 2 --quiet",
+        "cat test.txt | dcrfdsl tag chunk.model --no-flush > tagged.txt",
+        "dcrfdsl tag chunk.model test.txt --flush | head -n 1",
+        "dcrfdsl tag boosted.model test.txt --rounds 3",
+        "dcrfdsl tag shapes.model test.txt --features shapes.py",
+    ),
+    "eval": (
+        "dcrfdsl eval boosted.model test.txt --rounds 3",
+        "dcrfdsl eval shapes.model test.txt --features shapes.py --quiet",
+    ),
+    "show": (
+        "dcrfdsl show chunk.model --top 1000 --json --quiet > weights.jsonl",
+        "dcrfdsl show shapes.model --features shapes.py",
+    ),
+    "unroll": (
+        "dcrfdsl unroll chunk.dcrf train.txt --stage start --set start.infer=exact --quiet",
+        "dcrfdsl unroll shapes.dcrf train.txt --features shapes.py",
+    ),
+    "infer": (
+        "dcrfdsl infer grid.uai --method trp --max-iterations 500 --damping 0.5 --seed 1",
+        "dcrfdsl infer grid.uai --method gibbs --samples 5000 --burn-in 500 --thin 2 --quiet",
+        "dcrfdsl infer grid.uai --features shapes.py",
+    ),
+}

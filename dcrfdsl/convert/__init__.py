@@ -1,0 +1,5 @@
+"""Templates and settings of other tools as `.dcrf` templates: CRF++, Wapiti, GRMM, sklearn-crfsuite."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

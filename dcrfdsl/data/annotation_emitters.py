@@ -1,0 +1,183 @@
+"""A corpus written as CoNLL-U or as texts with spans. See `emitters`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import data_error, json_text
+from ..semantics import Column
+from .conllu import CONLLU_COLUMNS
+from .conllu_writer import item_escaped
+from .corpus import Corpus
+from .emitters import Export, cell_texts, encoded_cells
+from .segment_types import split_mark
+from .span_records import STYLES, SpanStyle
+from .span_tokens import MARKS, spans_of_marks, to_units
+from .spans import SPANS, SpanOptions
+from .vector_columns import shown
+
+__all__ = ["ConlluEmitter", "SpansEmitter"]
+
+_ABSENT = "_"
+
+
+class ConlluEmitter:
+    """Ten columns a token; keys of FEATS are sorted, and what has no column is a key of MISC."""
+
+    leaves_out: ClassVar[str] = "CoNLL-U has no place for it"
+
+    def __init__(self, export: Export):
+        self._export = export
+
+    def write(self, corpus: Corpus) -> bytes:
+        cells: dict[str, list[str]] = {}
+        items: dict[str, list[tuple[str, list[str]]]] = {"feats": [], "misc": []}
+        for column in self._export.columns:
+            encode, why = _CELLS[column.source if column.key is not None else "column"]
+            remedy = f'write it into MISC: `{column.name} = misc("{column.name}")`'
+            texts = list(encoded_cells(corpus, column.name, self._export.types[column.name], encode, why, remedy))
+            if column.key is None:
+                cells[column.source] = texts
+            else:
+                items[column.source].append((column.key, texts))
+        for source, pairs in items.items():
+            if pairs:
+                pairs.sort(key=lambda pair: pair[0].lower())
+                cells[source] = _joined(cells.get(source), pairs, corpus.num_tokens)
+        if "id" not in cells:
+            cells["id"] = [str(number) for length in corpus.lengths().tolist() for number in range(1, length + 1)]
+        absent = [_ABSENT] * corpus.num_tokens
+        rows = map("\t".join, zip(*(cells.get(name, absent) for name in CONLLU_COLUMNS), strict=True))
+        return "".join(
+            "".join(f"{next(rows)}\n" for _ in range(length)) + "\n" for length in corpus.lengths().tolist()
+        ).encode()
+
+    def close(self) -> bytes:
+        return b""
+
+
+def _joined(whole: list[str] | None, pairs: list[tuple[str, list[str]]], num_tokens: int) -> list[str]:
+    """`key=value|…` of each token; a value `_` leaves its key out."""
+    joined = []
+    for n in range(num_tokens):
+        items = [f"{key}={texts[n]}" for key, texts in pairs if texts[n] != _ABSENT]
+        if whole is not None and whole[n] != _ABSENT:
+            items.insert(0, whole[n])
+        joined.append("|".join(items) or _ABSENT)
+    return joined
+
+
+def _cell(text: str) -> str | None:
+    return None if not text or any(char in text for char in "\t\n\r") else text
+
+
+def _feature(text: str) -> str | None:
+    return None if not text or any(char in text for char in "\t\n\r|") else text
+
+
+_CELLS: Mapping[str, tuple[Callable[[str], str | None], str]] = {
+    "column": (_cell, "a cell of CoNLL-U has no TAB and no line end and is not empty"),
+    "feats": (_feature, "a value in FEATS has no bar, no TAB and no line end and is not empty"),
+    "misc": (item_escaped, "MISC cannot hold it"),
+}
+
+
+class SpansEmitter:
+    """A text a line: the tokens joined by spaces, their offsets, and the segments of each column of marks as spans."""
+
+    leaves_out: ClassVar[str] = "`spans` holds a text, its tokens and their segments"
+
+    def __init__(self, export: Export):
+        self._export, self._options = export, SpanOptions.of(export.data)
+        self._token = next(column for column in export.columns if column.source == "token")
+        self._space = next((column for column in export.columns if column.source == "space"), None)
+        self._spans = [column for column in export.columns if column.source == SPANS]
+        self._style = STYLES[self._options.style]
+
+    def write(self, corpus: Corpus) -> bytes:
+        texts, tokens = self._texts(corpus)
+        marked = {column.name: self._segments(column, corpus, tokens) for column in self._spans}
+        off, lines = corpus.sentence_off.tolist(), []
+        for s, text in enumerate(texts):
+            units = to_units(text) if self._options.utf16 else None
+            counted = units or range(len(text) + 1)
+            record = dict[str, object]({"text": text})
+            record["tokens"] = [[counted[start], counted[end]] for start, end in tokens[off[s] : off[s + 1]]]
+            for column in self._spans:
+                style = SpanStyle(column.key or self._style.key, self._style.make)
+                record[style.key] = [
+                    style.make(counted[start], counted[end], label, text[start:end])
+                    for start, end, label in marked[column.name][s]
+                ]
+            lines.append(json_text(record, ensure_ascii=False))
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _texts(self, corpus: Corpus) -> tuple[list[str], list[tuple[int, int]]]:
+        """The text of each sentence, and the offsets of all tokens in theirs."""
+        words = cell_texts(corpus, self._token.name, self._export.types[self._token.name])
+        apart = [True] * corpus.num_tokens
+        if self._space is not None:
+            column = cell_texts(corpus, self._space.name, self._export.types[self._space.name])
+            apart = [column.values[code] != "no" for code in column.codes.tolist()]
+        texts, tokens = [], []
+        off = corpus.sentence_off.tolist()
+        for first, last in pairwise(off):
+            parts: list[str] = []
+            at = 0
+            for n in range(first, last):
+                word = words.text(n)
+                if not word:
+                    raise data_error(
+                        "unwritable-cell", f"column `{self._token.name}` has an empty token, which no text can show",
+                        file=corpus.file, line=int(corpus.token_line[n]),
+                    )  # fmt: skip
+                if n > first and apart[n]:
+                    parts.append(" ")
+                    at += 1
+                parts.append(word)
+                tokens.append((at, at + len(word)))
+                at += len(word)
+            texts.append("".join(parts))
+        return texts, tokens
+
+    def _segments(
+        self, column: Column, corpus: Corpus, tokens: list[tuple[int, int]]
+    ) -> list[list[tuple[int, int, str]]]:
+        """The spans of each sentence; counts the marks that would be read back as others."""
+        texts = cell_texts(corpus, column.name, self._export.types[column.name])
+        marks = [texts.values[code] for code in texts.codes.tolist()]
+        for token, mark in enumerate(marks):
+            if split_mark(mark) is None and mark != _ABSENT:
+                raise data_error(
+                    "not-a-segment", f"column `{column.name}` has {shown(mark)}, which marks no segment",
+                    file=corpus.file, line=int(corpus.token_line[token]),
+                    help="columns of marks (`B-X`, `I-X`, `O`) are spans; leave out the others",
+                )  # fmt: skip
+        spans = spans_of_marks(marks, tokens, corpus.sentence_off)
+        ends = bool({mark[0] for mark in texts.values if mark[1:2] == "-"} & {"E", "S"})
+        again = _marks_again(spans, tokens, corpus, "bioes" if ends else "bio")
+        changed = int(np.sum(np.array(marks, object) != np.array(again, object)))
+        if changed:
+            self._export.notes[f"tokens whose `{column.name}` breaks its scheme, read as conlleval does"] += changed
+        return spans
+
+    def close(self) -> bytes:
+        return b""
+
+
+def _marks_again(
+    spans: list[list[tuple[int, int, str]]], tokens: list[tuple[int, int]], corpus: Corpus, scheme: str
+) -> list[str]:
+    """The marks that the spans are read back as."""
+    marks = ["O"] * len(tokens)
+    off = corpus.sentence_off.tolist()
+    for s, (first, last) in enumerate(pairwise(off)):
+        begins = {tokens[n][0]: n for n in range(first, last)}
+        ends = {tokens[n][1]: n for n in range(first, last)}
+        for start, end, label in spans[s]:
+            marks[begins[start] : ends[end] + 1] = MARKS[scheme](label, ends[end] - begins[start] + 1)
+    return marks

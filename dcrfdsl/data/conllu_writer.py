@@ -1,0 +1,105 @@
+"""Predictions in CoNLL-U: in the columns and the keys that the labels are read from, or in MISC.
+
+`upos` goes to UPOS, `misc("ner")` to that key of MISC, and `feats("Case")` to that of FEATS, where `_` removes the key
+and new ones stand in the order of the format (sorted without regard to case). What has no column of its own (marginals,
+a label that the data does not declare, an ID) becomes `name=value` in MISC, in place of an earlier prediction of the
+name. With the option `predictions = "misc"` every label does. All other cells and lines stay: comments, ranges of
+multiword tokens, empty nodes. Not here: whether a predicted tree is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ..semantics import Column
+from .conllu import CONLLU_COLUMNS
+from .formats import text_options
+from .readers import Chunk
+from .written_lines import Predicted, Remarks, ending_of, lines_of, texts_of, token_lines
+
+__all__ = ["item_escaped", "tag_conllu"]
+
+_SPACE = " \t\r\v\f"
+_ABSENT = "_"
+_ID, _FEATS, _MISC = map(CONLLU_COLUMNS.index, ("id", "feats", "misc"))
+# `|` separates the items of MISC; the escapes are those of CoNLL-U's own SpacesAfter.
+_CELL_ESCAPES = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
+_ITEM_ESCAPES = {**_CELL_ESCAPES, **str.maketrans({"\\": r"\\", "|": r"\p"})}
+
+_Put = Callable[[list[str], str], None]  # writes a text into the ten cells of a token
+
+
+def tag_conllu(chunk: Chunk, predicted: Predicted, remarks: Remarks) -> bytes:
+    """The chunk with the predictions for its tokens, and a comment for each remark on a sentence."""
+    lines = lines_of(chunk)
+    puts = _places(chunk, predicted)
+    for n, texts in zip(token_lines(chunk), zip(*map(texts_of, predicted.values()), strict=True), strict=True):
+        cells = lines[n].removesuffix("\r").split("\t")
+        for put, text in zip(puts, texts, strict=True):
+            put(cells, text)
+        lines[n] = "\t".join(cells) + ending_of(lines[n])
+    if remarks:
+        _add_comments(chunk, {name: texts_of(values) for name, values in remarks.items()}, lines)
+    return "\n".join(lines).encode()
+
+
+def item_escaped(text: str) -> str:
+    """A value as it stands in MISC."""
+    return text.translate(_ITEM_ESCAPES)
+
+
+def _places(chunk: Chunk, predicted: Predicted) -> list[_Put]:
+    """Where each prediction goes."""
+    own = text_options(chunk.data).get("predictions") != "misc"
+    columns = {column.name: column for column in chunk.data.columns} if own else {}
+    return [_place(name, columns.get(name)) for name in predicted]
+
+
+def _place(name: str, column: Column | None) -> _Put:
+    number = _ID if column is None else CONLLU_COLUMNS.index(column.source)
+    if column is None or number == _ID:
+        return lambda cells, text: _put_item(cells, name, text)
+    if column.key is not None:
+        key, put = column.key, _KEYED[column.source]
+        return lambda cells, text: put(cells, key, text)
+    return lambda cells, text: _put_cell(cells, number, text)
+
+
+def _put_cell(cells: list[str], number: int, text: str) -> None:
+    cells[number] = text.translate(_CELL_ESCAPES) or _ABSENT
+
+
+def _put_item(cells: list[str], name: str, text: str) -> None:
+    kept = [item for item in cells[_MISC].split("|") if item != _ABSENT and not item.startswith(f"{name}=")]
+    cells[_MISC] = "|".join((*kept, f"{name}={item_escaped(text)}"))
+
+
+def _put_key(cells: list[str], key: str, text: str) -> None:
+    """Replaces a key of FEATS where it stands; a key that comes again is removed, since only the first one counts."""
+    pairs = [] if cells[_FEATS] == _ABSENT else cells[_FEATS].split("|")
+    there = [n for n, pair in enumerate(pairs) if pair.partition("=")[0] == key]
+    kept = [pair for n, pair in enumerate(pairs) if n not in there]
+    if text not in (_ABSENT, ""):
+        after = [n for n, pair in enumerate(kept) if pair.partition("=")[0].lower() > key.lower()]
+        at = there[0] if there else next(iter(after), len(kept))
+        kept.insert(at, f"{key}={text.translate(_CELL_ESCAPES)}")
+    cells[_FEATS] = "|".join(kept) or _ABSENT
+
+
+_KEYED: Mapping[str, Callable[[list[str], str, str], None]] = {"feats": _put_key, "misc": _put_item}
+
+
+def _add_comments(chunk: Chunk, remarks: Mapping[str, Sequence[str]], lines: list[str]) -> None:
+    """Adds a comment `# name = value` for each remark, after the sentence's own comments."""
+    ours = tuple(f"# {name} =" for name in remarks)
+    rows, starts = token_lines(chunk), chunk.corpus.sentence_off[:-1].tolist()
+    for s in range(len(starts) - 1, -1, -1):  # backwards: earlier lines keep their numbers
+        first = rows[starts[s]]
+        while first and lines[first - 1].strip(_SPACE) and not lines[first - 1].startswith("#"):
+            first -= 1  # a multiword token's range comes before its first token
+        top = first
+        while top and lines[top - 1].startswith("#"):
+            top -= 1
+        kept = [line for line in lines[top:first] if not line.startswith(ours)]
+        said = [f"# {name} = {values[s]}{ending_of(lines[first])}" for name, values in remarks.items()]
+        lines[top:first] = [*kept, *said]

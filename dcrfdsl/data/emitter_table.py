@@ -1,0 +1,26 @@
+"""The formats that data can be converted to: `EMITTERS` has the emitter of each."""
+
+from __future__ import annotations
+
+from ..errors import Table
+from .annotation_emitters import ConlluEmitter, SpansEmitter
+from .crfsuite_emitter import CrfsuiteEmitter
+from .emitters import ConllEmitter, DelimitedEmitter, Emitter, JsonlEmitter
+from .parquet_emitter import ParquetEmitter
+
+__all__ = ["EMITTERS"]
+
+EMITTERS: Table[type[Emitter]] = Table(
+    "output format",
+    {
+        "conll": ConllEmitter,
+        "conllu": ConlluEmitter,
+        "jsonl": JsonlEmitter,
+        "csv": DelimitedEmitter,
+        "tsv": DelimitedEmitter,
+        "parquet": ParquetEmitter,
+        "crfsuite": CrfsuiteEmitter,
+        "spans": SpansEmitter,
+    },
+    {"conll-u": "conllu", "ud": "conllu", "json": "jsonl", "excel": "csv", "iob": "conll", "pq": "parquet"},
+)

@@ -1,0 +1,119 @@
+"""Which models can be exported: those with exact inference, whose labels one set of weights decides, and whose features
+are built in.
+
+Each refusal is one message that names the statement. Not here: patterns and functions (`exported_nodes`), which are
+refused where they are written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..errors import DcrfError, data_error, figure
+from ..features import learned_parts
+from ..graph import exact_cost
+from ..inference import choose_method, latents_first_fits
+from ..model import TrainedModel
+from ..semantics import inference_settings
+from .exported_nodes import EXPORTED_COLUMNS
+
+__all__ = ["refuse_unless_exportable"]
+
+INSTEAD = "tag with `dcrfdsl tag`"
+
+
+def refuse_unless_exportable(model: TrainedModel) -> None:
+    """DcrfError `cannot-export` about the first statement of the model that an exported tagger cannot follow."""
+    for obstacle in OBSTACLES:
+        found = obstacle(model)
+        if found is not None:
+            raise data_error("cannot-export", f"the model cannot be exported: {found.message}", help=found.remedy)
+
+
+class _Obstacle(NamedTuple):
+    message: str
+    remedy: str
+
+
+def _columns(model: TrainedModel) -> _Obstacle | None:
+    data = model.spec.data
+    if data is None:
+        return _Obstacle("it has no `data` statement, which says what a sentence consists of", "add one")
+    for column in data.columns:
+        if column.type.name not in EXPORTED_COLUMNS:
+            message = f"`data {data.format}` has the column `{column.name}` of type `{column.type.name}`"
+            return _Obstacle(message, INSTEAD)
+    return None
+
+
+def _own_functions(model: TrainedModel) -> _Obstacle | None:
+    registered = learned_parts(model.extractor).registered
+    if not registered:
+        return None
+    names = ", ".join(f"`{name}`" for name in registered)
+    return _Obstacle(f"its features call functions of yours, {names}", f"train without them, or {INSTEAD}")
+
+
+def _joined_pairs(model: TrainedModel) -> _Obstacle | None:
+    joined = next((clique for clique in model.spec.cliques if clique.relational), None)
+    if joined is None:
+        return None
+    message = f"`clique {joined.label}` joins positions by `where`, so that every sentence has a graph of its own"
+    return _Obstacle(message, f"leave out that clique, or {INSTEAD}")
+
+
+def _inference(model: TrainedModel) -> _Obstacle | None:
+    settings = inference_settings(model.spec)
+    remedy = f"train with `infer exact`, or {INSTEAD}"
+    if settings.method not in ("exact", "auto"):
+        return _Obstacle(f"`infer {settings.method}` is not exact inference", remedy)
+    if choose_method(model.graph, settings)[0] == "exact":
+        return None
+    cost = exact_cost(model.graph)
+    message = f"`infer auto` passes messages: exact inference would need tables of {cost.largest:,.0f} entries"
+    return _Obstacle(f"{message} and {figure(cost.work)} multiplications a token", remedy)
+
+
+def _decoding(model: TrainedModel) -> _Obstacle | None:
+    stage = f"`train {model.record.stage}`" if model.record.stage else "its training"
+    if model.decode == "local":
+        return _Obstacle(f"{stage} decodes by the local distributions of pieces (`decode local`)", INSTEAD)
+    if model.voters is not None and model.decode == "joint":
+        message = f"{stage} lets {len(model.voters):,} weight vectors vote (`vote = yes`)"
+        return _Obstacle(message, "write `decode marginal`, which uses their mean, or train without `vote`")
+    if model.graph.num_latents and model.decode == "joint":
+        try:
+            fits = latents_first_fits(model.graph, inference_settings(model.spec))
+        except DcrfError:
+            fits = False
+        if not fits:
+            name = model.graph.variables[model.graph.latents[0]]
+            message = f"`latent {name}` cannot be summed out before the labels, as `decode joint` has to"
+            return _Obstacle(message, f"write `decode marginal`, or {INSTEAD}")
+    return None
+
+
+def _kernels(model: TrainedModel) -> _Obstacle | None:
+    kernels = model.extractor.observation_kernels
+    if not kernels:
+        return None
+    clique = model.spec.cliques[kernels[0].clique].label
+    size = kernels[0].size
+    return _Obstacle(
+        f"`train {model.record.stage}` compares `clique {clique}` with {size:,} support vectors by a kernel",
+        f"train with a linear kernel, or {INSTEAD}",
+    )
+
+
+def _induced(model: TrainedModel) -> _Obstacle | None:
+    grown = any(len(conjunctions.members) for conjunctions in model.extractor.conjunctions)
+    if not grown:
+        return None
+    message = f"`train {model.record.stage}` has induced conjunctions of features"
+    return _Obstacle(message, f"write them as crosses (`a & b`), which `dcrfdsl show` lists, or {INSTEAD}")
+
+
+OBSTACLES: tuple[Callable[[TrainedModel], _Obstacle | None], ...] = (
+    _columns, _own_functions, _joined_pairs, _inference, _decoding, _kernels, _induced,
+)  # fmt: skip

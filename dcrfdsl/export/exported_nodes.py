@@ -1,0 +1,199 @@
+"""Terms and conditions of a specification as the nodes that exported taggers read (`standalone.tagger_texts`).
+
+They mean the same as on a corpus (`features.values`): a condition of one place is a test of its values, one of several
+places has three truth values. Not here: regular expressions (`python_patterns`), evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import data_error
+from ..features import Factor, condition_text, fixed_condition, kind_of, leaves, moved
+from ..semantics import (
+    FUNCTIONS,
+    NUMERIC,
+    Apply,
+    Condition,
+    Connectives,
+    Equals,
+    Has,
+    InLexicon,
+    InSet,
+    Is,
+    Matches,
+    ModelSpec,
+    Number,
+    Observed,
+    Range,
+    Reference,
+    bind,
+    fold,
+)
+from .python_patterns import backtracks, python_pattern
+
+__all__ = ["Node", "NodeWriter"]
+
+Node = list[Any]
+CONNECTIVES: Connectives[Node] = Connectives(
+    lambda inner: ["not", inner], lambda parts: ["and", *parts], lambda parts: ["or", *parts]
+)
+EXPORTED_COLUMNS = ("str", "bag", *NUMERIC)
+ONE_TEXT = ("lower", "shape", "length", "lookup")  # functions that give one text for each of theirs
+
+
+@dataclass
+class NodeWriter:
+    """Writes nodes, and collects what they name. leaves: what is read, without its place.
+
+    slow: patterns that may take Python long.
+    """
+
+    spec: ModelSpec
+    leaves: list[Node] = field(default_factory=list)
+    lexicons: dict[str, None] = field(default_factory=dict)
+    slow: dict[str, None] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    # features -----------------------------------------------------------------------------------------------------
+
+    def atom(self, factor: Factor, vocabulary: Callable[[], int]) -> Node:
+        """The atom of a factor, without its place. `vocabulary()` is the number of its vocabulary, if it has one."""
+        condition = factor.condition
+        read = self._read(condition)
+        if len(read) > 1:
+            return ["joint", self.joint(condition)]
+        leaf = next(leaves(self.spec, condition))[0]
+        kind = kind_of(self.spec, condition, {})
+        if kind == "number":
+            assert isinstance(condition, Reference)
+            return ["number", condition.name, factor.component]
+        if kind == "test":
+            return ["test", self.leaf(leaf), self.test(condition)]
+        assert isinstance(condition, Reference | Apply)
+        term = self.term(condition)
+        return ["texts", self.leaf(leaf), term, vocabulary(), _has_one_text(term)]
+
+    def observed(self, one: Observed) -> Node:
+        """What a hard constraint or a memory reads: a test, or a text that is compared with states."""
+        if not one.states:
+            return fold(one.term, CONNECTIVES, lambda part: ["is_true", self.joint(fixed_condition(self.spec, part))])
+        term = fixed_condition(self.spec, one.term)
+        assert isinstance(term, Reference | Apply)  # only the text of a term is compared with states
+        base, leaf, offset = self._side(term)
+        return ["state", list(one.states), self.leaf(leaf), self.term(base), offset]
+
+    def _read(self, condition: Condition) -> set[tuple[str, int]]:
+        return {(condition_text(leaf), offset) for leaf, offset in leaves(self.spec, condition)}
+
+    # tests --------------------------------------------------------------------------------------------------------
+
+    def joint(self, condition: Condition) -> Node:
+        """A test of three values."""
+        return fold(condition, CONNECTIVES, self._joint_leaf, lambda part: len(self._read(part)) == 1)
+
+    def _joint_leaf(self, condition: Condition) -> Node:
+        if len(self._read(condition)) == 1:
+            ((leaf, offset), *_) = leaves(self.spec, condition)
+            return ["at", offset, self.leaf(leaf), self.test(moved(condition, -offset))]
+        assert isinstance(condition, Equals)  # no other test reads two places
+        sides = [self._side(term) for term in (condition.left, condition.right)]
+        if all(kind_of(self.spec, base, {}) == "number" for base, _, _ in sides):
+            return ["same_numbers", condition.negated, *([condition_text(base), at] for base, _, at in sides)]
+        return ["same", condition.negated, *([self.leaf(leaf), self.term(base), at] for base, leaf, at in sides)]
+
+    def _side(self, term: Reference | Apply) -> tuple[Reference | Apply, Reference | Apply, int]:
+        """A term without its place, its leaf, and the place."""
+        ((leaf, offset),) = leaves(self.spec, term)
+        base = moved(term, -offset)
+        assert isinstance(base, Reference | Apply)  # a moved term is still a term
+        return base, leaf, offset
+
+    def test(self, condition: Condition) -> Node:
+        """A test of the value at one place, which has offset 0 in it."""
+        return fold(condition, CONNECTIVES, self._test_leaf)
+
+    def _test_leaf(self, condition: Condition) -> Node:
+        match condition:
+            case Reference():
+                return ["itself"]
+            case Matches(term=term, regex=regex) | Has(term=term, regex=regex):
+                pattern = python_pattern(regex)
+                if backtracks(regex):
+                    self.slow[regex.pattern] = None
+                return [condition.kind, self.term(term), pattern]
+            case Is(term=term, state=state, negated=negated):
+                return _negated(["in", self.term(term), [state]], negated)
+            case InSet(term=term, states=states, negated=negated):
+                return _negated(["in", self.term(term), list(states)], negated)
+            case InLexicon(term=term, lexicon=name, negated=negated):
+                self.lexicons[name] = None
+                return _negated(["in_lexicon", self.term(term), name], negated)
+            case Equals(left=left, right=right, negated=negated):
+                return _negated(["equal", self.term(left), self.term(right)], negated)
+        raise data_error("cannot-export", f"the test `{condition_text(condition)}` has no exported form")
+
+    # terms --------------------------------------------------------------------------------------------------------
+
+    def leaf(self, leaf: Reference | Apply) -> int:
+        """The number of what is read at a place: a column, the position, or spans of a lexicon."""
+        name = condition_text(leaf)
+        if name not in self._numbers:
+            node = self._leaf_node(leaf)  # which may number the leaf that it reads itself
+            self._numbers[name] = len(self.leaves)
+            self.leaves.append(node)
+        return self._numbers[name]
+
+    def _leaf_node(self, leaf: Reference | Apply) -> Node:
+        if isinstance(leaf, Reference):
+            return ["column", leaf.name] if self.spec.column(leaf.name) is not None else [leaf.name]
+        bound, _ = bind(FUNCTIONS["span"], leaf.arguments, self.spec.settled)
+        term, lexicon = bound["term"], bound["lexicon"]
+        assert isinstance(term, Reference | Apply) and isinstance(lexicon, Reference)
+        self.lexicons[lexicon.name] = None
+        inner = next(leaves(self.spec, term))[0]
+        return ["span", lexicon.name, self.leaf(inner), self.term(term)]
+
+    def term(self, term: Reference | Apply) -> Node:
+        """A function of the value of its leaf."""
+        if isinstance(term, Reference):
+            column = self.spec.column(term.name)
+            return ["bag"] if column is not None and column.type.name == "bag" else ["column"]
+        if term.function == "span":
+            return ["column"]
+        subject = term.arguments[0].value
+        assert isinstance(subject, Reference | Apply)
+        inner = self.term(subject)
+        if any(lexicon.name == term.function for lexicon in self.spec.lexicons):
+            self.lexicons[term.function] = None
+            return ["lookup", term.function, inner]
+        if term.function not in FUNCTIONS:
+            message = f"`{term.function}` is a function of yours, which an exported tagger does not have"
+            raise data_error("cannot-export", message, help="train without it, or tag with `dcrfdsl tag`")
+        bound, _ = bind(FUNCTIONS[term.function], term.arguments, self.spec.settled)
+        if "lengths" in bound:
+            return [term.function, _lengths(bound["lengths"]), inner]
+        if "short" in bound:
+            return [term.function, bound["short"] == Reference(name="yes"), inner]
+        return [term.function, inner]
+
+
+def _negated(node: Node, negated: bool) -> Node:
+    return ["not", node] if negated else node
+
+
+def _lengths(value: object) -> list[int]:
+    if isinstance(value, Range):
+        return list(range(value.first, value.last + 1))
+    assert isinstance(value, Number)
+    return [int(value.value)]
+
+
+def _has_one_text(term: Node) -> bool:
+    """Whether a term has one text at most."""
+    if len(term) == 1:
+        return bool(term[0] == "column")
+    single = term[0] in ONE_TEXT or (term[0] in ("prefix", "suffix") and len(term[1]) == 1)
+    return single and _has_one_text(term[-1])

@@ -1,0 +1,50 @@
+"""Lighter weights: the small ones left out, the others rounded to fewer bits. Not here: what that costs (`metrics`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import data_error
+from ..model import TrainedModel
+
+__all__ = ["WIDTHS", "Lighter", "lighter"]
+
+WIDTHS = (64, 32, 16)  # bits of a weight
+
+
+class Lighter(NamedTuple):
+    """model: with the lighter weights.   threshold: weights of features below it are left out.   pruned: how many."""
+
+    model: TrainedModel
+    threshold: float
+    pruned: int
+
+
+def lighter(model: TrainedModel, *, bits: int = 64, threshold: float = 0.0, share: float = 0.0) -> Lighter:
+    """The model without the weights of features whose magnitude is below `threshold`, rounded to `bits`.
+
+    share: from 0 to 1, of these weights that are not 0, to be left out, the smallest first; raises `threshold`. Biases
+    are kept. Raises DcrfError if a weight is too large for 16 bits.
+    """
+    first = model.parameters.num_bias
+    weights = model.weights.copy()
+    of_features = weights[first:]
+    if share > 0 and len(of_features):
+        sizes = np.sort(np.abs(of_features[of_features != 0]))
+        dropped = int(share * len(sizes))
+        threshold = max(threshold, float(sizes[dropped]) if dropped < len(sizes) else np.inf)
+    small = np.abs(of_features) < threshold
+    pruned = int(np.count_nonzero(small & (of_features != 0)))
+    of_features[small] = 0.0
+    kind = np.dtype(f"f{bits // 8}")
+    finite = weights[np.isfinite(weights)]
+    largest = float(np.abs(finite).max(initial=0.0))
+    most = float(np.finfo(kind).max)
+    if largest > most:
+        message = f"a weight is {largest:.6g}, and {bits} bits hold at most {most:,.0f}"
+        raise data_error("cannot-export", message, help="export with `--bits 32`")
+    if bits < 64:
+        weights = weights.astype(kind).astype(np.float64)
+    return Lighter(model.with_weights(weights, model.record, model.voters), threshold, pruned)

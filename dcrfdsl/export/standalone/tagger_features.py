@@ -1,0 +1,227 @@
+"""Features: from sentences to the numbers of the features that fire, and from these to scores.
+
+    texts of a place → codes → keys (the codes of a cross as digits of one number) → features → scores of assignments
+
+Keys of a template are sorted, so that a search finds them; the feature's number follows from its place. A text that
+training did not see has no code, and a key that is not there no feature. Not here: inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tagger_sentences import TRUE, Codes, Floats, Pads, Sentences, joint_of, moved
+from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
+
+__all__ = ["Atom", "FeatureSet", "Fired", "Template", "Weights", "atom_of"]
+
+NO_CODE = -1
+LAST_KEY = np.iinfo(np.int64).max  # behind all keys of a template, so that every search ends at one
+
+
+class Atom(NamedTuple):
+    """One member of a cross without its place.
+
+    read: a batch and an offset → codes [n, B, anchors], or numbers [1, B, anchors].
+    """
+
+    read: Callable[[Sentences, int, Pads], NDArray[Any]]
+    is_number: bool = False
+
+
+def atom_of(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """The atom of a node of the model file."""
+    return ATOMS[node[0]](node, lexicons, vocabularies)
+
+
+def _number_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """`["number", column, component]`: 0 outside the sentence."""
+    _, column, component = node
+
+    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        return moved(sentences.numbers(column, component), offset, pads, before=0, after=0)
+
+    return Atom(read, is_number=True)
+
+
+def _test_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """`["test", leaf, test]`: the code 0 where it is true."""
+    _, leaf, test = node
+    passes = test_of(test, lexicons)
+    known = Memo(lambda value: 0 if passes(value) else NO_CODE, NO_CODE)
+
+    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        return moved(sentences.shaped(map(known.__getitem__, sentences.values(leaf))), offset, pads)
+
+    return Atom(read)
+
+
+def _joint_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """`["joint", test]`: a test of several places."""
+    test = joint_of(node[1], lexicons)
+
+    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        return np.where(test(sentences, pads) == TRUE, 0, NO_CODE)[None]
+
+    return Atom(read)
+
+
+def _text_atom(node: Node, lexicons: Lexicons, vocabularies: Sequence[Mapping[str, int]]) -> Atom:
+    """`["texts", leaf, term, vocabulary, single]`: the codes of its texts; outside, one for each side and distance."""
+    _, leaf, term, number, single = node
+    texts, vocabulary = texts_of(term, lexicons), vocabularies[number]
+
+    def first(value: Any) -> int:
+        return next((vocabulary.get(text, NO_CODE) for text in texts(value)), NO_CODE)
+
+    def every(value: Any) -> tuple[int, ...]:
+        return tuple(code for text in texts(value) if (code := vocabulary.get(text, NO_CODE)) >= 0)
+
+    one, several = Memo(first, NO_CODE), Memo[tuple[int, ...]](every, ())
+
+    def codes(sentences: Sentences) -> Codes:
+        values = sentences.values(leaf)
+        if single:
+            return sentences.shaped(map(one.__getitem__, values))
+        rows = list(zip_longest(*map(several.__getitem__, values), fillvalue=NO_CODE)) or [(NO_CODE,) * len(values)]
+        return np.array(rows, np.int64).reshape(len(rows), sentences.size, sentences.length)
+
+    def read(sentences: Sentences, offset: int, pads: Pads) -> NDArray[Any]:
+        size = len(vocabulary)
+        return moved(codes(sentences), offset, pads, before=size, after=size + max(0, pads[0] - offset), step=1)
+
+    return Atom(read)
+
+
+ATOMS: Mapping[str, Callable[[Node, Lexicons, Sequence[Mapping[str, int]]], Atom]] = {
+    "number": _number_atom, "test": _test_atom, "joint": _joint_atom, "texts": _text_atom,
+}  # fmt: skip
+
+
+# templates ----------------------------------------------------------------------------------------------------------
+
+
+class Stage(NamedTuple):
+    """Smaller numbers for the keys joined before a factor, where keys would leave 64 bits."""
+
+    before: int  # the factor
+    keys: Codes  # [n + 1]  sorted, and `LAST_KEY`; the place of a key is its number
+
+
+class Template(NamedTuple):
+    """A cross of atoms at places. Key k of the sorted `keys` is the feature `first` + k.
+
+    factors: (atom, offset).   sizes: the base of each factor's digit in a key, 0 for numbers.   inside: with
+    `outside = skip`, the first and last place that must lie in the sentence.
+    """
+
+    factors: Sequence[tuple[int, int]]
+    sizes: Sequence[int]
+    keys: Codes  # [n + 1]
+    first: int
+    inside: tuple[int, int] | None = None
+    stages: Sequence[Stage] = ()
+
+
+class Fired(NamedTuple):
+    """The features that fire: feature `feature[i]` at row `row[i]` with `value[i]`; rows are B · anchors."""
+
+    row: Codes
+    feature: Codes
+    value: Floats | None  # None: all are 1
+
+
+class FeatureSet(NamedTuple):
+    """The features of one or more cliques."""
+
+    templates: Sequence[Template]
+    pads: Pads
+
+    @property
+    def num_features(self) -> int:
+        """The number of its features."""
+        return sum(len(template.keys) - 1 for template in self.templates)
+
+    def fired(self, sentences: Sentences, atoms: Sequence[Atom]) -> Fired:
+        """The features that fire in a batch."""
+        at: dict[tuple[int, int], NDArray[Any]] = {}
+        rows, features, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+        numeric = False
+        for template in self.templates:
+            for atom, offset in template.factors:
+                if (atom, offset) not in at:
+                    at[atom, offset] = atoms[atom].read(sentences, offset, self.pads)
+            keys, weight = self._keys(template, atoms, at, sentences)
+            place = np.searchsorted(template.keys, keys)
+            which, row = np.nonzero((template.keys[place] == keys) & (keys >= 0))
+            rows.append(row)
+            features.append(template.first + place[which, row])
+            values.append(np.ones(len(row)) if weight is None else weight[row])
+            numeric = numeric or weight is not None
+        return Fired(np.concatenate(rows), np.concatenate(features), np.concatenate(values) if numeric else None)
+
+    def _keys(
+        self, template: Template, atoms: Sequence[Atom], at: Mapping[tuple[int, int], NDArray[Any]],
+        sentences: Sentences,
+    ) -> tuple[Codes, Floats | None]:  # fmt: skip
+        """Keys [n, B · anchors], -1 where nothing fires; and the product of the numbers [B · anchors], if any."""
+        keys: Codes | None = None
+        weight: Floats | None = None
+        stages = {stage.before: stage for stage in template.stages}
+        for number, ((atom, offset), size) in enumerate(zip(template.factors, template.sizes, strict=True)):
+            codes = at[atom, offset].reshape(len(at[atom, offset]), -1)
+            if atoms[atom].is_number:
+                weight = codes[0] if weight is None else weight * codes[0]
+                continue
+            if keys is None:
+                keys = codes
+                continue
+            if number in stages:
+                keys = _smaller(keys, stages[number])
+            crossed = keys[:, None] * size + codes
+            keys = np.where((keys[:, None] >= 0) & (codes >= 0), crossed, NO_CODE).reshape(-1, codes.shape[1])
+        anchors = self.pads[0] + sentences.length + self.pads[1]
+        if keys is None:
+            keys = np.zeros((1, sentences.size * anchors), np.int64)
+        if weight is not None:
+            keys = np.where(weight != 0, keys, NO_CODE)
+        if template.inside is not None:
+            t = np.tile(np.arange(anchors) - self.pads[0], sentences.size)
+            low, high = template.inside
+            keys = np.where((t + low >= 0) & (t + high < sentences.length), keys, NO_CODE)
+        return keys, weight
+
+
+def _smaller(keys: Codes, stage: Stage) -> Codes:
+    place = np.searchsorted(stage.keys, keys)
+    return np.where((stage.keys[place] == keys) & (keys >= 0), place, NO_CODE)
+
+
+# scores -------------------------------------------------------------------------------------------------------------
+
+
+class Weights(NamedTuple):
+    """The weights of a clique: those of feature f are `weight[off[f] : off[f + 1]]`, for the assignments `cell`."""
+
+    off: Codes  #               [features + 1]
+    cell: NDArray[Any]  #       [entries]
+    weight: Floats  #           [entries]
+    num_assignments: int
+
+    def scores(self, fired: Fired, rows: int) -> Floats:
+        """The sum of the weights of each assignment in each row, [rows, assignments]."""
+        start = self.off[fired.feature]
+        count = self.off[fired.feature + 1] - start
+        ends = np.cumsum(count)
+        entry = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(start - ends + count, count)
+        place = np.repeat(fired.row * self.num_assignments, count) + self.cell[entry]
+        weight = self.weight[entry]
+        if fired.value is not None:
+            weight = weight * np.repeat(fired.value, count)
+        summed = np.bincount(place, weight, rows * self.num_assignments).astype(np.float64, copy=False)
+        return summed.reshape(rows, self.num_assignments)

@@ -1,0 +1,238 @@
+"""Sentences of one length side by side: their columns, and what is read at a place of each position.
+
+Arrays have the shape [B, T] or […, B, T]: B sentences of T tokens each. An *anchor* is a position at which a clique is
+read; with padded cliques anchors begin before the sentence and end after it. Not here: which features there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tagger_texts import Lexicons, Memo, Node, test_of, texts_of
+
+__all__ = [
+    "TRUE",
+    "Codes",
+    "Floats",
+    "JointTest",
+    "Pads",
+    "Sentences",
+    "holds_of",
+    "joint_of",
+    "moved",
+    "state_numbers_of",
+]
+
+Codes: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Pads: TypeAlias = tuple[int, int]  # anchors before the sentence, and after it
+NO_PADS = (0, 0)
+FALSE, UNKNOWN, TRUE = 0, 1, 2  # of tests that read several places: outside the sentence nothing is known
+NO_TEXT, OUTSIDE_TEXT = -1, -2
+
+
+@dataclass
+class Sentences:
+    """B sentences of T tokens. columns: of each column B · T texts, or numbers [B, T] or [B, T, size].
+
+    leaves: what the features of the model read, as nodes.
+    """
+
+    size: int
+    length: int
+    columns: Mapping[str, Any]
+    leaves: Sequence[Node]
+    lexicons: Lexicons
+    read: dict[int, list[Any]] = field(default_factory=dict)
+
+    def values(self, leaf: int) -> list[Any]:
+        """B · T values of a leaf: a column, `first`, `last`, `index`, or spans of a lexicon (None: in no span)."""
+        if leaf not in self.read:
+            node = self.leaves[leaf]
+            self.read[leaf] = LEAVES[node[0]](self, node)
+        return self.read[leaf]
+
+    def shaped(self, numbers: Iterable[int]) -> Codes:
+        """B · T whole numbers as [1, B, T]."""
+        return np.fromiter(numbers, np.int64, self.size * self.length).reshape(1, self.size, self.length)
+
+    def numbers(self, column: str, component: int | None) -> NDArray[np.float64]:
+        """A column of numbers, or one component of a column of vectors, [1, B, T]."""
+        values: NDArray[np.float64] = self.columns[column]
+        return (values if component is None else values[:, :, component])[None]
+
+
+def moved(
+    codes: NDArray[Any], offset: int, pads: Pads, *, before: float = -1, after: float = -1, step: int = 0
+) -> NDArray[Any]:
+    """`codes` [n, B, T] read at t + offset for every anchor, [n, B, anchors].
+
+    before, after: what row 0 has next to the sentence, plus `step` for each position further out; other rows have -1.
+    """
+    count, size, length = codes.shape
+    left, right = pads
+    anchors = left + length + right
+    low, high = (min(max(end, 0), anchors) for end in (left - offset, left - offset + length))
+    out = np.full((count, size, anchors), -1, codes.dtype)
+    out[:, :, low:high] = codes[:, :, low - left + offset : high - left + offset]
+    out[0, :, :low] = before + step * (left - offset - 1 - np.arange(low))
+    out[0, :, high:] = after + step * (np.arange(high, anchors) - left + offset - length)
+    return out
+
+
+# leaves -------------------------------------------------------------------------------------------------------------
+
+
+def _positions(sentences: Sentences, leaf: Node) -> list[Any]:
+    if leaf[0] == "index":
+        return [str(t + 1) for t in range(sentences.length)] * sentences.size
+    marked = 0 if leaf[0] == "first" else sentences.length - 1
+    return [t == marked for t in range(sentences.length)] * sentences.size
+
+
+def _spans(sentences: Sentences, leaf: Node) -> list[Any]:
+    """`["span", lexicon, leaf, term]`: `B` where an entry begins, `I` where it continues; the longest from the left."""
+    _, lexicon, inner, term = leaf
+    texts = texts_of(term, sentences.lexicons)
+    words: list[Any] = [None if v is None else (texts(v) or (None,))[0] for v in sentences.values(inner)]
+    entries, begun = sentences.lexicons[lexicon].phrases
+    out: list[Any] = [None] * len(words)
+    for start in range(0, len(words), sentences.length):
+        t, end = start, start + sentences.length
+        while t < end:
+            at = last = t
+            while at < end and words[at] is not None and tuple(words[t : at + 1]) in begun:
+                at += 1
+                last = at if tuple(words[t:at]) in entries else last
+            if last > t:
+                out[t:last] = ["B", *["I"] * (last - t - 1)]
+            t = max(last, t + 1)
+    return out
+
+
+LEAVES: Mapping[str, Callable[[Sentences, Node], list[Any]]] = {
+    "column": lambda sentences, leaf: sentences.columns[leaf[1]],
+    "index": _positions,
+    "first": _positions,
+    "last": _positions,
+    "span": _spans,
+}
+
+
+# tests that read several places -------------------------------------------------------------------------------------
+
+JointTest: TypeAlias = Callable[[Sentences, Pads], Codes]  # → `FALSE`, `UNKNOWN` or `TRUE` at each anchor, [B, anchors]
+Holds: TypeAlias = Callable[[Sentences], NDArray[np.bool_]]  # → [B, T]
+
+
+def joint_of(node: Node, lexicons: Lexicons) -> JointTest:
+    """A test that may read several places. A part that reads outside the sentence is neither true nor false."""
+    return JOINT[node[0]](node, lexicons)
+
+
+def _at(node: Node, lexicons: Lexicons) -> JointTest:
+    """`["at", offset, leaf, test]`. A token without a value passes no test."""
+    _, offset, leaf, test = node
+    passes = test_of(test, lexicons)
+    known = Memo(lambda value: TRUE if passes(value) else FALSE, FALSE)
+
+    def read(sentences: Sentences, pads: Pads) -> Codes:
+        codes = sentences.shaped(map(known.__getitem__, sentences.values(leaf)))
+        out: Codes = moved(codes, offset, pads, before=UNKNOWN, after=UNKNOWN)[0]
+        return out
+
+    return read
+
+
+def _same(node: Node, lexicons: Lexicons) -> JointTest:
+    """`["same", negated, [leaf, term, offset], [leaf, term, offset]]`: equal texts at two places."""
+    _, negated, *places = node
+    sides = [(leaf, Memo[tuple[str, ...]](texts_of(term, lexicons), ()), offset) for leaf, term, offset in places]
+
+    def read(sentences: Sentences, pads: Pads) -> Codes:
+        number: dict[str | None, int] = {None: NO_TEXT}
+        codes = []
+        for leaf, texts, offset in sides:
+            found = [(texts[value] or (None,))[0] for value in sentences.values(leaf)]
+            numbers = sentences.shaped(number.setdefault(text, len(number)) for text in found)
+            codes.append(moved(numbers, offset, pads, before=OUTSIDE_TEXT, after=OUTSIDE_TEXT)[0])
+        one, other = codes
+        truth = np.where(((one == other) & (one != NO_TEXT)) ^ negated, TRUE, FALSE)
+        return np.where((one == OUTSIDE_TEXT) | (other == OUTSIDE_TEXT), UNKNOWN, truth)
+
+    return read
+
+
+def _same_numbers(node: Node, lexicons: Lexicons) -> JointTest:
+    """`["same_numbers", negated, [column, offset], [column, offset]]`"""
+    _, negated, *sides = node
+    nan = float("nan")
+
+    def read(sentences: Sentences, pads: Pads) -> Codes:
+        one, other = (moved(sentences.numbers(name, None), at, pads, before=nan, after=nan)[0] for name, at in sides)
+        truth = np.where((one == other) ^ negated, TRUE, FALSE)
+        return np.where(np.isnan(one) | np.isnan(other), UNKNOWN, truth)
+
+    return read
+
+
+def _negated(node: Node, lexicons: Lexicons) -> JointTest:
+    inner = joint_of(node[1], lexicons)
+    return lambda sentences, pads: TRUE - inner(sentences, pads)
+
+
+def _combined(operation: np.ufunc) -> Callable[[Node, Lexicons], JointTest]:
+    def build(node: Node, lexicons: Lexicons) -> JointTest:
+        tests = [joint_of(part, lexicons) for part in node[1:]]
+        return lambda sentences, pads: reduce(operation, [test(sentences, pads) for test in tests])
+
+    return build
+
+
+JOINT: Mapping[str, Callable[[Node, Lexicons], JointTest]] = {
+    "at": _at,
+    "same": _same,
+    "same_numbers": _same_numbers,
+    "not": _negated,
+    "and": _combined(np.minimum),
+    "or": _combined(np.maximum),
+}
+
+
+# what hard constraints and memories read ----------------------------------------------------------------------------
+
+
+def holds_of(node: Node, lexicons: Lexicons) -> Holds:
+    """A test with two values at each token: what reads outside the sentence does not hold, and its `not` does."""
+    if node[0] == "is_true":
+        test = joint_of(node[1], lexicons)
+        return lambda sentences: np.asarray(test(sentences, NO_PADS) == TRUE)
+    parts = [holds_of(part, lexicons) for part in node[1:]]
+    if node[0] == "not":
+        return lambda sentences: ~parts[0](sentences)
+    together = np.logical_and if node[0] == "and" else np.logical_or
+    return lambda sentences: reduce(together, [part(sentences) for part in parts])
+
+
+def state_numbers_of(node: Node, lexicons: Lexicons) -> Callable[[Sentences], Codes]:
+    """`["state", states, leaf, term, offset]`: the number of the state that equals a text at each token, [B, T].
+
+    `len(states)` where no state does.
+    """
+    _, states, leaf, term, offset = node
+    texts, none = texts_of(term, lexicons), len(states)
+    number = {state: n for n, state in enumerate(states)}
+    known = Memo(lambda value: number.get((texts(value) or (None,))[0], none), none)
+
+    def read(sentences: Sentences) -> Codes:
+        codes = sentences.shaped(map(known.__getitem__, sentences.values(leaf)))
+        out: Codes = moved(codes, offset, NO_PADS, before=none, after=none)[0]
+        return out
+
+    return read

@@ -1,0 +1,169 @@
+"""What features look at: functions and tests of one value, as a template spells them.
+
+A *node* is a list: its kind, then its parts. `["lower", ["column"]]` is the value of a column in lower case;
+`["has", ["column"], "[0-9]"]` asks whether it has a digit. Not here: places in a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Generic, TypeAlias, TypeVar
+
+__all__ = ["Lexicon", "Lexicons", "Memo", "Node", "TextFunction", "ValueTest", "test_of", "texts_of"]
+
+Node: TypeAlias = Any  # a list: its kind, then its parts
+TextFunction: TypeAlias = Callable[[Any], tuple[str, ...]]  # a value → its texts, each once
+ValueTest: TypeAlias = Callable[[Any], bool]
+Result = TypeVar("Result")
+
+LONG = 20  # all lengths from here on are one value
+MOST_KEPT = 200_000  # results that a function remembers: a service that runs for months must not grow
+
+
+class Memo(dict[Any, Result], Generic[Result]):
+    """A function of one value that remembers its results. `None`, no value at all, has the result `nothing`."""
+
+    def __init__(self, function: Callable[[Any], Result], nothing: Result):
+        super().__init__({None: nothing})
+        self.function, self.nothing = function, nothing
+
+    def __missing__(self, value: Any) -> Result:
+        if len(self) >= MOST_KEPT:
+            self.clear()
+            self[None] = self.nothing
+        result = self[value] = self.function(value)
+        return result
+
+
+class Lexicon(dict[str, str]):
+    """Entry → value; `""` in a set."""
+
+    @cached_property
+    def phrases(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+        """Every entry as words, and every beginning of an entry."""
+        entries = {tuple(entry.split()) for entry in self} - {()}
+        return entries, {entry[:n] for entry in entries for n in range(1, len(entry) + 1)}
+
+
+Lexicons: TypeAlias = Mapping[str, Lexicon]
+
+
+class Shapes(dict[int, str]):
+    """Code point → the character that stands for it in a shape, filled in on first use."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        upper = char.isupper() or char.istitle()
+        self[code] = "X" if upper else "x" if char.isalpha() else "d" if char.isdigit() else char
+        return self[code]
+
+
+SHAPES = Shapes()
+
+
+def shape(text: str, short: bool) -> str:
+    """`Xxxx` of `Bath`; if `short`, `Xx`."""
+    kinds = text.translate(SHAPES)
+    return "".join(kind for kind, _ in groupby(kinds)) if short else kinds
+
+
+def pieces(text: str, lengths: list[int]) -> list[str]:
+    """All substrings of these lengths."""
+    return [text[at : at + n] for n in lengths for at in range(len(text) - n + 1)]
+
+
+def length(text: str) -> str:
+    """The number of characters, as a text."""
+    return str(len(text)) if len(text) < LONG else f"{LONG}+"
+
+
+# texts --------------------------------------------------------------------------------------------------------------
+
+
+def texts_of(node: Node, lexicons: Lexicons) -> TextFunction:
+    """The texts of a value: one, several (the parts of a bag, prefixes), or none."""
+    kind = node[0]
+    if kind == "column":
+        return lambda value: (value,)
+    if kind == "bag":
+        return lambda value: tuple(dict.fromkeys(value.split()))
+    inner = texts_of(node[-1], lexicons)
+    function = FUNCTIONS[kind](node, lexicons)
+    return lambda value: tuple(dict.fromkeys(text for given in inner(value) for text in function(given)))
+
+
+def _looked_up(entries: Lexicon) -> Callable[[str], list[str]]:
+    return lambda text: [entries[text]] if text in entries else []
+
+
+# A function of a template: its node and the lexicons → a function from one text to several.
+FUNCTIONS: Mapping[str, Callable[[Node, Lexicons], Callable[[str], list[str]]]] = {
+    "lower": lambda node, lexicons: lambda text: [text.lower()],
+    "prefix": lambda node, lexicons: lambda text: [text[:n] for n in node[1] if n <= len(text)],
+    "suffix": lambda node, lexicons: lambda text: [text[len(text) - n :] for n in node[1] if n <= len(text)],
+    "shape": lambda node, lexicons: lambda text: [shape(text, node[1])],
+    "length": lambda node, lexicons: lambda text: [length(text)],
+    "chars": lambda node, lexicons: lambda text: pieces(text, node[1]),
+    "lookup": lambda node, lexicons: _looked_up(lexicons[node[1]]),
+}
+
+
+# tests --------------------------------------------------------------------------------------------------------------
+
+
+def test_of(node: Node, lexicons: Lexicons) -> ValueTest:
+    """A test of one value. A value with several texts passes if one of them does."""
+    return TESTS[node[0]](node, lexicons)
+
+
+def _any(term: Node, lexicons: Lexicons, passes: Callable[[str], Any]) -> ValueTest:
+    texts = texts_of(term, lexicons)
+    return lambda value: any(map(passes, texts(value)))
+
+
+def _in(node: Node, lexicons: Lexicons) -> ValueTest:
+    """`["in", term, texts]`"""
+    return _any(node[1], lexicons, frozenset(node[2]).__contains__)
+
+
+def _equal(node: Node, lexicons: Lexicons) -> ValueTest:
+    """`["equal", left, right]`: both have a text, and it is the same."""
+    left, right = texts_of(node[1], lexicons), texts_of(node[2], lexicons)
+
+    def passes(value: Any) -> bool:
+        ours, theirs = left(value), right(value)
+        return bool(ours and theirs) and ours[0] == theirs[0]
+
+    return passes
+
+
+def _not(node: Node, lexicons: Lexicons) -> ValueTest:
+    inner = test_of(node[1], lexicons)
+    return lambda value: not inner(value)
+
+
+def _all_of(node: Node, lexicons: Lexicons) -> ValueTest:
+    tests = [test_of(part, lexicons) for part in node[1:]]
+    return lambda value: all(test(value) for test in tests)
+
+
+def _one_of(node: Node, lexicons: Lexicons) -> ValueTest:
+    tests = [test_of(part, lexicons) for part in node[1:]]
+    return lambda value: any(test(value) for test in tests)
+
+
+# A test of a template: its node and the lexicons → a function of one value.
+TESTS: Mapping[str, Callable[[Node, Lexicons], ValueTest]] = {
+    "itself": lambda node, lexicons: bool,  # `first` and `last` are tests as they are
+    "matches": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).fullmatch),
+    "has": lambda node, lexicons: _any(node[1], lexicons, re.compile(node[2]).search),
+    "in": _in,
+    "in_lexicon": lambda node, lexicons: _any(node[1], lexicons, lexicons[node[2]].__contains__),
+    "equal": _equal,
+    "not": _not,
+    "and": _all_of,
+    "or": _one_of,
+}

@@ -1,0 +1,174 @@
+"""Sentences as Python values: their columns, checked and turned into texts and numbers; labels that are known before.
+
+A sentence is a mapping of column → values, or a sequence of tokens; a token is a mapping of column → value, the values
+in declared order, or, where there is one column, a text. Not here: files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Column", "Label", "Sentence", "TaggerError", "columns_of", "numbers_of"]
+
+Sentence: TypeAlias = Mapping[str, Sequence[Any]] | Sequence[Any]
+FREE = "_"  # a label that is not known, whatever mark it has declared
+
+
+class TaggerError(ValueError):
+    """Input that cannot be tagged, or a model file that cannot be read."""
+
+
+class Column(NamedTuple):
+    """A declared column. source: its key in JSON lines.   type: `str`, `bag`, `float`, `int` or `vector` of `size`."""
+
+    name: str
+    source: str
+    type: str
+    size: int | None
+
+
+class Label(NamedTuple):
+    """A label: its states, and how its cells say that a value is unknown or one of several."""
+
+    name: str
+    states: tuple[str, ...]
+    others: str | None
+    missing: str | None
+    ambiguous: str | None
+
+    def allowed(self, cell: str | None) -> list[int]:
+        """The numbers of the states that a cell of known labels allows; empty if it says nothing."""
+        marks = (FREE, self.missing, None)
+        if cell in marks or cell is None:
+            return []
+        members = [cell]
+        if cell not in self.states and self.ambiguous and self.ambiguous in cell:
+            members = cell.split(self.ambiguous)
+            if any(member in marks for member in members):
+                return []
+        known = [self.others if self.others and member not in self.states else member for member in members]
+        for member in known:
+            if member not in self.states:
+                raise TaggerError(f"label `{self.name}` has the value `{member}`, which the model does not know")
+        return sorted({self.states.index(member) for member in known})
+
+
+# columns ------------------------------------------------------------------------------------------------------------
+
+
+def columns_of(sentence: Sentence, columns: Sequence[Column], optional: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of each column of a sentence. `optional` ones may be absent; they are left out then."""
+    if isinstance(sentence, Mapping):
+        found = {column.name: _listed(sentence[column.source], column) for column in columns
+                 if column.source in sentence}  # fmt: skip
+    elif isinstance(sentence, list | tuple):
+        found = _of_tokens(sentence, columns, optional)
+    else:
+        raise TaggerError(f"found {shown(sentence)}, expected a sentence: columns with lists, or a list of tokens")
+    absent = [f"`{column.name}`" for column in columns if column.name not in {*found, *optional}]
+    if absent and (found or len(sentence)):
+        raise TaggerError(f"a sentence lacks {', '.join(absent)}")
+    lengths = {len(values) for values in found.values()}
+    if len(lengths) > 1:
+        listed = ", ".join(f"`{name}` has {len(values)}" for name, values in found.items())
+        raise TaggerError(f"columns of unequal length: {listed}")
+    return {c.name: CHECKS[c.type](found[c.name], c) for c in columns if c.name in found}
+
+
+def _listed(values: Any, column: Column) -> list[Any]:
+    if isinstance(values, np.ndarray):
+        return list(values)
+    if not isinstance(values, list | tuple):
+        raise TaggerError(f"column `{column.name}`: found {shown(values)}, expected a list")
+    return list(values)
+
+
+def _of_tokens(tokens: Sequence[Any], columns: Sequence[Column], optional: Sequence[str]) -> dict[str, list[Any]]:
+    if not tokens:
+        return {}
+    if all(isinstance(token, Mapping) for token in tokens):
+        given = [column for column in columns if all(column.source in token for token in tokens)]
+        return {column.name: [token[column.source] for token in tokens] for column in given}
+    rows = [(token,) if isinstance(token, str) else token for token in tokens]
+    if not all(isinstance(row, list | tuple) for row in rows):
+        raise TaggerError(f"found {shown(rows[0])}, expected a token: all mappings, or all lists of values")
+    needed = [column for column in columns if column.name not in optional]
+    layout = next((one for one in (needed, columns) if len(one) == len(rows[0])), needed)
+    odd = next((row for row in rows if len(row) != len(layout)), None)
+    if odd is not None:
+        names = " ".join(column.name for column in layout)
+        raise TaggerError(f"found a token of {len(odd)} values, expected {len(layout)} (`{names}`)")
+    return {column.name: [row[n] for row in rows] for n, column in enumerate(layout)}
+
+
+def _texts(values: list[Any], column: Column) -> list[str]:
+    for value in values:
+        if not isinstance(value, str):
+            raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected a text")
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise TaggerError(f"column `{column.name}`: {value!r} holds half a surrogate pair, which is no text")
+    return values
+
+
+def _bags(values: list[Any], column: Column) -> list[str]:
+    """Texts as they are, and lists of texts joined by spaces."""
+    joined = [value if isinstance(value, str) else " ".join(_texts(_listed(value, column), column)) for value in values]
+    return _texts(joined, column)
+
+
+def _numbers(values: list[Any], column: Column) -> list[float]:
+    return [_number(value, column) for value in values]
+
+
+def _number(value: Any, column: Column) -> float:
+    """A finite number, or a text of ASCII digits that spells one."""
+    number = math.nan
+    plain = not isinstance(value, str) or (value.isascii() and "_" not in value)
+    if plain and isinstance(value, str | Real) and not isinstance(value, bool | np.bool_):
+        with suppress(ValueError, OverflowError):
+            number = float(value)
+    if not math.isfinite(number):
+        raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected a finite number")
+    if column.type == "int" and not number.is_integer():
+        raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected a whole number")
+    return number
+
+
+def _vectors(values: list[Any], column: Column) -> list[list[float]]:
+    return [_vector(value, column) for value in values]
+
+
+def _vector(value: Any, column: Column) -> list[float]:
+    """A list of numbers; numbers in a text, with commas or spaces between; or the digits 0 and 1."""
+    parts: Any = value
+    if isinstance(value, str):
+        parts = (
+            list(value) if len(value) == column.size and set(value) <= {"0", "1"} else value.replace(",", " ").split()
+        )
+    if not isinstance(parts, list | tuple | np.ndarray) or len(parts) != column.size:
+        raise TaggerError(f"column `{column.name}`: found {shown(value)}, expected {column.size} numbers")
+    return [_number(part, column) for part in parts]
+
+
+CHECKS: Mapping[str, Callable[[list[Any], Column], list[Any]]] = {
+    "str": _texts, "bag": _bags, "float": _numbers, "int": _numbers, "vector": _vectors,
+}  # fmt: skip
+
+
+def numbers_of(values: list[Any], size: int, length: int) -> NDArray[np.float64]:
+    """The numbers of B sentences of T tokens, [B, T] or [B, T, size of a vector]."""
+    flat = np.array(values, np.float64)
+    return flat.reshape(size, length, *flat.shape[1:])
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut if it is long."""
+    text = repr(value)
+    return f"`{text if len(text) <= 60 else text[:57] + '…'}`"

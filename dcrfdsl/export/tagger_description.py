@@ -1,0 +1,343 @@
+"""A trained model as the description and the arrays of an exported tagger (`standalone.tagger_model` reads them).
+
+Only what has an effect is written: features with a weight other than 0, and of each vocabulary the texts of these. Not
+here: whether the model can be exported (`exportable`), files.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Floats, Ints, Mask
+from ..features import (
+    LARGEST,
+    Factor,
+    FeatureSetPlan,
+    LearnedParts,
+    TemplateTables,
+    atom_name,
+    learned_parts,
+    leaves,
+    reach,
+)
+from ..graph import CliqueTemplate
+from ..model import TrainedModel
+from ..semantics import plain
+from .exported_nodes import NodeWriter
+
+__all__ = ["FORMAT", "TaggerContent", "tagger_content"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class TaggerContent:
+    """description: JSON values.   arrays: for the `.npz`.   num_weights: that are left.   slow: patterns of `re`."""
+
+    description: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    num_weights: int
+    slow: tuple[str, ...]
+
+
+def tagger_content(model: TrainedModel, bits: int) -> TaggerContent:
+    """What the files of an exported tagger hold. bits: of each weight, 64, 32 or 16."""
+    return _Writer(model, np.dtype(f"f{bits // 8}")).content()
+
+
+@dataclass(frozen=True)
+class _Template:
+    """The features of one template that are kept: their old numbers, and the code of each factor, [n, factors]."""
+
+    place: int  # among the templates of its set
+    feature: Ints
+    codes: Ints
+
+
+@dataclass
+class _Writer:
+    """Collects the parts of arrays, in the order in which the tagger will read them."""
+
+    model: TrainedModel
+    weight_type: np.dtype[Any]
+    parts: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.learned: LearnedParts = learned_parts(self.model.extractor)
+        self.nodes = NodeWriter(self.model.spec)
+        self.atoms: list[Any] = []
+        self.atom_of: dict[str, int] = {}
+        self.vocabulary_of: dict[str, int] = {}
+        self.vocabularies: dict[str, tuple[list[str], Ints]] = {}  # by atom: the kept texts, and their old codes
+
+    def add(self, name: str, values: NDArray[Any]) -> None:
+        self.parts.setdefault(name, []).append(values)
+
+    def content(self) -> TaggerContent:
+        """The whole."""
+        model, spec, graph = self.model, self.model.spec, self.model.graph
+        assert spec.data is not None
+        used = [self._templates(number) for number in range(len(self.learned.plans))]
+        self._keep_texts(used)
+        sets: list[dict[str, Any]] = []
+        set_of: dict[int, int] = {}
+        for number, templates in enumerate(used):
+            if templates:
+                set_of[number] = len(sets)
+                sets.append(self._feature_set(number, templates))
+        cliques = [self._clique(template, used, set_of) for template in graph.templates]
+        order = graph.elimination_order(graph.shape(1))
+        lexicons = self._lexicons()
+        for texts, _ in (self.vocabularies[name] for name in self.vocabulary_of):
+            self.texts.extend(texts)
+        description = {
+            "format": FORMAT,
+            "data": {"format": spec.data.format, **{o.name: plain(o.value) for o in spec.data.options if o.name}},
+            "columns": [
+                {"name": c.name, "source": c.source, "type": c.type.name, "size": c.type.size}
+                for c in spec.data.columns
+            ],
+            "labels": [
+                {
+                    "name": label.name, "states": list(model.states[label.name]), "others": label.others,
+                    "missing": label.missing, "ambiguous": label.ambiguous,
+                }
+                for label in spec.labels
+            ],
+            "decode": model.decode,
+            "temperature": model.temperature,
+            "cards": list(graph.cards),
+            "order": order,
+            "latents": list(graph.latents),
+            "leaves": self.nodes.leaves,
+            "atoms": self.atoms,
+            "lexicons": lexicons,
+            "vocabularies": [len(self.vocabularies[name][0]) for name in self.vocabulary_of],
+            "sets": sets,
+            "cliques": cliques,
+        }  # fmt: skip
+        return TaggerContent(description, self._arrays(), self._count("weights"), tuple(self.nodes.slow))
+
+    # features -----------------------------------------------------------------------------------------------------
+
+    def _weights_of(self, clique: int) -> Floats:
+        """The weights of a clique's features, entry by entry."""
+        start = self.model.parameters.entry_start(clique)
+        return self.model.weights[start : start + len(self.model.parameters.cliques[clique].entry)]
+
+    def _templates(self, number: int) -> list[_Template]:
+        """The templates of a set that still have a feature with a weight in some clique."""
+        kept: Mask = np.zeros(self.learned.alphabets[number].num_features, np.bool_)
+        for clique, of_clique in enumerate(self.model.parameters.cliques):
+            if self.model.graph.templates[clique].feature_set == number:
+                features = np.repeat(np.arange(len(kept)), np.diff(of_clique.run_off))
+                kept[features[self._weights_of(clique) != 0]] = True
+        out = []
+        for place, tables in enumerate(self.learned.alphabets[number].templates):
+            keys, feature = tables.last.entries()
+            chosen = kept[feature]
+            if chosen.any():
+                out.append(_Template(place, feature[chosen].astype(np.int64), _codes(tables, keys[chosen])))
+        return out
+
+    def _keep_texts(self, used: list[list[_Template]]) -> None:
+        """Decides which texts of each vocabulary are kept: those of features that are."""
+        codes_of: dict[str, list[Ints]] = {}
+        for plan, templates in zip(self.learned.plans, used, strict=True):
+            for template in templates:
+                for n, factor in enumerate(plan.features[template.place].factors):
+                    if (name := atom_name(factor)) in self.learned.vocabularies:
+                        codes_of.setdefault(name, []).append(template.codes[:, n])
+        for name, codes in codes_of.items():
+            texts = list(self.learned.vocabularies[name])
+            kept = np.unique(np.concatenate(codes))
+            kept = kept[kept < len(texts)]
+            self.vocabularies[name] = [texts[code] for code in kept.tolist()], kept
+
+    def _feature_set(self, number: int, templates: list[_Template]) -> dict[str, Any]:
+        plan = self.learned.plans[number]
+        written = []
+        for n, template in enumerate(templates):
+            feature = plan.features[template.place]
+            codes, sizes = template.codes.copy(), []
+            for axis, factor in enumerate(feature.factors):
+                codes[:, axis], size = self._digits(factor, plan, codes[:, axis])
+                sizes.append(size)
+            keys, stages = _keys(codes, sizes)
+            order = np.argsort(keys)
+            templates[n] = _Template(template.place, template.feature[order], codes)
+            self.add("keys", np.diff(keys[order], prepend=0))
+            for _, stage_keys in stages:
+                self.add("stage_keys", np.diff(stage_keys, prepend=0))
+            inside = None
+            if feature.outside == "skip":
+                places = [f.offset + at for f in feature.factors for _, at in leaves(self.model.spec, f.condition)]
+                inside = [min(places), max(places)]
+            written.append(
+                {
+                    "factors": [[self._atom(factor), factor.offset] for factor in feature.factors],
+                    "sizes": sizes,
+                    "count": len(keys),
+                    "inside": inside,
+                    "stages": [[before, len(stage_keys)] for before, stage_keys in stages],
+                }
+            )
+        return {"pads": [plan.pad_left, plan.pad_right], "templates": written}
+
+    def _digits(self, factor: Factor, plan: FeatureSetPlan, codes: Ints) -> tuple[Ints, int]:
+        """The codes of a factor in its smaller vocabulary, and their number; 0 for a number, which takes no part in
+        keys. Codes of places outside the sentence come after the vocabulary.
+        """
+        kind = self.atoms[self._atom(factor)][0]
+        if kind != "texts":
+            return codes, int(kind != "number")
+        texts, kept = self.vocabularies[atom_name(factor)]
+        size = len(self.learned.vocabularies[atom_name(factor)])
+        inside = np.searchsorted(kept, codes)
+        return np.where(codes < size, inside, codes - size + len(texts)), len(texts) + sum(
+            reach(factor, plan.pad_left, plan.pad_right)
+        )
+
+    def _atom(self, factor: Factor) -> int:
+        name = atom_name(factor)
+        if name not in self.atom_of:
+            self.atom_of[name] = len(self.atoms)
+            self.atoms.append(
+                self.nodes.atom(factor, lambda: self.vocabulary_of.setdefault(name, len(self.vocabulary_of)))
+            )
+        return self.atom_of[name]
+
+    # cliques ------------------------------------------------------------------------------------------------------
+
+    def _clique(self, template: CliqueTemplate, used: list[list[_Template]], set_of: dict[int, int]) -> dict[str, Any]:
+        written = []
+        has_weights = template.clique >= 0 and template.feature_set in set_of
+        has_weights = has_weights and bool((self._weights_of(template.clique) != 0).any())
+        for kind, start in zip(self.model.graph.kinds, self._kind_starts, strict=True):
+            if kind.template is not template:
+                continue
+            cells = kind.full_assignments()
+            self.add("tables", self._shared[start : start + len(cells)])
+            mapped = has_weights and not np.array_equal(cells, np.arange(template.num_assignments))
+            if mapped:
+                self.add("maps", cells)
+            written.append({"pattern": list(kind.pattern), "mapped": mapped})
+        if has_weights:
+            self._entries(template, [one.feature for one in used[template.feature_set]])
+        codes = 0 if template.coded is None else len(template.coded)
+        if template.coded is not None:
+            self.add("allowed", np.asarray(template.coded, np.bool_).ravel())
+        return {
+            "variables": list(template.variables),
+            "offsets": list(template.offsets),
+            "padded": template.pad,
+            "position": template.position,
+            "set": set_of[template.feature_set] if has_weights else None,
+            "assignments": template.num_assignments,
+            "kinds": written,
+            "codes": codes,
+            "observed": [[self.nodes.observed(one), one.count] for one in template.observed],
+        }
+
+    @cached_property
+    def _shared(self) -> Floats:
+        """The log potentials that all instances of a kind share, kind by kind: biases and hard constraints."""
+        bindings = self.model.parameters.bindings(self.model.graph)
+        shared = self.model.graph.hard_cells()
+        np.add.at(shared, bindings.bias_cell, self.model.weights[bindings.bias_weight])
+        return shared
+
+    @cached_property
+    def _kind_starts(self) -> list[int]:
+        """Where the table of each kind begins in `_shared`, behind one cell that belongs to none."""
+        sizes = [math.prod(kind.cards) for kind in self.model.graph.kinds]
+        return list(accumulate([1, *sizes]))[: len(sizes)]
+
+    def _entries(self, template: CliqueTemplate, features: list[Ints]) -> None:
+        """The weights of a clique's features in their new order, without those that are 0."""
+        of_clique, weights = self.model.parameters.cliques[template.clique], self._weights_of(template.clique)
+        order = np.concatenate(features)
+        start, count = of_clique.run_off[order], np.diff(of_clique.run_off)[order]
+        entry = np.arange(int(count.sum())) + np.repeat(start - np.cumsum(count) + count, count)
+        telling = weights[entry] != 0
+        owner = np.repeat(np.arange(len(order)), count)[telling]
+        self.add("runs", np.bincount(owner, minlength=len(order)))
+        self.add("cells", of_clique.entry[entry][telling])
+        self.add("weights", weights[entry][telling])
+
+    # arrays -------------------------------------------------------------------------------------------------------
+
+    def _lexicons(self) -> dict[str, list[Any]]:
+        """Of each lexicon that is read the number of entries, and whether they have values."""
+        out = {}
+        for name in self.nodes.lexicons:
+            lexicon = self.learned.lexicons.by_name[name]
+            self.texts.extend(lexicon.entries)
+            self.texts.extend(lexicon.values or ())
+            out[name] = [len(lexicon.entries), lexicon.values is not None]
+        return out
+
+    def _count(self, name: str) -> int:
+        return sum(map(len, self.parts.get(name, ())))
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = {}
+        for name, kind in KINDS.items():
+            values = np.concatenate([np.zeros(0, kind), *self.parts.get(name, ())])
+            arrays[name] = values.astype(self.weight_type) if kind is np.float64 else _narrow(values)
+        arrays["texts"] = np.frombuffer("".join(self.texts).encode(), np.uint8)
+        arrays["text_lengths"] = _narrow(np.array([len(text) for text in self.texts], np.int64))
+        return arrays
+
+
+KINDS = {
+    "keys": np.int64, "stage_keys": np.int64, "runs": np.int64, "cells": np.int64, "maps": np.int64,
+    "allowed": np.bool_, "weights": np.float64, "tables": np.float64,
+}  # fmt: skip
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on in the smallest type that holds them."""
+    return values if values.dtype == np.bool_ else values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def _codes(tables: TemplateTables, keys: Ints) -> Ints:
+    """The code of each factor in each key, [n, factors]; 0 for numbers."""
+    codes = np.zeros((len(keys), len(tables.sizes)), np.int64)
+    coded = [n for n, size in enumerate(tables.sizes) if size]
+    for n in reversed(coded):
+        if n == coded[0]:
+            codes[:, n] = keys
+            break
+        keys, codes[:, n] = keys // tables.sizes[n], keys % tables.sizes[n]
+        if n in tables.stages:
+            before, number = tables.stages[n].entries()
+            key_of = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
+            key_of[number] = before
+            keys = key_of[keys]
+    return codes
+
+
+def _keys(codes: Ints, sizes: list[int]) -> tuple[Ints, list[tuple[int, Ints]]]:
+    """The key of each row of codes, and the keys that are renumbered before a factor so that none leaves 62 bits."""
+    keys: Ints = np.zeros(len(codes), np.int64)
+    stages: list[tuple[int, Ints]] = []
+    span = 1
+    for n, size in enumerate(sizes):
+        if size == 0:
+            continue
+        if span * size > LARGEST:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            stages.append((n, distinct))
+            span = len(distinct)
+        keys = keys * size + codes[:, n]
+        span *= size
+    return keys, stages

@@ -1,0 +1,98 @@
+"""Lines of a template that write out the settings of a method or data format, where its example leaves some out.
+
+A test sees to it that each setting stands in one of the two, and that every line is one that the checker takes. Not
+here: the examples of methods, which stand in their classes (`semantics.settings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..settings import CASES, CRITERIA, INFERENCE, KERNELS, OPTIMIZERS, SMOOTHINGS
+
+__all__ = ["SETTING_EXAMPLES", "STAGE_EXAMPLES"]
+
+_MESSAGES = "max_iterations = 500, damping = 0.5, seed = 1"
+_PIECES = "nota = sampled(0.2), max_cases = 1000, overlap = divide"
+
+# the kind of method, or `data format` -> its name -> lines
+SETTING_EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    INFERENCE.kind: {
+        "exact": "infer exact(max_table = 1000000)",
+        "trp": f"infer trp(tolerance = 1e-4, {_MESSAGES})",
+        "bp": f"infer bp(schedule = flood, tolerance = 1e-4, {_MESSAGES})",
+        "auto": f"infer auto(max_table = 1000000, tolerance = 1e-4, {_MESSAGES})",
+        "mean_field": f"infer mean_field(tolerance = 1e-5, {_MESSAGES})",
+        "trw": f"infer trw(tolerance = 1e-5, {_MESSAGES})",
+        "gibbs": "infer gibbs(samples = 2000, burn_in = 200, thin = 2, seed = 1)\ntrain likelihood: infer = exact",
+    },
+    CRITERIA.kind: {
+        "piecewise": f"piece pair over chunk[-1], chunk: chain, words\ntrain piecewise(pair, {_PIECES})",
+        "memm": f"train memm(order = reverse, by = slice, {_PIECES})",
+        "pseudolikelihood": f"train pseudolikelihood({_PIECES})",
+        "pwpl": f"train pwpl({_PIECES})",
+        "bidirectional": f"train bidirectional({_PIECES})",
+        "perceptron": (
+            "train perceptron(epochs = 20, average = no) as last\ntrain perceptron(vote = yes, voters = 50) as elected"
+        ),
+        "mce": (
+            "train mce(loss = fscore(chunk), gamma = 2) as recall\n"
+            "train mce(loss = label(chunk), psi = 2, normalise = yes) as soft\n"
+            "train mce(measure = ratio, smoothing = logistic) as ratios"
+        ),
+        "induce": (
+            "features form: word, suffix(word, 1..3)\n"
+            "clique chunk as here: form\n"
+            "train induce(likelihood, group = form, rounds = 5, per_round = 200, iterations = 20, candidates = 10000,\n"
+            "             min_count = 2)"
+        ),
+        "adaboost": "train adaboost(rounds = 100, tolerance = 1e-4, max_step = 0.5, update = steepest, weight = 1)",
+        "hmsvm": ("train hmsvm(C = 10, loss = hamming, slack = labelling, most = 50, weight = 0.5, tolerance = 1e-3)"),
+        "hmm": "train hmm(order = reverse, overlapping = yes, smoothing = 0.1, moves = 1, unseen = once)",
+    },
+    SMOOTHINGS.kind: {
+        "sigmoid": "train mce(smoothing = sigmoid(alpha = 2, beta = 0.5))",
+        "logistic": "train mce(smoothing = logistic(alpha = 2, beta = 0.5))",
+    },
+    KERNELS.kind: {"poly": "train hmsvm: kernel.words = poly(degree = 3, scale = 0.5, constant = 0)"},
+    CASES.kind: {
+        "all": "train piecewise(nota = all(reach = one))",
+        "sampled": "train piecewise(nota = sampled(rate = 0.2, reach = one, seed = 1))",
+        "above": "train piecewise(nota = above(threshold = 0.2, after = 20, reach = one))",
+    },
+    OPTIMIZERS.kind: {
+        "auto": (
+            "train likelihood:\n"
+            "    optimizer = auto(tolerance = 1e-6, max_iterations = 200, memory = 10, epochs = 1, rate = 1, seed = 1)"
+        ),
+        "lbfgs": "train likelihood: optimizer = lbfgs(tolerance = 1e-6, max_iterations = 200, memory = 10)",
+        "owlqn": (
+            "train likelihood:\n"
+            "    prior = laplace\n"
+            "    optimizer = owlqn(tolerance = 1e-6, max_iterations = 200, memory = 10)"
+        ),
+        "cg": "train likelihood: optimizer = cg(tolerance = 1e-6, max_iterations = 200)",
+        "sgd": "train likelihood: optimizer = sgd(epochs = 10, rate = 0.1, tolerance = 1e-3, seed = 1)",
+        "gpd": "train mce(loss = label(chunk)): optimizer = gpd(epochs = 10, rate = 0.1, seed = 1)",
+        "quickprop": (
+            "train mce(loss = label(chunk)):\n"
+            "    optimizer = quickprop(mu = 1.5, online = 5, rate = 1, tolerance = 1e-4, max_iterations = 50, seed = 1)"
+        ),
+        "iis": "train likelihood: prior = none, optimizer = iis(algorithm = S, tolerance = 1e-4, max_iterations = 50)",
+        "working_set": "train hmsvm: optimizer = working_set(sweeps = 5, max_iterations = 100)",
+        "bcfw": "train hmsvm: optimizer = bcfw(average = no, max_iterations = 100, seed = 1)",
+    },
+}
+
+# the settings of every stage -> lines; `train` is the example of those that are not named. CLIQUE is `words`.
+STAGE_EXAMPLES: Mapping[str, str] = {
+    "train": (
+        "latent sense in 2\n"
+        "clique sense, chunk as senses: bias, word\n"
+        "train likelihood:\n"
+        "    prior = gaussian(variance = 5), prior.words = laplace(scale = 1)\n"
+        "    optimizer = owlqn, infer = exact, decode = marginal\n"
+        "    restarts = 3, seed = 1, patience = 5"
+    ),
+    "kernel.CLIQUE": "train hmsvm: kernel.words = rbf(gamma = 0.05)",
+}
